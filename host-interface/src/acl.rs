@@ -1,0 +1,66 @@
+//! What a plugin says about permissions: the actions and assets it asks about, and whom it
+//! suggests to grant them. Deciding is the host's.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a user may be allowed to do, for example `store.view`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// The name that [`HostHandle::authorise`](crate::HostHandle::authorise) is asked with.
+    pub name: String,
+    /// What administrators read beside it.
+    pub title: String,
+}
+
+impl Action {
+    /// An action with its title.
+    pub fn new(name: impl Into<String>, title: impl Into<String>) -> Self {
+        Self { name: name.into(), title: title.into() }
+    }
+}
+
+/// Something that an action may be done to. Assets form a tree below the host's `root`, and a
+/// rule on an asset reaches everything below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asset {
+    /// The name, unique on the site, for example `com_shop.products`.
+    pub name: String,
+    /// The name of the asset above it; `root` for the topmost.
+    pub parent: String,
+    /// What administrators read beside it.
+    pub title: String,
+}
+
+impl Asset {
+    /// An asset below `parent`.
+    pub fn new(
+        name: impl Into<String>,
+        parent: impl Into<String>,
+        title: impl Into<String>,
+    ) -> Self {
+        Self { name: name.into(), parent: parent.into(), title: title.into() }
+    }
+}
+
+/// A rule that the plugin suggests for a new site. The host applies it once, when it installs the
+/// plugin for the first time, to a group of that name if it has one; from then on the site decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The title of a group of users.
+    pub group: String,
+    /// The name of an [`Action`].
+    pub action: String,
+    /// The name of an [`Asset`].
+    pub asset: String,
+}
+
+impl Grant {
+    /// Suggests that `group` may do `action` to `asset`.
+    pub fn new(
+        group: impl Into<String>,
+        action: impl Into<String>,
+        asset: impl Into<String>,
+    ) -> Self {
+        Self { group: group.into(), action: action.into(), asset: asset.into() }
+    }
+}

@@ -1,0 +1,50 @@
+//! Token authentication as a contract: whoever can tell a user by what an `Authorization` header
+//! carries implements it, be it the host itself or a plugin.
+
+use abi_stable::StableAbi;
+use abi_stable::std_types::RString;
+
+/// What an `Authorization` header carried, for example `Bearer` and the token.
+#[repr(C)]
+#[derive(Clone, StableAbi)]
+pub struct Credentials {
+    scheme: RString,
+    secret: RString,
+}
+
+impl Credentials {
+    /// The credentials of one request.
+    pub fn new(scheme: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { scheme: RString::from(scheme.into()), secret: RString::from(secret.into()) }
+    }
+
+    /// The authentication scheme in lower case, for example `bearer`.
+    pub fn scheme(&self) -> &str {
+        self.scheme.as_str()
+    }
+
+    /// What follows the scheme. Never to be logged.
+    pub fn secret(&self) -> &str {
+        self.secret.as_str()
+    }
+}
+
+/// The secret must not reach a log by way of a debug format.
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("scheme", &self.scheme()).finish_non_exhaustive()
+    }
+}
+
+/// What an authenticator says of [`Credentials`].
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
+pub enum Verdict {
+    /// They are the credentials of the user with this id. The host still refuses one that is
+    /// blocked or removed.
+    User(i64),
+    /// They are of a kind that this authenticator answers for, and wrong.
+    Refused,
+    /// They are nothing that this authenticator knows about; the next one is asked.
+    Unknown,
+}

@@ -1,0 +1,207 @@
+//! The library itself: what it exports, and how a host opens it.
+
+use std::path::{Path, PathBuf};
+
+use abi_stable::StableAbi;
+use abi_stable::library::{LibraryError, RootModule, lib_header_from_path};
+use abi_stable::package_version_strings;
+use abi_stable::sabi_types::VersionStrings;
+use abi_stable::std_types::RStr;
+
+use crate::error::Error;
+use crate::host::{Environment, HostHandle};
+use crate::plugin::{LoadedPlugin, PluginObject, environment_text, loaded};
+use crate::raw::Outcome;
+
+/// The version of this contract. A host opens libraries of the same major version, and while that
+/// is 0, of the same or a later minor one.
+pub const CONTRACT_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Opens a library and checks that it is a plugin of this contract, version and memory layout of
+/// everything that crosses included. Nothing of the plugin has run when it returns.
+///
+/// The library stays loaded until the process ends, and opening a path again gives the code that
+/// was there first.
+///
+/// The file must be a whole library of the system: a truncated one makes the system's loader end
+/// the process with a signal, so a host that cannot trust the file checks its headers first.
+///
+/// # Errors
+/// When the file cannot be opened as a library, is no plugin, or speaks another contract.
+pub fn open(path: &Path) -> Result<Library, LoadError> {
+    let fail = |error| LoadError::new(path, error);
+    let header = lib_header_from_path(path).map_err(fail)?;
+    let version = header.version_strings().version.as_str().to_owned();
+    let root = header.init_root_module::<PluginRootRef>().map_err(fail)?;
+    Ok(Library { root, version })
+}
+
+/// A library that has been opened and is known to hold a plugin.
+pub struct Library {
+    root: PluginRootRef,
+    version: String,
+}
+
+impl Library {
+    /// The version of the contract that the library was built with.
+    pub fn contract_version(&self) -> &str {
+        &self.version
+    }
+
+    /// Makes the plugin. May be called again for a second, independent one.
+    ///
+    /// # Errors
+    /// When the plugin refuses the environment, or panics.
+    pub fn create(
+        &self,
+        host: HostHandle,
+        environment: &Environment,
+    ) -> Result<LoadedPlugin, Error> {
+        let environment = environment_text(environment)?;
+        let create = self.root.create();
+        create(host, RStr::from_str(&environment)).into_result().map(loaded)
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("contract_version", &self.version).finish_non_exhaustive()
+    }
+}
+
+/// Why a file is no plugin for this host. Shown as one line that names the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", .path.display())]
+pub struct LoadError {
+    path: PathBuf,
+    reason: String,
+    details: String,
+}
+
+impl LoadError {
+    /// A reason that the caller has found by itself, before the library was opened.
+    pub fn because(path: &Path, reason: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), reason: reason.into(), details: String::new() }
+    }
+
+    /// Everything that is known, which for a difference in layout runs over pages; for the log.
+    /// Empty where the one line says it all.
+    pub fn details(&self) -> &str {
+        &self.details
+    }
+
+    fn new(path: &Path, error: LibraryError) -> Self {
+        let reason = match &error {
+            LibraryError::OpenError { err, .. } => {
+                format!("not a library that can be loaded: {}", one_line(&err.to_string()))
+            }
+            LibraryError::GetSymbolError { .. } => "a library, but not a plugin".to_owned(),
+            LibraryError::InvalidAbiHeader(_) | LibraryError::InvalidCAbi { .. } => {
+                "built with a boundary that this host does not know".to_owned()
+            }
+            LibraryError::IncompatibleVersionNumber { actual_version, .. } => format!(
+                "speaks version {actual_version} of the contract, this host speaks \
+                 {CONTRACT_VERSION}"
+            ),
+            LibraryError::AbiInstability(_) => format!(
+                "speaks version {CONTRACT_VERSION} of the contract, but lays its data out \
+                 differently in memory"
+            ),
+            _ => "cannot be initialised".to_owned(),
+        };
+        Self { path: path.to_owned(), reason, details: error.to_string() }
+    }
+}
+
+/// The first line of a text of several.
+fn one_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// What every plugin's library exports: one constructor.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = PluginRootRef)))]
+#[sabi(missing_field(panic))]
+#[allow(unreachable_pub, missing_docs, reason = "abi_stable names it in what it generates")]
+pub struct PluginRoot {
+    #[sabi(last_prefix_field)]
+    create: extern "C" fn(HostHandle, RStr<'_>) -> Outcome<PluginObject>,
+}
+
+impl RootModule for PluginRootRef {
+    abi_stable::declare_root_module_statics! {PluginRootRef}
+
+    const BASE_NAME: &'static str = "plugin";
+    const NAME: &'static str = "plugin";
+    const VERSION_STRINGS: VersionStrings = package_version_strings!();
+}
+
+/// Exports a type that implements [`Plugin`](crate::Plugin) as the plugin of the library that is
+/// being compiled. To be written once, in a crate of type `cdylib`.
+#[macro_export]
+macro_rules! export_plugin {
+    ($plugin:ty) => {
+        #[doc(hidden)]
+        #[allow(unsafe_code, missing_docs, reason = "the one symbol that a host looks for")]
+        // SAFETY: the name is reserved to the boundary's own library header, which this is.
+        #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
+        pub static PLUGIN_LIBRARY_HEADER: $crate::__private::LibHeader =
+            $crate::__private::header($crate::__private::construct::<$plugin>);
+    };
+}
+
+#[doc(hidden)]
+pub mod __private {
+    //! What [`export_plugin!`](crate::export_plugin) expands to; not for use by hand.
+
+    use std::sync::Once;
+
+    use abi_stable::library::{CheckTypeLayout, RootModuleResult};
+    use abi_stable::prefix_type::PrefixTypeTrait;
+
+    use super::*;
+    use crate::host::{Level, LogRecord};
+    use crate::panic::catch;
+    use crate::plugin::{Plugin, guard};
+
+    pub use abi_stable::library::LibHeader;
+
+    #[allow(unsafe_code, reason = "the constructor is known to make this root module")]
+    pub const fn header(constructor: extern "C" fn() -> RootModuleResult) -> LibHeader {
+        // SAFETY: `constructor` is an instance of `construct` below, which makes a
+        // `PluginRootRef`; the layout is exported to be checked.
+        unsafe { LibHeader::from_constructor::<PluginRootRef>(constructor, CheckTypeLayout::Yes) }
+    }
+
+    pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
+        abi_stable::library::__call_root_module_loader(|| -> PluginRootRef {
+            PluginRoot { create: create::<P> }.leak_into_prefix()
+        })
+    }
+
+    extern "C" fn create<P: Plugin>(
+        host: HostHandle,
+        environment: RStr<'_>,
+    ) -> Outcome<PluginObject> {
+        catch(|| {
+            log_panics(&host);
+            let environment: Environment = serde_json::from_str(environment.as_str())
+                .map_err(|error| Error::Contract(error.to_string()))?;
+            P::create(host, environment).map(guard)
+        })
+    }
+
+    /// Sends the message and place of each panic to the host's log instead of standard error.
+    /// The hook is this library's own: the host has another copy of the standard library.
+    fn log_panics(host: &HostHandle) {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let host = host.clone();
+            std::panic::set_hook(Box::new(move |panic| {
+                let message = format!("panicked: {panic}").replace('\n', " ");
+                host.log(&LogRecord::new(Level::Error, "plugin", &message, ""));
+            }));
+        });
+    }
+}

@@ -1,0 +1,127 @@
+//! Routes: what a plugin registers, and how their patterns read.
+
+use abi_stable::StableAbi;
+use serde::{Deserialize, Serialize};
+
+/// The request methods that a route may be registered for.
+#[repr(u8)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, StableAbi, Serialize, Deserialize,
+)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Reads. The host answers `HEAD` from it too.
+    Get,
+    /// Creates, or does what no other method says.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes in part.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Patch => "PATCH",
+            Method::Delete => "DELETE",
+        }
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One route of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// The method it answers.
+    pub method: Method,
+    /// The path below the host's entry point, without a slash at either end; see [`Pattern`].
+    pub pattern: String,
+    /// A name for logs, metrics and documentation, for example `products.list`.
+    pub name: String,
+    /// Whether it is answered without a user. The host authenticates every other request.
+    #[serde(default)]
+    pub public: bool,
+    /// What the plugin recognises the route by: the host hands it back in
+    /// [`Request::handler`](crate::Request::handler).
+    pub handler: u32,
+}
+
+impl Route {
+    /// A route that needs an authenticated user.
+    pub fn new(
+        method: Method,
+        pattern: impl Into<String>,
+        name: impl Into<String>,
+        handler: u32,
+    ) -> Self {
+        Self { method, pattern: pattern.into(), name: name.into(), public: false, handler }
+    }
+
+    /// Answers without a user as well.
+    pub fn public(mut self) -> Self {
+        self.public = true;
+        self
+    }
+}
+
+/// The parts of a route's pattern, for hosts.
+///
+/// A pattern is segments joined by `/`. A segment is either literal text, `{name}` for any one
+/// segment that is not empty, or `{name:digits}` for one of ASCII digits only. Where a literal and
+/// a parameter both fit, the literal wins: `vouchers/mine` beside `vouchers/{id:digits}`.
+///
+/// ```
+/// use host_interface::{Pattern, Segment};
+///
+/// let pattern = Pattern::parse("v1/shop/countries/{id:digits}/zones");
+/// assert_eq!(pattern.segments()[3], Segment::Digits("id"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    segments: Vec<Segment<'a>>,
+}
+
+/// One segment of a [`Pattern`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// Exactly this text.
+    Literal(&'a str),
+    /// Any text that is not empty; the name of the parameter.
+    Any(&'a str),
+    /// ASCII digits, one at least; the name of the parameter.
+    Digits(&'a str),
+}
+
+impl<'a> Pattern<'a> {
+    /// Reads a pattern. Every text is one: what is no parameter is literal.
+    pub fn parse(pattern: &'a str) -> Self {
+        let segments = pattern
+            .split('/')
+            .map(|text| match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                None => Segment::Literal(text),
+                Some(name) => match name.strip_suffix(":digits") {
+                    Some(name) => Segment::Digits(name),
+                    None => Segment::Any(name),
+                },
+            })
+            .collect();
+        Self { segments }
+    }
+
+    /// The segments in order.
+    pub fn segments(&self) -> &[Segment<'a>] {
+        &self.segments
+    }
+}
