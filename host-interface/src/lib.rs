@@ -39,7 +39,7 @@
 //!                 .user()
 //!                 .is_some_and(|user| host.authorise(user.id(), "greet", "root"));
 //!             let (status, text) = match allowed {
-//!                 true => (200, format!("Hello, number {}!", request.params()[0])),
+//!                 true => (200, format!("Hello, number {}!", &request.params()[0])),
 //!                 false => (403, "Not you.".to_owned()),
 //!             };
 //!             Response::new(status).with_header("content-type", "text/plain").with_body(text)

@@ -1,0 +1,188 @@
+//! The pipeline: a request to one of the routes becomes a plan, a query and a document. The table
+//! of routes is made once, from the resources.
+
+use host_interface::{
+    Action, Asset, Description, Grant, HostHandle, Method, Request, Response, Route,
+};
+
+use crate::crud;
+use crate::document::MEDIA_TYPE;
+use crate::error::{Error, Fault, FaultKind};
+use crate::parameters::{self, ParameterCache};
+use crate::resource::{Nested, Resource};
+use crate::resources;
+use crate::store::Store;
+
+/// The extension's name on a site.
+pub const NAME: &str = "webservices-shop";
+/// The path of the store below the host's entry point.
+pub const PREFIX: &str = "v1/shop";
+
+/// The store's web services.
+#[derive(Debug)]
+pub struct App {
+    /// The database.
+    pub store: Store,
+    /// What the site has set.
+    pub parameters: ParameterCache,
+    /// The absolute path of the store, for links.
+    pub root: String,
+    host: HostHandle,
+    routes: Vec<Endpoint>,
+}
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The store.
+    pub app: &'a App,
+    /// What is asked.
+    pub request: &'a Request,
+}
+
+/// A route and what it takes to answer it.
+#[derive(Clone, Debug)]
+struct Endpoint {
+    method: Method,
+    /// Below the prefix.
+    path: String,
+    name: String,
+    action: &'static str,
+    asset: String,
+    operation: Operation,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    List(&'static Resource),
+    Show(&'static Resource),
+    Create(&'static Resource),
+    Update(&'static Resource),
+    Delete(&'static Resource),
+    Nested(&'static Resource, &'static Nested),
+}
+
+impl App {
+    /// The store on this database, mounted below `base_path`.
+    pub fn new(host: HostHandle, store: Store, base_path: &str) -> Self {
+        Self {
+            store,
+            parameters: ParameterCache::new(host.clone()),
+            root: format!("{base_path}/{PREFIX}"),
+            host,
+            routes: endpoints(),
+        }
+    }
+
+    /// Answers a request. Every failure becomes the answer that says so.
+    pub async fn handle(&self, request: Request) -> Response {
+        match self.answer(&request).await {
+            Ok(response) => response,
+            Err(error) => error.into_response(request.id()),
+        }
+    }
+
+    async fn answer(&self, request: &Request) -> Result<Response, Error> {
+        let endpoint = usize::try_from(request.handler()).ok();
+        let endpoint = endpoint
+            .and_then(|position| self.routes.get(position))
+            .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
+        self.permit(endpoint, request)?;
+        let call = Call { app: self, request };
+        match endpoint.operation {
+            Operation::List(resource) => crud::list(&call, resource).await,
+            Operation::Show(resource) => crud::show(&call, resource).await,
+            Operation::Create(resource) => crud::create(&call, resource).await,
+            Operation::Update(resource) => crud::update(&call, resource).await,
+            Operation::Delete(resource) => crud::delete(&call, resource).await,
+            Operation::Nested(resource, nested) => crud::nested(&call, resource, nested).await,
+        }
+    }
+
+    fn permit(&self, endpoint: &Endpoint, request: &Request) -> Result<(), Error> {
+        let Endpoint { action, asset, .. } = endpoint;
+        let allowed =
+            request.user().is_some_and(|user| self.host.authorise(user.id(), action, asset));
+        match allowed {
+            true => Ok(()),
+            false => {
+                let detail = format!("You lack the permission {action} on {asset}.");
+                Err(Fault::new(FaultKind::Forbidden, detail).into())
+            }
+        }
+    }
+}
+
+/// What the plugin says of itself.
+pub fn describe() -> Description {
+    let routes = endpoints().into_iter().zip(0..).map(|(endpoint, handler)| {
+        let pattern = format!("{PREFIX}/{}", endpoint.path);
+        Route::new(endpoint.method, pattern, endpoint.name, handler)
+    });
+    let asset = |resource: &Resource| Asset::new(asset(resource), "com_shop", title(resource.kind));
+    Description::new(NAME, env!("CARGO_PKG_VERSION"))
+        .media_type(MEDIA_TYPE)
+        .routes(routes)
+        .parameters(parameters::declared())
+        .permissions(
+            [
+                Action::new("store.view", "View"),
+                Action::new("store.create", "Create"),
+                Action::new("store.edit", "Edit"),
+                Action::new("store.delete", "Delete"),
+            ],
+            [Asset::new("com_shop", "root", "Store")]
+                .into_iter()
+                .chain(resources::ALL.iter().map(asset))
+                // A rule on the store must not reach its configuration.
+                .chain([Asset::new("com_shop.config", "root", "Store configuration")]),
+            [
+                Grant::new("Manager", "store.view", "com_shop"),
+                Grant::new("Manager", "store.create", "com_shop"),
+                Grant::new("Manager", "store.edit", "com_shop"),
+                Grant::new("Administrator", "store.delete", "com_shop"),
+                Grant::new("Administrator", "store.view", "com_shop.config"),
+            ],
+        )
+}
+
+/// The table of routes.
+fn endpoints() -> Vec<Endpoint> {
+    resources::ALL.iter().flat_map(crud_endpoints).collect()
+}
+
+fn crud_endpoints(resource: &'static Resource) -> impl Iterator<Item = Endpoint> {
+    let endpoint = |method, path: String, name: &str, action, operation| Endpoint {
+        method,
+        path,
+        name: format!("{}.{name}", resource.kind),
+        action,
+        asset: asset(resource),
+        operation,
+    };
+    let (all, one) = (resource.kind.to_owned(), format!("{}/{{id:digits}}", resource.kind));
+    let crud = [
+        endpoint(Method::Get, all.clone(), "list", "store.view", Operation::List(resource)),
+        endpoint(Method::Post, all, "create", "store.create", Operation::Create(resource)),
+        endpoint(Method::Get, one.clone(), "show", "store.view", Operation::Show(resource)),
+        endpoint(Method::Patch, one.clone(), "update", "store.edit", Operation::Update(resource)),
+        endpoint(Method::Delete, one, "delete", "store.delete", Operation::Delete(resource)),
+    ];
+    let nested = resource.nested.iter().map(move |nested| {
+        let path = format!("{}/{{id:digits}}/{}", nested.parent, nested.segment);
+        let name = format!("list_of_{}", nested.parent);
+        endpoint(Method::Get, path, &name, "store.view", Operation::Nested(resource, nested))
+    });
+    crud.into_iter().chain(nested)
+}
+
+fn asset(resource: &Resource) -> String {
+    format!("com_shop.{}", resource.kind)
+}
+
+/// A kind as administrators read it.
+fn title(kind: &str) -> String {
+    let mut letters = kind.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

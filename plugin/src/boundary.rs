@@ -1,0 +1,188 @@
+//! The plugin as the host holds it: owns the runtime on which the store's futures live, and
+//! brings each of them there.
+//!
+//! An asynchronous runtime keeps its context in thread-local variables of which each library has
+//! its own copy, so nothing here may rely on the host's. A request is polled once where the host
+//! polls it, inside this runtime's context, because many are answered at once; one that is not
+//! moves to this runtime's threads.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use host_interface::{
+    BoxFuture, DemoSize, Description, Environment, HostHandle, Plugin, ProgressHandle, Request,
+    Response,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+use crate::app::{App, describe};
+use crate::error::{Error, chain};
+use crate::store::Store;
+use crate::{demo, logging, reference};
+
+/// The store's plugin.
+#[derive(Debug)]
+pub struct ShopPlugin {
+    app: Arc<App>,
+    /// `Some` until it is dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
+}
+
+impl Plugin for ShopPlugin {
+    fn create(host: HostHandle, environment: Environment) -> Result<Self, host_interface::Error> {
+        logging::forward_to(&host);
+        let runtime = Builder::new_multi_thread()
+            .thread_name("shop")
+            .enable_all()
+            .build()
+            .map_err(host_interface::Error::failed)?;
+        let store = {
+            let _context = runtime.enter();
+            Store::open(&environment.database_url).map_err(failed)?
+        };
+        let app = Arc::new(App::new(host, store, &environment.base_path));
+        let handle = runtime.handle().clone();
+        Ok(Self { app, runtime: Some(runtime), handle })
+    }
+
+    fn describe(&self) -> Description {
+        describe()
+    }
+
+    fn install(&self) -> BoxFuture<Result<(), host_interface::Error>> {
+        self.run(|app| async move {
+            app.store.migrate().await?;
+            reference::install(&app.store).await
+        })
+    }
+
+    fn demo(
+        &self,
+        size: DemoSize,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, host_interface::Error>> {
+        self.run(move |app| async move { demo::fill(&app.store, size, &progress).await })
+    }
+
+    fn health(&self) -> BoxFuture<Result<(), host_interface::Error>> {
+        self.run(|app| async move { app.store.ping().await })
+    }
+
+    fn handle(&self, request: Request) -> BoxFuture<Response> {
+        let app = Arc::clone(&self.app);
+        let id = request.id().to_owned();
+        let bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
+        BoxFuture::new(async move { bridge.await.unwrap_or_else(|gone| gone.into_response(&id)) })
+    }
+
+    fn shutdown(&self) -> BoxFuture<()> {
+        let app = Arc::clone(&self.app);
+        let bridge = Bridge::new(self.handle.clone(), async move { app.store.close().await });
+        BoxFuture::new(async move {
+            // A runtime that has gone has closed everything already.
+            drop(bridge.await);
+        })
+    }
+}
+
+impl ShopPlugin {
+    fn run<T, F>(
+        &self,
+        work: impl FnOnce(Arc<App>) -> F,
+    ) -> BoxFuture<Result<T, host_interface::Error>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let bridge = Bridge::new(self.handle.clone(), work(Arc::clone(&self.app)));
+        BoxFuture::new(async move { bridge.await.and_then(|done| done).map_err(failed) })
+    }
+}
+
+impl Drop for ShopPlugin {
+    fn drop(&mut self) {
+        // Dropping a runtime waits for its threads, which a host's own runtime does not permit.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn failed(error: Error) -> host_interface::Error {
+    host_interface::Error::Failed(chain(&error))
+}
+
+/// A future of this library on its way through a host's thread.
+struct Bridge<F: Future> {
+    runtime: Handle,
+    state: State<F>,
+}
+
+enum State<F: Future> {
+    /// Not polled yet.
+    Inline(Pin<Box<F>>),
+    /// Moved to the runtime's threads.
+    Spawned(JoinHandle<F::Output>),
+    /// Has given its value.
+    Done,
+}
+
+impl<F: Future> Bridge<F> {
+    fn new(runtime: Handle, future: F) -> Self {
+        Self { runtime, state: State::Inline(Box::pin(future)) }
+    }
+}
+
+impl<F> Future for Bridge<F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send,
+{
+    type Output = Result<F::Output, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let State::Inline(future) = &mut this.state {
+            let _context = this.runtime.enter();
+            if let Poll::Ready(value) = future.as_mut().poll(context) {
+                this.state = State::Done;
+                return Poll::Ready(Ok(value));
+            }
+            if let State::Inline(future) = std::mem::replace(&mut this.state, State::Done) {
+                this.state = State::Spawned(this.runtime.spawn(future));
+            }
+        }
+        let State::Spawned(task) = &mut this.state else {
+            return Poll::Ready(Err(Error::Contract("polled after it was ready")));
+        };
+        match Pin::new(task).poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(result) => {
+                this.state = State::Done;
+                Poll::Ready(result.map_err(|gone| match gone.try_into_panic() {
+                    // The contract's wrapper, which polls this, catches it.
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(_) => Error::Contract("the store has been shut down"),
+                }))
+            }
+        }
+    }
+}
+
+impl<F: Future> Drop for Bridge<F> {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.state, State::Done) {
+            // A pool's guard that is dropped outside the runtime would end the process.
+            State::Inline(future) => {
+                let _context = self.runtime.enter();
+                drop(future);
+            }
+            State::Spawned(task) => task.abort(),
+            State::Done => {}
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The five operations that every resource has, and the lists below other records.
+
+use host_interface::Response;
+
+use crate::app::Call;
+use crate::document::{self, MEDIA_TYPE};
+use crate::error::{Error, Fault, FaultKind};
+use crate::plan::{Condition, Draft, Intent, Order, Page, Record, Shape};
+use crate::request::{self, Body, Listing, Scope};
+use crate::resource::{Nested, Resource};
+use crate::resources;
+use crate::sql;
+use crate::store::{Cells, Constraint, Transaction};
+use crate::value::{Cell, Value};
+
+/// `GET /{kind}`
+pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    let listing = Listing::read(call.request.query(), Scope::All(resource))?;
+    page(call, resource, listing, None).await
+}
+
+/// `GET /{parent}/{id}/{segment}`; the parent itself is not asked for.
+pub async fn nested(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    nested: &'static Nested,
+) -> Result<Response, Error> {
+    let listing = Listing::read(call.request.query(), Scope::Nested(resource, nested.filters))?;
+    // An id too long for any key is the id of no record, as 0 is.
+    let parent = request::id(call.request)?.unwrap_or(0);
+    page(call, resource, listing, Some(Condition::Equals(nested.by, Value::Int(parent)))).await
+}
+
+/// `GET /{kind}/{id}`
+pub async fn show(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let key = path_key(call, resource)?;
+    let cells = call.app.store.page(&Page::of_one(resource, key)).await?;
+    single(200, call, resource, &cells)
+}
+
+/// `POST /{kind}`
+pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let body = Body::read(call.request, resource, None)?;
+    let mut draft = Draft::read(resource, &body, Intent::Create);
+    let mut transaction = call.app.store.begin().await?;
+    let after = draft.as_record();
+    settle(&mut draft, &after, &mut transaction).await?;
+    let insert = sql::insert(resource, draft.changes(), transaction.dialect());
+    let written = transaction.execute(insert).await;
+    let key = written.map_err(|error| violated(error, &draft, resource))?;
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    transaction.commit().await?;
+    let location = document::record_path(resource, key, &call.app.root);
+    Ok(single(201, call, resource, &cells)?.with_header("location", location))
+}
+
+/// `PATCH /{kind}/{id}`
+pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let id = request::id(call.request)?;
+    let body = Body::read(call.request, resource, id)?;
+    let key = path_key(call, resource)?;
+    let mut draft = Draft::read(resource, &body, Intent::Update);
+    let mut transaction = call.app.store.begin().await?;
+    let before = record(&mut transaction, resource, key).await?;
+    let after = draft.applied_to(before);
+    settle(&mut draft, &after, &mut transaction).await?;
+    if draft.changes().next().is_some() {
+        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
+        let written = transaction.execute(update).await;
+        written.map_err(|error| violated(error, &draft, resource))?;
+    }
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    transaction.commit().await?;
+    single(200, call, resource, &cells)
+}
+
+/// `DELETE /{kind}/{id}`
+pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let key = path_key(call, resource)?;
+    let parameters = call.app.parameters.current()?;
+    let mut transaction = call.app.store.begin().await?;
+    let before = record(&mut transaction, resource, key).await?;
+    (resource.deletable)(&before, &parameters)?;
+    refuse_if_referenced(resource, key, &mut transaction).await?;
+    transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
+    transaction.commit().await?;
+    Ok(Response::new(204))
+}
+
+async fn page(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    mut listing: Listing,
+    fixed: Option<Condition>,
+) -> Result<Response, Error> {
+    let mut conditions = std::mem::take(&mut listing.conditions);
+    conditions.extend(fixed);
+    let page = Page {
+        resource,
+        shape: Shape::List,
+        conditions,
+        order: listing.order.unwrap_or(Order::KEY),
+        offset: listing.offset,
+        limit: listing.limit,
+    };
+    let cells = call.app.store.page(&page).await?;
+    let (rows, path) = (cells.rows()?, call.request.path());
+    let body = document::list(resource, &rows, cells.total(), &listing, path, &call.app.root)?;
+    Ok(answer(200, body))
+}
+
+/// Completes a draft's faults by what only the database can tell; any fault ends the write.
+async fn settle(
+    draft: &mut Draft,
+    after: &Record,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let checks = draft.checks(after);
+    if !checks.is_empty() {
+        let passed = transaction.numbers(sql::checks(&checks, transaction.dialect())).await?;
+        let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
+        draft.judge(&checks, &passed);
+    }
+    match draft.faults.is_empty() {
+        true => Ok(()),
+        false => Err(std::mem::take(&mut draft.faults).into()),
+    }
+}
+
+/// A constraint that the database upheld is the client's fault, as if validation had found it.
+fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
+    let Error::Constraint(constraint, _) = &error else { return error };
+    match (constraint, constraint.unique_of(resource)) {
+        (_, Some(unique)) => draft.duplicate(unique).into(),
+        (Constraint::Unique(_), None) => {
+            let detail = format!("Another {} has these values already.", resource.singular);
+            Fault::new(FaultKind::Duplicate, detail).into()
+        }
+        (Constraint::Reference, _) => {
+            let detail = "A record that is referred to does not exist.";
+            Fault::new(FaultKind::MissingReference, detail).into()
+        }
+        (Constraint::Check, _) => {
+            let detail = format!("The values do not go together in one {}.", resource.singular);
+            Fault::new(FaultKind::InvalidValue, detail).into()
+        }
+    }
+}
+
+async fn refuse_if_referenced(
+    resource: &Resource,
+    key: i64,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let referring: Vec<_> = resources::referring_to(resource.kind).collect();
+    if referring.is_empty() {
+        return Ok(());
+    }
+    let statement = sql::count_references(key, &referring, transaction.dialect());
+    let counts = transaction.numbers(statement).await?;
+    let by: Vec<String> = referring
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| *count > 0)
+        .map(|((resource, _), count)| match count {
+            1 => format!("1 {}", resource.singular),
+            _ => format!("{count} {}", resource.kind),
+        })
+        .collect();
+    match by.is_empty() {
+        true => Ok(()),
+        false => {
+            let detail = format!(
+                "This {} cannot be deleted: it is referred to by {}.",
+                resource.singular,
+                by.join(" and ")
+            );
+            Err(Fault::new(FaultKind::Referenced, detail).into())
+        }
+    }
+}
+
+async fn record(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    key: i64,
+) -> Result<Record, Error> {
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    match cells.rows()?.first() {
+        Some(row) => {
+            let values = row.iter().skip(1).map(Cell::to_value).collect();
+            Ok(Record::new(resource, key, values))
+        }
+        None => Err(missing(resource)),
+    }
+}
+
+fn single(
+    status: u16,
+    call: &Call<'_>,
+    resource: &Resource,
+    cells: &Cells,
+) -> Result<Response, Error> {
+    match cells.rows()?.first() {
+        Some(row) => Ok(answer(status, document::single(resource, row, &call.app.root)?)),
+        None => Err(missing(resource)),
+    }
+}
+
+fn answer(status: u16, body: Vec<u8>) -> Response {
+    Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
+}
+
+fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {
+    request::id(call.request)?.ok_or_else(|| missing(resource))
+}
+
+fn missing(resource: &Resource) -> Error {
+    let detail = format!("There is no {} with this id.", resource.singular);
+    Fault::new(FaultKind::NotFound, detail).into()
+}

@@ -1,0 +1,194 @@
+//! Errors: typed inside, and one table that says which status, code and title each has outside.
+//!
+//! What a client reads is in a [`Fault`]. The cause of an internal error goes to the log with the
+//! request's id and never to the client.
+
+use host_interface::{Problem, Response, Source};
+
+use crate::document::MEDIA_TYPE;
+use crate::store::Constraint;
+
+/// What kind of fault it is: a row of the table below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The query has a member that the route does not know.
+    UnknownParameter,
+    /// A member of the query is given more than once.
+    RepeatedParameter,
+    /// A member of the query that says how to list is not of its form.
+    InvalidParameter,
+    /// A header that the request needs is missing or says something else.
+    InvalidHeader,
+    /// The body cannot be read.
+    MalformedBody,
+    /// A required field is missing.
+    MissingField,
+    /// The user lacks the permission.
+    Forbidden,
+    /// There is no such record.
+    NotFound,
+    /// The value of a filter is none of its type.
+    InvalidFilter,
+    /// The body names a field that the resource does not have.
+    UnknownField,
+    /// A value is not of its field's kind, or beyond its limits.
+    InvalidValue,
+    /// A value refers to a record that does not exist.
+    MissingReference,
+    /// Another record has the value already.
+    Duplicate,
+    /// Other records refer to the record.
+    Referenced,
+    /// A rule of the store forbids it.
+    Refused,
+    /// Something failed that must not.
+    Internal,
+    /// The database does not answer.
+    Unavailable,
+}
+
+impl FaultKind {
+    /// The table: status, code and title.
+    pub const fn row(self) -> (u16, &'static str, &'static str) {
+        match self {
+            FaultKind::UnknownParameter => (400, "unknown_parameter", "Unknown parameter"),
+            FaultKind::RepeatedParameter => (400, "repeated_parameter", "Repeated parameter"),
+            FaultKind::InvalidParameter => (400, "invalid_parameter", "Invalid parameter"),
+            FaultKind::InvalidHeader => (400, "invalid_header", "Invalid header"),
+            FaultKind::MalformedBody => (400, "malformed_body", "Malformed body"),
+            FaultKind::MissingField => (400, "missing_field", "Missing field"),
+            FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
+            FaultKind::NotFound => (404, "record_not_found", "Record not found"),
+            FaultKind::InvalidFilter => (422, "invalid_filter", "Invalid filter"),
+            FaultKind::UnknownField => (422, "unknown_field", "Unknown field"),
+            FaultKind::InvalidValue => (422, "invalid_value", "Invalid value"),
+            FaultKind::MissingReference => (422, "missing_reference", "Missing reference"),
+            FaultKind::Duplicate => (422, "duplicate", "Duplicate"),
+            FaultKind::Referenced => (422, "referenced", "Still referred to"),
+            FaultKind::Refused => (422, "refused", "Refused"),
+            FaultKind::Internal => (500, "internal_error", "Internal error"),
+            FaultKind::Unavailable => (503, "unavailable", "Unavailable"),
+        }
+    }
+}
+
+/// One thing that is wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which kind.
+    pub kind: FaultKind,
+    /// A sentence for the client.
+    pub detail: String,
+    /// What in the request it is about.
+    pub source: Option<Source>,
+}
+
+impl Fault {
+    /// A fault of the request as a whole.
+    pub fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), source: None }
+    }
+
+    /// A fault of the body's member at this JSON pointer.
+    pub fn at_pointer(kind: FaultKind, pointer: String, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), source: Some(Source::Pointer(pointer)) }
+    }
+
+    /// A fault of a member of the query.
+    pub fn at_parameter(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), source: Some(Source::Parameter(name.to_owned())) }
+    }
+
+    /// A fault of a header.
+    pub fn at_header(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), source: Some(Source::Header(name.to_owned())) }
+    }
+
+    fn problem(self) -> Problem {
+        let (status, code, title) = self.kind.row();
+        let problem = Problem::new(status, code, title, self.detail);
+        match self.source {
+            Some(source) => problem.at(source),
+            None => problem,
+        }
+    }
+}
+
+/// Why a request could not be answered as it was meant.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request is at fault, in one way or several.
+    #[error("{} fault(s) in the request", .0.len())]
+    Faults(Vec<Fault>),
+    /// The database cannot be reached, is busy beyond patience, or cannot write.
+    #[error("the database is unavailable")]
+    Unavailable(#[source] sqlx::Error),
+    /// The database did something that it must not.
+    #[error("the database failed")]
+    Database(#[source] sqlx::Error),
+    /// The database upheld a constraint that validation should have.
+    #[error("a constraint of the database was violated")]
+    Constraint(Constraint, #[source] sqlx::Error),
+    /// The tables could not be created or brought up to date.
+    #[error("the migration failed")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// The host could not be asked.
+    #[error("the host failed")]
+    Host(#[from] host_interface::Error),
+    /// What the database gave, or what is to be written, is not what it must be.
+    #[error("unexpected data: {0}")]
+    Data(#[from] serde_json::Error),
+    /// The plugin was asked for something that it never offered.
+    #[error("{0}")]
+    Contract(&'static str),
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Error::Faults(vec![fault])
+    }
+}
+
+impl From<Vec<Fault>> for Error {
+    fn from(faults: Vec<Fault>) -> Self {
+        Error::Faults(faults)
+    }
+}
+
+impl Error {
+    /// The answer to the client. Where the client is not at fault, the cause is logged.
+    pub fn into_response(self, request_id: &str) -> Response {
+        let faults = match self {
+            Error::Faults(faults) => faults,
+            error => {
+                let causes = chain(&error);
+                tracing::error!(request_id, causes, "request failed");
+                let kind = match error {
+                    Error::Unavailable(_) => FaultKind::Unavailable,
+                    _ => FaultKind::Internal,
+                };
+                let advice = match kind {
+                    FaultKind::Unavailable => "The store cannot answer at the moment; try again.",
+                    _ => "The store failed to answer.",
+                };
+                vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
+            }
+        };
+        // The mildest status stands for all: a missing field makes the answer a 400.
+        let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
+        let problems: Vec<Problem> = faults.into_iter().map(Fault::problem).collect();
+        let response = Response::new(status)
+            .with_header("content-type", MEDIA_TYPE)
+            .with_body(Problem::document(&problems));
+        match status {
+            503 => response.with_header("retry-after", "1"),
+            _ => response,
+        }
+    }
+}
+
+/// An error and what caused it, on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,301 @@
+//! Plans: what is to be read or written, checked against the resource, before any SQL is thought
+//! of.
+
+use crate::error::{Fault, FaultKind};
+use crate::request::{Body, nearest};
+use crate::resource::{Default, Field, Resource, Unique};
+use crate::resources;
+use crate::value::{self, Kind, Value};
+
+/// Which fields of a record are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The fields of lists.
+    List,
+    /// All fields.
+    Detail,
+}
+
+impl Shape {
+    /// The fields after the key, in order.
+    pub fn fields(
+        self,
+        resource: &Resource,
+    ) -> impl Iterator<Item = &'static Field> + Clone + use<> {
+        let detail = match self {
+            Shape::List => 0,
+            Shape::Detail => resource.detail.len(),
+        };
+        resource.list.iter().chain(&resource.detail[..detail])
+    }
+}
+
+/// A page of records to read.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Of what.
+    pub resource: &'static Resource,
+    /// Which fields.
+    pub shape: Shape,
+    /// What each record must satisfy.
+    pub conditions: Vec<Condition>,
+    /// In what order.
+    pub order: Order,
+    /// How many records to pass over.
+    pub offset: i64,
+    /// How many records to give at most.
+    pub limit: i64,
+}
+
+impl Page {
+    /// The page that is one record with all of its fields, if there is such a record.
+    pub fn of_one(resource: &'static Resource, key: i64) -> Self {
+        Self {
+            resource,
+            shape: Shape::Detail,
+            conditions: vec![Condition::Key(key)],
+            order: Order::KEY,
+            offset: 0,
+            limit: 1,
+        }
+    }
+}
+
+/// What a record must satisfy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Its primary key is this.
+    Key(i64),
+    /// The field has this value.
+    Equals(&'static str, Value),
+    /// One of the fields contains this text, which has been case-folded.
+    Contains(&'static [&'static str], String),
+}
+
+/// The order of a list. Ties are broken by the primary key in the same direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The field; `None` is the primary key.
+    pub field: Option<&'static str>,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+}
+
+impl Order {
+    /// By the primary key, ascending.
+    pub const KEY: Order = Order { field: None, descending: false };
+}
+
+/// A record with all of its fields, as it is or as it would be after a write.
+#[derive(Clone, Debug)]
+pub struct Record {
+    resource: &'static Resource,
+    key: i64,
+    values: Vec<Value>,
+}
+
+impl Record {
+    /// A record as it stands in the store; one value for each of the resource's fields.
+    pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
+        Self { resource, key, values }
+    }
+
+    /// The primary key; 0 for a record that does not exist yet.
+    pub fn key(&self) -> i64 {
+        self.key
+    }
+
+    /// The value of a field; null for a name that the resource does not have.
+    pub fn value(&self, field: &str) -> &Value {
+        let value = self.resource.position(field).and_then(|position| self.values.get(position));
+        value.unwrap_or(&Value::Null)
+    }
+}
+
+/// Whether a body makes a record or changes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Required fields must be there, and defaults fill the others.
+    Create,
+    /// Fields that are not there stay as they are.
+    Update,
+}
+
+/// What a body would write, and what is wrong with it.
+#[derive(Debug)]
+pub struct Draft {
+    resource: &'static Resource,
+    /// One for each of the resource's fields; `None` where nothing valid was given.
+    values: Vec<Option<Value>>,
+    /// The JSON pointer of the object that has the fields.
+    at: &'static str,
+    /// Everything found so far.
+    pub faults: Vec<Fault>,
+}
+
+impl Draft {
+    /// Reads a body against the resource. Faults are collected, not returned, so that all of them
+    /// can be reported together.
+    pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
+        let values = vec![None; resource.fields().count()];
+        let mut draft = Draft { resource, values, at: body.at, faults: body.faults.clone() };
+        for (name, literal) in &body.members {
+            match resource.position(name) {
+                Some(position) => draft.accept(position, literal),
+                // A client may send back what it read.
+                None if *name == resource.key => {}
+                None => draft.refuse_name(name),
+            }
+        }
+        if intent == Intent::Create {
+            draft.complete(body);
+        }
+        draft
+    }
+
+    /// The fields that are to be written, with their values.
+    pub fn changes(&self) -> impl Iterator<Item = (&Field, &Value)> + Clone {
+        let pairs = self.resource.fields().zip(&self.values);
+        pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
+    }
+
+    /// The record as it would be: `before` with the changes made.
+    pub fn applied_to(&self, before: Record) -> Record {
+        let given = self.values.iter().cloned();
+        let values = given.zip(before.values).map(|(given, before)| given.unwrap_or(before));
+        Record { values: values.collect(), ..before }
+    }
+
+    /// A new record with these values; unset where none is valid.
+    pub fn as_record(&self) -> Record {
+        let values = self.values.iter().map(|value| value.clone().unwrap_or(Value::Null));
+        Record { resource: self.resource, key: 0, values: values.collect() }
+    }
+
+    /// What only the database can tell about the record as it would be.
+    pub fn checks(&self, after: &Record) -> Vec<Check> {
+        let given = |name: &str| {
+            self.resource.position(name).is_some_and(|position| self.values[position].is_some())
+        };
+        let fields = self.resource.fields().zip(&self.values);
+        let references = fields.filter_map(|(field, value)| match (field.kind, value) {
+            (Kind::Key(kind), Some(Value::Int(key))) => {
+                Some(Check::Exists { field, target: resources::find(kind)?, key: *key })
+            }
+            _ => None,
+        });
+        let uniques = self.resource.unique.iter().filter_map(|unique| {
+            let changed = unique.fields.iter().any(|name| given(name));
+            let values = unique.fields.iter().map(|name| after.value(name).clone());
+            let values: Vec<Value> = values.collect();
+            let known = !values.contains(&Value::Null);
+            let resource = self.resource;
+            let check = Check::Free { resource, unique, values, except: after.key };
+            (changed && known).then_some(check)
+        });
+        references.chain(uniques).collect()
+    }
+
+    /// Adds what the database told; `passed` is one answer for each check.
+    pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
+        for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
+            let fault = match check {
+                Check::Exists { field, target, key } => self.fault(
+                    FaultKind::MissingReference,
+                    field.name,
+                    format!("{}: there is no {} with the id {key}.", field.name, target.singular),
+                ),
+                Check::Free { unique, .. } => self.duplicate(unique),
+            };
+            self.faults.push(fault);
+        }
+    }
+
+    /// The fault of a record whose unique values another one has.
+    pub fn duplicate(&self, unique: &Unique) -> Fault {
+        let names = unique.fields.join(" and ");
+        let first = unique.fields.first().copied().unwrap_or_default();
+        let detail = format!("Another {} has this {names} already.", self.resource.singular);
+        self.fault(FaultKind::Duplicate, first, detail)
+    }
+
+    fn accept(&mut self, position: usize, literal: &serde_json::value::RawValue) {
+        let Some(field) = self.resource.fields().nth(position) else { return };
+        match value::read(field.kind, field.nullable, literal) {
+            Ok(value) if field.required && value.is_blank() => {
+                let detail = format!("{} must not be empty.", field.name);
+                let fault = self.fault(FaultKind::InvalidValue, field.name, detail);
+                self.faults.push(fault);
+            }
+            Ok(value) => self.values[position] = Some(value),
+            Err(complaint) => {
+                let detail = format!("{} {complaint}.", field.name);
+                let fault = self.fault(FaultKind::InvalidValue, field.name, detail);
+                self.faults.push(fault);
+            }
+        }
+    }
+
+    fn refuse_name(&mut self, name: &str) {
+        let known = self.resource.fields().map(|field| field.name);
+        let detail = match nearest(name, known) {
+            Some(known) => {
+                format!("{} has no field {name:?}; did you mean {known}?", self.resource.kind)
+            }
+            None => format!("{} has no field {name:?}.", self.resource.kind),
+        };
+        let fault = self.fault(FaultKind::UnknownField, name, detail);
+        self.faults.push(fault);
+    }
+
+    /// Reports what is missing from a new record and fills in the defaults of the rest.
+    fn complete(&mut self, body: &Body<'_>) {
+        for (position, field) in self.resource.fields().enumerate() {
+            // What was given and is at fault has been reported as such.
+            if self.values[position].is_some() || body.has(field.name) {
+                continue;
+            }
+            if field.required {
+                let detail = format!("{} is required.", field.name);
+                let fault = self.fault(FaultKind::MissingField, field.name, detail);
+                self.faults.push(fault);
+                continue;
+            }
+            self.values[position] = Some(match field.default {
+                Default::Unset => Value::Null,
+                Default::Int(number) => Value::Int(number),
+                Default::Text(text) => Value::Text(text.to_owned()),
+            });
+        }
+    }
+
+    fn fault(&self, kind: FaultKind, name: &str, detail: String) -> Fault {
+        let escaped = name.replace('~', "~0").replace('/', "~1");
+        Fault::at_pointer(kind, format!("{}/{escaped}", self.at), detail)
+    }
+}
+
+/// A question to the database about a record that is to be written.
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// There is a record with this key.
+    Exists {
+        /// The field that refers to it.
+        field: &'static Field,
+        /// What the record is.
+        target: &'static Resource,
+        /// Its key.
+        key: i64,
+    },
+    /// No other record has these values.
+    Free {
+        /// Of this resource.
+        resource: &'static Resource,
+        /// The fields that have them.
+        unique: &'static Unique,
+        /// The values.
+        values: Vec<Value>,
+        /// The record that may have them.
+        except: i64,
+    },
+}

@@ -1,0 +1,22 @@
+//! Countries, by their ISO 3166-1 codes.
+
+use crate::resource::{Resource, capitals, equals, flag, search, text, unique};
+
+pub(super) const COUNTRIES: Resource = Resource {
+    kind: "countries",
+    singular: "country",
+    table: "shop_countries",
+    key: "shop_country_id",
+    list: &[
+        text("country_name", 255).required(),
+        capitals("country_isocode_2", 2).required(),
+        capitals("country_isocode_3", 3).required(),
+        flag("enabled"),
+    ],
+    filters: &[
+        search(&["country_name", "country_isocode_2", "country_isocode_3"]),
+        equals("enabled"),
+    ],
+    unique: &[unique(&["country_isocode_2"]), unique(&["country_isocode_3"])],
+    ..Resource::CRUD
+};

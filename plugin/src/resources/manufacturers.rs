@@ -1,0 +1,14 @@
+//! Manufacturers: the brands that products carry.
+
+use crate::resource::{Resource, equals, flag, int, search, text};
+
+pub(super) const MANUFACTURERS: Resource = Resource {
+    kind: "manufacturers",
+    singular: "manufacturer",
+    table: "shop_manufacturers",
+    key: "shop_manufacturer_id",
+    list: &[text("manufacturer_name", 255).required(), flag("enabled"), int("ordering")],
+    detail: &[text("manufacturer_desc", 65_535)],
+    filters: &[search(&["manufacturer_name"]), equals("enabled")],
+    ..Resource::CRUD
+};

@@ -1,0 +1,25 @@
+//! Zones: the subdivisions of countries.
+
+use crate::resource::{Nested, Resource, flag, key, search, text, unique};
+
+pub(super) const ZONES: Resource = Resource {
+    kind: "zones",
+    singular: "zone",
+    table: "shop_zones",
+    key: "shop_zone_id",
+    list: &[
+        text("zone_name", 255).required(),
+        text("zone_code", 32).required(),
+        key("country_id", "countries").required(),
+        flag("enabled"),
+    ],
+    filters: &[search(&["zone_name", "zone_code"])],
+    unique: &[unique(&["zone_code", "country_id"])],
+    nested: &[Nested {
+        parent: "countries",
+        segment: "zones",
+        by: "country_id",
+        filters: &["search"],
+    }],
+    ..Resource::CRUD
+};

@@ -1,0 +1,287 @@
+//! Plans as SQL: the only place that makes dynamic SQL text. Names come from the resources alone;
+//! whatever a client sent is bound.
+
+use crate::dialect::Dialect;
+use crate::plan::{Check, Condition, Order, Page};
+use crate::resource::{Field, Resource};
+use crate::value::{Kind, Value, fold};
+
+/// SQL text with the values bound in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// The text.
+    pub text: String,
+    /// The values in the order of their placeholders.
+    pub binds: Vec<Value>,
+}
+
+/// Reads a page and the total of records that satisfy its conditions: one row of the total and
+/// the page as a JSON array of arrays of cells, the key first.
+pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT (SELECT count(*) FROM ");
+    sql.push(page.resource.table);
+    sql.conditions(page);
+    sql.push("), (SELECT json_group_array(json_array(");
+    sql.columns(page);
+    sql.push(")) FROM (SELECT ");
+    sql.columns(page);
+    sql.push(" FROM ");
+    sql.push(page.resource.table);
+    sql.conditions(page);
+    sql.order(page);
+    sql.push(" LIMIT ");
+    sql.bind(Value::Int(page.limit));
+    sql.push(" OFFSET ");
+    sql.bind(Value::Int(page.offset));
+    sql.push("))");
+    sql.finish()
+}
+
+/// Inserts a record.
+pub fn insert<'a>(
+    resource: &Resource,
+    values: impl Iterator<Item = (&'a Field, &'a Value)> + Clone,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("INSERT INTO ");
+    sql.push(resource.table);
+    sql.push(" (");
+    sql.list(columns_of(resource, values.clone()), |sql, (name, _)| sql.push(&name));
+    sql.push(") VALUES (");
+    sql.list(columns_of(resource, values), |sql, (_, value)| sql.bind(value));
+    sql.push(")");
+    sql.finish()
+}
+
+/// Changes fields of a record.
+pub fn update<'a>(
+    resource: &Resource,
+    key: i64,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE ");
+    sql.push(resource.table);
+    sql.push(" SET ");
+    sql.list(columns_of(resource, values), |sql, (name, value)| {
+        sql.push(&name);
+        sql.push(" = ");
+        sql.bind(value);
+    });
+    sql.by_key(resource, key);
+    sql.finish()
+}
+
+/// Removes a record.
+pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("DELETE FROM ");
+    sql.push(resource.table);
+    sql.by_key(resource, key);
+    sql.finish()
+}
+
+/// Asks all checks at once: one row with one number for each, 1 where it passed.
+pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    sql.list(checks.iter(), |sql, check| match check {
+        Check::Exists { target, key, .. } => {
+            sql.push("EXISTS (SELECT 1 FROM ");
+            sql.push(target.table);
+            sql.by_key(target, *key);
+            sql.push(")");
+        }
+        Check::Free { resource, unique, values, except } => {
+            sql.push("NOT EXISTS (SELECT 1 FROM ");
+            sql.push(resource.table);
+            sql.push(" WHERE ");
+            for (name, value) in unique.fields.iter().zip(values) {
+                sql.push(name);
+                sql.push(" = ");
+                sql.bind(value.clone());
+                sql.push(" AND ");
+            }
+            sql.push(resource.key);
+            sql.push(" <> ");
+            sql.bind(Value::Int(*except));
+            sql.push(")");
+        }
+    });
+    sql.finish()
+}
+
+/// Counts the records that refer to one: one row with one number for each referring field.
+pub fn count_references(
+    key: i64,
+    referring: &[(&Resource, &Field)],
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    sql.list(referring.iter(), |sql, (resource, field)| {
+        sql.push("(SELECT count(*) FROM ");
+        sql.push(resource.table);
+        sql.push(" WHERE ");
+        sql.push(field.name);
+        sql.push(" = ");
+        sql.bind(Value::Int(key));
+        sql.push(")");
+    });
+    sql.finish()
+}
+
+/// Inserts many rows into a table, in as few statements as the engine permits.
+pub fn insert_rows(
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Value>],
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let at_once = (dialect.max_binds / columns.len().max(1)).max(1);
+    rows.chunks(at_once)
+        .map(|rows| {
+            let mut sql = Builder::new(dialect);
+            sql.push("INSERT INTO ");
+            sql.push(table);
+            sql.push(" (");
+            sql.list(columns.iter(), |sql, column| sql.push(column));
+            sql.push(") VALUES ");
+            sql.list(rows.iter(), |sql, row| {
+                sql.push("(");
+                sql.list(row.iter(), |sql, value| sql.bind(value.clone()));
+                sql.push(")");
+            });
+            sql.finish()
+        })
+        .collect()
+}
+
+/// The name of the column that holds a text's case-folded copy.
+pub fn folded(name: &str) -> String {
+    format!("{name}_fold")
+}
+
+/// The columns that a record's values go to: each field's own, and the folded copy of a text.
+fn columns_of<'a>(
+    resource: &Resource,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+) -> impl Iterator<Item = (String, Value)> {
+    values.flat_map(|(field, value)| {
+        let copy = resource
+            .is_folded(field)
+            .then(|| (folded(field.name), Value::Text(fold(value.text()))));
+        std::iter::once((field.name.to_owned(), value.clone())).chain(copy)
+    })
+}
+
+/// Text in the making, with the values bound so far.
+struct Builder<'a> {
+    dialect: &'a Dialect,
+    text: String,
+    binds: Vec<Value>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(dialect: &'a Dialect) -> Self {
+        Self { dialect, text: String::with_capacity(512), binds: Vec::new() }
+    }
+
+    fn finish(self) -> Statement {
+        Statement { text: self.text, binds: self.binds }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn bind(&mut self, value: Value) {
+        self.binds.push(value);
+        (self.dialect.placeholder)(&mut self.text, self.binds.len());
+    }
+
+    fn list<T>(&mut self, items: impl Iterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
+        for (position, item) in items.enumerate() {
+            if position > 0 {
+                self.push(", ");
+            }
+            each(self, item);
+        }
+    }
+
+    fn columns(&mut self, page: &Page) {
+        self.push(page.resource.key);
+        for field in page.shape.fields(page.resource) {
+            self.push(", ");
+            self.push(field.name);
+        }
+    }
+
+    fn by_key(&mut self, resource: &Resource, key: i64) {
+        self.push(" WHERE ");
+        self.push(resource.key);
+        self.push(" = ");
+        self.bind(Value::Int(key));
+    }
+
+    fn conditions(&mut self, page: &Page) {
+        for (position, condition) in page.conditions.iter().enumerate() {
+            self.push(if position == 0 { " WHERE " } else { " AND " });
+            match condition {
+                Condition::Key(key) => {
+                    self.push(page.resource.key);
+                    self.push(" = ");
+                    self.bind(Value::Int(*key));
+                }
+                Condition::Equals(name, value) => {
+                    self.push(name);
+                    self.push(" = ");
+                    self.bind(value.clone());
+                }
+                Condition::Contains(names, text) => {
+                    self.push("(");
+                    for (position, name) in names.iter().enumerate() {
+                        if position > 0 {
+                            self.push(" OR ");
+                        }
+                        self.binds.push(Value::Text(text.clone()));
+                        let column = searched(page.resource, name);
+                        (self.dialect.contains)(&mut self.text, &column, self.binds.len());
+                    }
+                    self.push(")");
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, page: &Page) {
+        let Order { field, descending } = page.order;
+        let direction = if descending { " DESC" } else { "" };
+        self.push(" ORDER BY ");
+        if let Some(name) = field {
+            let column = match page.resource.fields().find(|field| field.name == name) {
+                Some(field) if page.resource.is_folded(field) => folded(name),
+                _ => name.to_owned(),
+            };
+            self.push(&column);
+            self.push(direction);
+            self.push((self.dialect.nulls_least)(descending));
+            self.push(", ");
+        }
+        self.push(page.resource.key);
+        self.push(direction);
+    }
+}
+
+/// The column in which a field is searched without regard to case.
+fn searched(resource: &Resource, name: &str) -> String {
+    match resource.fields().find(|field| field.name == name) {
+        Some(field) if resource.is_folded(field) => folded(name),
+        // Capitals alone have no copy: lower case is their folding on every engine.
+        Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({name})"),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,486 @@
+//! Values: what kinds there are, how each is read from a client's literal text, and how it is
+//! written back. Nothing here knows where a value is stored.
+//!
+//! Decimals are whole numbers of the field's smallest unit, read digit by digit from the literal
+//! text: no value ever passes through binary floating point, and none is rounded.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::ser::{SerializeSeq, Serializer};
+use serde_json::value::RawValue;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{Date, PrimitiveDateTime, UtcDateTime, UtcOffset};
+
+/// What a field holds, with its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number, limits included.
+    Int {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// 0 or 1.
+    Flag,
+    /// An exact decimal, counted in units of `10^-places`.
+    Decimal {
+        /// How many fraction digits are kept.
+        places: u8,
+        /// How many fraction digits are shown at least.
+        shown: u8,
+        /// The least, in units.
+        min: i64,
+        /// The greatest, in units.
+        max: i64,
+    },
+    /// Text of at most `max` characters.
+    Text {
+        /// The greatest length in characters.
+        max: usize,
+        /// What else it must be.
+        form: Form,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A moment in UTC, to the second.
+    DateTime,
+    /// A list of keys.
+    Ids,
+    /// A JSON object.
+    Json,
+    /// The key of a record of the resource of this kind.
+    Key(&'static str),
+}
+
+/// What text must be beside short enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Anything.
+    Free,
+    /// Exactly as many capital letters A to Z as the field is long.
+    Capitals,
+}
+
+impl Kind {
+    /// Whether the text is sorted and searched by a case-folded copy beside it.
+    pub const fn is_folded(self) -> bool {
+        matches!(self, Kind::Text { form: Form::Free, .. })
+    }
+}
+
+/// A value of some [`Kind`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Unset.
+    Null,
+    /// An integer, a flag, a key, or a decimal in units.
+    Int(i64),
+    /// Text, a word, a moment, or the text of a list or an object.
+    Text(String),
+}
+
+impl Value {
+    /// The number; 0 where there is none.
+    pub fn int(&self) -> i64 {
+        match self {
+            Value::Int(number) => *number,
+            Value::Null | Value::Text(_) => 0,
+        }
+    }
+
+    /// Whether it is text with nothing in it but white space.
+    pub fn is_blank(&self) -> bool {
+        matches!(self, Value::Text(text) if text.trim().is_empty())
+    }
+
+    /// The text; empty where there is none.
+    pub fn text(&self) -> &str {
+        match self {
+            Value::Text(text) => text,
+            Value::Null | Value::Int(_) => "",
+        }
+    }
+}
+
+/// Reads a member of a body. The error completes a sentence that begins with the field's name.
+///
+/// # Errors
+/// When the literal is no value of the kind, or beyond its limits.
+pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, String> {
+    let literal = literal.get();
+    if nullable && literal == "null" {
+        return Ok(Value::Null);
+    }
+    match kind {
+        Kind::Int { min, max } => int(literal, min, max).map(Value::Int),
+        Kind::Key(_) => int(literal, i64::MIN, i64::MAX).map(Value::Int),
+        Kind::Flag => flag(literal).map(Value::Int),
+        Kind::Decimal { places, min, max, .. } => {
+            let units = match unquote(literal) {
+                Some(text) if is_plain_decimal(&text) => units(&text, places),
+                Some(_) => return Err(decimal_form()),
+                None if literal.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                    units(literal, places)
+                }
+                None => return Err(decimal_form()),
+            };
+            in_limits(units, places, min, max).map(Value::Int)
+        }
+        Kind::Text { max, form } => {
+            let text = unquote(literal).ok_or("must be a string")?;
+            check_text(&text, max, form)?;
+            Ok(Value::Text(text.into_owned()))
+        }
+        Kind::Choice(words) => match unquote(literal) {
+            Some(word) if words.contains(&word.as_ref()) => Ok(Value::Text(word.into_owned())),
+            _ => Err(format!("must be one of {}", words.join(", "))),
+        },
+        Kind::DateTime => {
+            let text = unquote(literal).ok_or_else(moment_form)?;
+            moment(&text).map(Value::Text).ok_or_else(moment_form)
+        }
+        Kind::Ids => ids(literal).map(Value::Text),
+        Kind::Json => object(literal).map(Value::Text),
+    }
+}
+
+/// Reads the value of a filter, which arrives as plain text. The error completes a sentence that
+/// begins with the filter's name.
+///
+/// # Errors
+/// When the text is no value of the kind.
+pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
+    match kind {
+        Kind::Int { .. } | Kind::Key(_) => int(text, i64::MIN, i64::MAX).map(Value::Int),
+        Kind::Flag => flag(text).map(Value::Int),
+        Kind::Decimal { places, min, max, .. } if is_plain_decimal(text) => {
+            in_limits(units(text, places), places, min, max).map(Value::Int)
+        }
+        Kind::Decimal { .. } => Err(decimal_form()),
+        Kind::DateTime => moment(text).map(Value::Text).ok_or_else(moment_form),
+        Kind::Text { .. } | Kind::Choice(_) | Kind::Ids | Kind::Json => {
+            Ok(Value::Text(text.to_owned()))
+        }
+    }
+}
+
+/// A value as it was stored, borrowed from the page that it came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell<'a> {
+    /// Unset.
+    Null,
+    /// See [`Value::Int`].
+    Int(i64),
+    /// See [`Value::Text`].
+    Text(Cow<'a, str>),
+}
+
+impl Cell<'_> {
+    /// The number; 0 where there is none.
+    pub fn int(&self) -> i64 {
+        match self {
+            Cell::Int(number) => *number,
+            Cell::Null | Cell::Text(_) => 0,
+        }
+    }
+
+    /// The value, no longer borrowed.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Cell::Null => Value::Null,
+            Cell::Int(number) => Value::Int(*number),
+            Cell::Text(text) => Value::Text(text.as_ref().to_owned()),
+        }
+    }
+}
+
+/// Writes a cell the way its kind is written on the wire.
+///
+/// # Errors
+/// Those of the serialiser.
+pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    match (kind, cell) {
+        (Kind::Text { .. }, Cell::Null) => serializer.serialize_str(""),
+        (_, Cell::Null) => serializer.serialize_none(),
+        (Kind::Decimal { places, shown, .. }, Cell::Int(units)) => {
+            serializer.serialize_str(&decimal_text(*units, places, shown))
+        }
+        (_, Cell::Int(number)) => serializer.serialize_i64(*number),
+        (Kind::Ids, Cell::Text(text)) => {
+            let mut list = serializer.serialize_seq(None)?;
+            for id in text.split(',').filter_map(|id| id.parse::<i64>().ok()) {
+                list.serialize_element(&id)?;
+            }
+            list.end()
+        }
+        (Kind::Json, Cell::Text(text)) => match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) => serde::Serialize::serialize(raw, serializer),
+            Err(error) => Err(serde::ser::Error::custom(error)),
+        },
+        (_, Cell::Text(text)) => serializer.serialize_str(text),
+    }
+}
+
+/// Text folded so that equal means equal without regard to case (Unicode, full folding).
+pub fn fold(text: &str) -> String {
+    unicase::UniCase::unicode(text).to_folded_case()
+}
+
+/// A decimal in units of `10^-places` as its shortest exact text of at least `shown` fraction
+/// digits.
+pub fn decimal_text(units: i64, places: u8, shown: u8) -> String {
+    let (places, shown) = (usize::from(places), usize::from(shown));
+    let mut digits = units.unsigned_abs().to_string();
+    if digits.len() <= places {
+        digits.insert_str(0, &"0".repeat(places + 1 - digits.len()));
+    }
+    let whole = digits.len() - places;
+    let fraction = digits[whole..].trim_end_matches('0').len().max(shown.min(places));
+    digits.truncate(whole + fraction);
+    if fraction > 0 {
+        digits.insert(whole, '.');
+    }
+    if units < 0 {
+        digits.insert(0, '-');
+    }
+    digits
+}
+
+/// Why a literal is no exact count of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inexact {
+    /// It has more fraction digits than the field keeps.
+    TooPrecise,
+    /// It is too large to count.
+    TooLarge,
+}
+
+/// Reads a JSON number's literal text (which may have an exponent) as a count of units of
+/// `10^-places`, exactly.
+///
+/// # Errors
+/// When there is no such whole count, or it does not fit.
+pub fn units(literal: &str, places: u8) -> Result<i64, Inexact> {
+    let (negative, unsigned) = match literal.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, literal),
+    };
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, saturating_exponent(exponent)),
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    let significant = digits.trim_end_matches('0');
+    if significant.trim_start_matches('0').is_empty() {
+        return Ok(0);
+    }
+    // How many zeros follow the significant digits once the literal is counted in units.
+    let zeros =
+        exponent - length(fraction) + length(&digits) - length(significant) + i64::from(places);
+    if zeros < 0 {
+        return Err(Inexact::TooPrecise);
+    }
+    let significant = significant.trim_start_matches('0');
+    // 18 digits always fit in 64 bits, and no field needs more.
+    if length(significant) + zeros > 18 {
+        return Err(Inexact::TooLarge);
+    }
+    let count = significant.bytes().map(|digit| i64::from(digit - b'0'));
+    let count = count.chain((0..zeros).map(|_| 0)).fold(0, |sum, digit| sum * 10 + digit);
+    Ok(if negative { -count } else { count })
+}
+
+fn length(text: &str) -> i64 {
+    i64::try_from(text.len()).unwrap_or(i64::MAX / 4)
+}
+
+/// An exponent beyond all numbers that can be counted stays beyond them.
+fn saturating_exponent(text: &str) -> i64 {
+    const BEYOND: i64 = i64::MAX / 4;
+    let digits = text.trim_start_matches(['+', '-']);
+    let size = digits.parse::<i64>().map_or(BEYOND, |size| size.min(BEYOND));
+    if text.starts_with('-') { -size } else { size }
+}
+
+fn in_limits(units: Result<i64, Inexact>, places: u8, min: i64, max: i64) -> Result<i64, String> {
+    match units {
+        Ok(units) if units < min => {
+            Err(format!("must be at least {}", decimal_text(min, places, 0)))
+        }
+        Ok(units) if units <= max => Ok(units),
+        Err(Inexact::TooPrecise) => {
+            Err(format!("must have at most {places} digits after the decimal point"))
+        }
+        Ok(_) | Err(Inexact::TooLarge) => Err(format!(
+            "must be between {} and {}",
+            decimal_text(min, places, 0),
+            decimal_text(max, places, 0)
+        )),
+    }
+}
+
+fn decimal_form() -> String {
+    "must be a decimal number such as \"19.99\"".to_owned()
+}
+
+/// `-?digits[.digits]`
+fn is_plain_decimal(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    match unsigned.split_once('.') {
+        None => digits(unsigned),
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+    }
+}
+
+/// The text of a JSON string literal; `None` for any other literal.
+fn unquote(literal: &str) -> Option<Cow<'_, str>> {
+    if !literal.starts_with('"') {
+        return None;
+    }
+    // A literal without an escape is its own text.
+    match literal.get(1..literal.len() - 1) {
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        _ => serde_json::from_str::<String>(literal).ok().map(Cow::Owned),
+    }
+}
+
+fn int(literal: &str, min: i64, max: i64) -> Result<i64, String> {
+    let text = unquote(literal).unwrap_or(Cow::Borrowed(literal));
+    let digits = text.strip_prefix('-').unwrap_or(&text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("must be a whole number".to_owned());
+    }
+    match text.parse::<i64>() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(format!("must be between {min} and {max}")),
+    }
+}
+
+fn flag(literal: &str) -> Result<i64, String> {
+    match literal {
+        "0" | "\"0\"" | "false" => Ok(0),
+        "1" | "\"1\"" | "true" => Ok(1),
+        _ => Err("must be 0 or 1".to_owned()),
+    }
+}
+
+fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("must not contain a NUL character".to_owned());
+    }
+    match form {
+        Form::Capitals
+            if text.len() != max || !text.bytes().all(|byte| byte.is_ascii_uppercase()) =>
+        {
+            Err(format!("must be {max} capital letters A to Z"))
+        }
+        // Bytes are counted first because they are never fewer than characters.
+        Form::Free if text.len() > max && text.chars().count() > max => {
+            Err(format!("must be at most {max} characters long"))
+        }
+        Form::Free | Form::Capitals => Ok(()),
+    }
+}
+
+const DATE: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
+const MOMENT: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+const OFFSET: &[BorrowedFormatItem<'_>] =
+    format_description!("[offset_hour sign:mandatory]:[offset_minute]");
+
+fn moment_form() -> String {
+    "must be a date YYYY-MM-DD or a date and time YYYY-MM-DDTHH:MM:SS".to_owned()
+}
+
+/// Reads a date, or a date and time with or without an offset, as a moment in UTC.
+pub fn moment(text: &str) -> Option<String> {
+    let text = text.trim();
+    if let Ok(date) = Date::parse(text, DATE) {
+        return written(date.midnight());
+    }
+    let (local, zone) = text.split_at_checked("YYYY-MM-DDTHH:MM:SS".len())?;
+    let local = PrimitiveDateTime::parse(local, MOMENT).ok()?;
+    match zone {
+        "" | "Z" => written(local),
+        _ => {
+            let offset = UtcOffset::parse(zone, OFFSET).ok()?;
+            let utc = UtcDateTime::from(local.assume_offset(offset).checked_to_utc()?);
+            written(PrimitiveDateTime::new(utc.date(), utc.time()))
+        }
+    }
+}
+
+fn written(moment: PrimitiveDateTime) -> Option<String> {
+    (0..=9999).contains(&moment.year()).then(|| moment.format(MOMENT).ok()).flatten()
+}
+
+/// Reads a list of keys, or a string of keys separated by commas, and keeps it as the latter.
+fn ids(literal: &str) -> Result<String, String> {
+    let complaint = || "must be a list of whole numbers greater than 0".to_owned();
+    let list: Vec<Cow<'_, str>> = match unquote(literal) {
+        Some(text) if text.trim().is_empty() => Vec::new(),
+        Some(text) => text.split(',').map(|id| Cow::Owned(id.trim().to_owned())).collect(),
+        None => serde_json::from_str::<Vec<&RawValue>>(literal)
+            .map_err(|_| complaint())?
+            .into_iter()
+            .map(|id| Cow::Borrowed(id.get()))
+            .collect(),
+    };
+    let mut seen = HashSet::new();
+    let mut text = String::new();
+    for id in list {
+        let id = int(&id, 1, i64::MAX).map_err(|_| complaint())?;
+        if seen.insert(id) {
+            if !text.is_empty() {
+                text.push(',');
+            }
+            text.push_str(&id.to_string());
+        }
+    }
+    Ok(text)
+}
+
+/// Deeper nesting serves nobody and overruns the stacks of clients.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a JSON object and keeps it without the white space around its members.
+fn object(literal: &str) -> Result<String, String> {
+    if !literal.starts_with('{') {
+        return Err("must be a JSON object".to_owned());
+    }
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut text = String::with_capacity(literal.len());
+    for character in literal.chars() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+        } else {
+            match character {
+                '"' => in_string = true,
+                '{' | '[' => {
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                }
+                '}' | ']' => depth = depth.saturating_sub(1),
+                ' ' | '\t' | '\n' | '\r' => continue,
+                _ => {}
+            }
+        }
+        text.push(character);
+    }
+    if deepest > MAX_DEPTH {
+        return Err(format!("must not be nested deeper than {MAX_DEPTH} levels"));
+    }
+    if text.contains("\\u0000") {
+        return Err("must not contain a NUL character".to_owned());
+    }
+    Ok(text)
+}
