@@ -194,10 +194,10 @@ impl Constraint {
     /// The first of the resource's unique groups that the columns belong to.
     pub fn unique_of(&self, resource: &Resource) -> Option<&'static crate::resource::Unique> {
         let Constraint::Unique(columns) = self else { return None };
-        let is_column = |name: &&str| {
+        let is_column = |name: &str| {
             columns.iter().any(|column| column == name || *column == sql::folded(name))
         };
-        resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(&name)))
+        resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(name)))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde_json::value::RawValue;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
-use time::{Date, PrimitiveDateTime, UtcDateTime, UtcOffset};
+use time::{Date, PrimitiveDateTime, UtcOffset};
 
 /// What a field holds, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,7 +409,7 @@ pub fn moment(text: &str) -> Option<String> {
         "" | "Z" => written(local),
         _ => {
             let offset = UtcOffset::parse(zone, OFFSET).ok()?;
-            let utc = UtcDateTime::from(local.assume_offset(offset).checked_to_utc()?);
+            let utc = local.assume_offset(offset).checked_to_utc()?;
             written(PrimitiveDateTime::new(utc.date(), utc.time()))
         }
     }
