@@ -1,1 +1,47 @@
-//! Not yet.
+//! A small content-management host: users, groups, permissions, tokens and extensions, and an HTTP
+//! server that answers what extensions register.
+//!
+//! [`Site::open`] opens a database and creates the plugins, [`Site::serve`] answers requests, and
+//! the other methods of [`Site`] are what administrators do; the command line is a thin layer
+//! above them. Nothing is kept in the process outside of a [`Site`], so that many can live side by
+//! side; only the program itself says where the log goes.
+//!
+//! # Invariants
+//!
+//! - The host never opens the file of an extension, nor an extension the host's.
+//! - A request is checked from memory alone, but for the first one of each token.
+//! - What an administrator changes is in force with the next request in the same process, and
+//!   within a second in others.
+//! - A failing, panicking or never answering plugin costs the one request that met it.
+
+pub mod cli;
+
+mod acl;
+mod config;
+mod database;
+mod error;
+mod extensions;
+mod groups;
+mod loader;
+mod mail;
+mod parameters;
+mod quickstart;
+mod server;
+mod services;
+mod site;
+mod state;
+mod tokens;
+mod users;
+
+pub use acl::{CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, Decision, ROOT, RuleEntry, Setting};
+pub use config::{LogFormat, ServerSettings, Settings, SettingsError};
+pub use database::{DatabaseUrl, DatabaseUrlError};
+pub use error::Error;
+pub use extensions::{ExtensionEntry, TOKEN_AUTH};
+pub use groups::GroupEntry;
+pub use loader::{default_library, load};
+pub use parameters::ParameterEntry;
+pub use quickstart::{FirstStart, prepare as quick_start};
+pub use server::Running;
+pub use site::Site;
+pub use users::{NewUser, UserEntry};

@@ -1,1 +1,7 @@
-fn main() {}
+//! The program. Everything it does is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    example_host::cli::main()
+}

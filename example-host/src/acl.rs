@@ -1,0 +1,392 @@
+//! Access control: assets and rules, the decision whether a user may do something, and the reason
+//! for it. Decides from memory alone; knows neither tokens nor requests.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+use sqlx::{Sqlite, SqliteConnection, Transaction};
+
+use crate::error::Error;
+use crate::site::Site;
+
+/// The asset that all others stand below.
+pub const ROOT: &str = "root";
+/// Allows everything, on [`ROOT`].
+pub const CORE_ADMIN: &str = "core.admin";
+/// Lets a user come in by a token, on [`ROOT`].
+pub const CORE_LOGIN_API: &str = "core.login.api";
+/// Lets a user into the administration pages, on [`ROOT`].
+pub const CORE_MANAGE: &str = "core.manage";
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Members may, unless another rule denies it.
+    Allow,
+    /// Members may not, whatever another rule says.
+    Deny,
+    /// No rule: what is said above counts.
+    Inherit,
+}
+
+/// A rule by the names of what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleEntry {
+    /// The title of the group.
+    pub group: String,
+    /// The action.
+    pub action: String,
+    /// The asset.
+    pub asset: String,
+    /// Whether it allows; else it denies.
+    pub allowed: bool,
+}
+
+/// Whether something is allowed, and by which rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The outcome.
+    pub allowed: bool,
+    /// What decided it, for example `allow store.view on com_shop for Manager`.
+    pub reason: String,
+}
+
+/// One line, the outcome and the reason separated by a tab.
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = if self.allowed { "allowed" } else { "denied" };
+        write!(f, "{outcome}\t{}", self.reason)
+    }
+}
+
+impl Site {
+    /// Every rule of the site.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
+        let rows: Vec<(String, String, String, bool)> = sqlx::query_as(
+            "SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
+             JOIN host_groups g ON g.id = r.group_id JOIN host_assets a ON a.id = r.asset_id \
+             ORDER BY g.id, a.name, r.action",
+        )
+        .fetch_all(self.state().database().readers())
+        .await?;
+        let entry = |(group, action, asset, allowed)| RuleEntry { group, action, asset, allowed };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    /// Sets or removes a rule.
+    ///
+    /// # Errors
+    /// When there is no such group, action or asset, or the database fails.
+    pub async fn set_rule(
+        &self,
+        group: &str,
+        action: &str,
+        asset: &str,
+        setting: Setting,
+    ) -> Result<(), Error> {
+        if !self.state().snapshot().access.knows_action(action) {
+            return Err(Error::not_found("action", action));
+        }
+        let mut transaction = self.state().begin().await?;
+        let group_id = crate::groups::find(&mut transaction, group).await?;
+        let asset_id = find_asset(&mut transaction, asset).await?;
+        let allowed = match setting {
+            Setting::Allow => Some(true),
+            Setting::Deny => Some(false),
+            Setting::Inherit => None,
+        };
+        sqlx::query("DELETE FROM host_rules WHERE asset_id = ? AND group_id = ? AND action = ?")
+            .bind(asset_id)
+            .bind(group_id)
+            .bind(action)
+            .execute(&mut *transaction)
+            .await?;
+        if let Some(allowed) = allowed {
+            insert_rule(&mut transaction, asset_id, group_id, action, allowed).await?;
+        }
+        self.state().commit(transaction).await
+    }
+
+    /// Whether a user may do something, and why.
+    ///
+    /// # Errors
+    /// When there is no such user, action or asset, or the database fails.
+    pub async fn explain(
+        &self,
+        username: &str,
+        action: &str,
+        asset: &str,
+    ) -> Result<Decision, Error> {
+        let user = self.user(username).await?;
+        let snapshot = self.state().snapshot();
+        if !snapshot.access.knows_action(action) {
+            return Err(Error::not_found("action", action));
+        }
+        if !snapshot.access.knows_asset(asset) {
+            return Err(Error::not_found("asset", asset));
+        }
+        if user.blocked {
+            return Ok(Decision { allowed: false, reason: "blocked".to_owned() });
+        }
+        Ok(snapshot.access.explain(user.id, action, asset))
+    }
+}
+
+/// Adds a rule where none is.
+pub(crate) async fn insert_rule(
+    connection: &mut SqliteConnection,
+    asset_id: i64,
+    group_id: i64,
+    action: &str,
+    allowed: bool,
+) -> Result<(), Error> {
+    sqlx::query("INSERT INTO host_rules (asset_id, group_id, action, allowed) VALUES (?, ?, ?, ?)")
+        .bind(asset_id)
+        .bind(group_id)
+        .bind(action)
+        .bind(allowed)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The key of an asset.
+pub(crate) async fn find_asset(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<i64, Error> {
+    sqlx::query_scalar("SELECT id FROM host_assets WHERE name = ?")
+        .bind(name)
+        .fetch_optional(connection)
+        .await?
+        .ok_or_else(|| Error::not_found("asset", name))
+}
+
+/// Everything that decisions are made from, as it stood at one revision of the site.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    groups: HashMap<i64, Node>,
+    assets: Vec<Node>,
+    asset_index: HashMap<String, usize>,
+    action_index: HashMap<String, usize>,
+    rules: Vec<Rule>,
+    /// Who is in which set of groups; users who are blocked are nobody.
+    members: HashMap<i64, usize>,
+    sets: Vec<GroupSet>,
+}
+
+#[derive(Debug)]
+struct Node {
+    name: String,
+    /// A group's key, or an asset's place in the list.
+    parent: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    asset: usize,
+    group: i64,
+    action: usize,
+    allowed: bool,
+}
+
+/// A set of groups that some users share, with the answer to every question about it.
+#[derive(Debug)]
+struct GroupSet {
+    /// The groups and all above them, nearest first.
+    closure: Vec<i64>,
+    /// Made when it is first asked: one flag for each asset and action.
+    answers: OnceLock<Box<[bool]>>,
+}
+
+impl Access {
+    /// Reads everything in the transaction that the caller began.
+    pub(crate) async fn read(
+        transaction: &mut Transaction<'_, Sqlite>,
+        actions: impl IntoIterator<Item = String>,
+    ) -> Result<Self, Error> {
+        let mut access = Self::default();
+        let groups: Vec<(i64, String, Option<i64>)> =
+            sqlx::query_as("SELECT id, title, parent_id FROM host_groups")
+                .fetch_all(&mut **transaction)
+                .await?;
+        access.groups =
+            groups.into_iter().map(|(id, name, parent)| (id, Node { name, parent })).collect();
+
+        let assets: Vec<(i64, String, Option<i64>)> =
+            sqlx::query_as("SELECT id, name, parent_id FROM host_assets")
+                .fetch_all(&mut **transaction)
+                .await?;
+        let places: HashMap<i64, usize> =
+            assets.iter().enumerate().map(|(place, (id, ..))| (*id, place)).collect();
+        for (place, (_, name, parent)) in assets.into_iter().enumerate() {
+            access.asset_index.insert(name.clone(), place);
+            let parent = parent.and_then(|id| places.get(&id)).map(|place| *place as i64);
+            access.assets.push(Node { name, parent });
+        }
+
+        let built_in = [CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE].map(str::to_owned);
+        for action in built_in.into_iter().chain(actions) {
+            access.intern(action);
+        }
+        let rules: Vec<(i64, i64, String, bool)> =
+            sqlx::query_as("SELECT asset_id, group_id, action, allowed FROM host_rules")
+                .fetch_all(&mut **transaction)
+                .await?;
+        for (asset, group, action, allowed) in rules {
+            let action = access.intern(action);
+            if let Some(asset) = places.get(&asset).copied() {
+                access.rules.push(Rule { asset, group, action, allowed });
+            }
+        }
+
+        let members: Vec<(i64, i64)> = sqlx::query_as(
+            "SELECT m.user_id, m.group_id FROM host_user_groups m \
+             JOIN host_users u ON u.id = m.user_id WHERE u.blocked = 0 \
+             ORDER BY m.user_id, m.group_id",
+        )
+        .fetch_all(&mut **transaction)
+        .await?;
+        access.set_members(&members);
+        Ok(access)
+    }
+
+    /// Whether a user may do something; unknown users, actions and assets may not.
+    pub(crate) fn allows(&self, user: i64, action: &str, asset: &str) -> bool {
+        let (Some(set), Some(&action), Some(&asset)) = (
+            self.members.get(&user).and_then(|set| self.sets.get(*set)),
+            self.action_index.get(action),
+            self.asset_index.get(asset),
+        ) else {
+            return false;
+        };
+        let width = self.action_index.len();
+        let answers = set.answers.get_or_init(|| {
+            let all = (0..self.assets.len()).flat_map(|asset| {
+                (0..width).map(move |action| self.decide(&set.closure, action, asset).0)
+            });
+            all.collect()
+        });
+        answers.get(asset * width + action).copied().unwrap_or(false)
+    }
+
+    /// Whether any rule or extension knows the action.
+    pub(crate) fn knows_action(&self, action: &str) -> bool {
+        self.action_index.contains_key(action)
+    }
+
+    /// Whether the site has the asset.
+    pub(crate) fn knows_asset(&self, asset: &str) -> bool {
+        self.asset_index.contains_key(asset)
+    }
+
+    /// The same decision with its reason.
+    pub(crate) fn explain(&self, user: i64, action: &str, asset: &str) -> Decision {
+        let found = (
+            self.members.get(&user).and_then(|set| self.sets.get(*set)),
+            self.action_index.get(action),
+            self.asset_index.get(asset),
+        );
+        let (Some(set), Some(&action), Some(&asset)) = found else {
+            return Decision { allowed: false, reason: "no rule".to_owned() };
+        };
+        let (allowed, rule) = self.decide(&set.closure, action, asset);
+        Decision { allowed, reason: self.reason(rule) }
+    }
+
+    /// The one place where a decision is made: administrators may do everything; else any denial
+    /// counts, else any allowance, else the answer is no.
+    fn decide(&self, groups: &[i64], action: usize, asset: usize) -> (bool, Option<&Rule>) {
+        let root = self.asset_index.get(ROOT);
+        let admin = self.action_index.get(CORE_ADMIN);
+        if let (Some(&root), Some(&admin)) = (root, admin) {
+            let decided = self.deciding_rule(groups, admin, root);
+            if decided.is_some_and(|rule| rule.allowed) {
+                return (true, decided);
+            }
+        }
+        let decided = self.deciding_rule(groups, action, asset);
+        (decided.is_some_and(|rule| rule.allowed), decided)
+    }
+
+    /// The nearest denial, or where there is none the nearest allowance.
+    fn deciding_rule(&self, groups: &[i64], action: usize, asset: usize) -> Option<&Rule> {
+        let assets = self.asset_and_above(asset);
+        self.rules
+            .iter()
+            .filter(|rule| rule.action == action)
+            .filter_map(|rule| {
+                let depth = assets.iter().position(|place| *place == rule.asset)?;
+                let distance = groups.iter().position(|group| *group == rule.group)?;
+                Some(((rule.allowed, depth, distance), rule))
+            })
+            .min_by_key(|(order, _)| *order)
+            .map(|(_, rule)| rule)
+    }
+
+    fn reason(&self, rule: Option<&Rule>) -> String {
+        let Some(rule) = rule else { return "no rule".to_owned() };
+        let verb = if rule.allowed { "allow" } else { "deny" };
+        let action = self.action_index.iter().find(|(_, place)| **place == rule.action);
+        let action = action.map_or("", |(name, _)| name.as_str());
+        let asset = self.assets.get(rule.asset).map_or("", |asset| asset.name.as_str());
+        let group = self.groups.get(&rule.group).map_or("", |group| group.name.as_str());
+        format!("{verb} {action} on {asset} for {group}")
+    }
+
+    fn asset_and_above(&self, asset: usize) -> Vec<usize> {
+        let mut chain = Vec::new();
+        let mut next = Some(asset);
+        while let Some(place) = next.filter(|place| !chain.contains(place)) {
+            chain.push(place);
+            next = self
+                .assets
+                .get(place)
+                .and_then(|asset| asset.parent)
+                .and_then(|parent| usize::try_from(parent).ok());
+        }
+        chain
+    }
+
+    /// Users who share all of their groups share one set, of which there are only a few.
+    fn set_members(&mut self, members: &[(i64, i64)]) {
+        let mut known: HashMap<Vec<i64>, usize> = HashMap::new();
+        for user in members.chunk_by(|left, right| left.0 == right.0) {
+            let Some((id, _)) = user.first() else { continue };
+            let groups: Vec<i64> = user.iter().map(|(_, group)| *group).collect();
+            let set = match known.get(&groups) {
+                Some(set) => *set,
+                None => {
+                    let closure = self.groups_and_above(&groups);
+                    self.sets.push(GroupSet { closure, answers: OnceLock::new() });
+                    let set = self.sets.len() - 1;
+                    known.insert(groups, set);
+                    set
+                }
+            };
+            self.members.insert(*id, set);
+        }
+    }
+
+    fn groups_and_above(&self, groups: &[i64]) -> Vec<i64> {
+        let mut closure = groups.to_vec();
+        let mut place = 0;
+        while let Some(group) = closure.get(place) {
+            let parent = self.groups.get(group).and_then(|group| group.parent);
+            if let Some(parent) = parent.filter(|parent| !closure.contains(parent)) {
+                closure.push(parent);
+            }
+            place += 1;
+        }
+        closure
+    }
+
+    fn intern(&mut self, action: String) -> usize {
+        let next = self.action_index.len();
+        *self.action_index.entry(action).or_insert(next)
+    }
+}

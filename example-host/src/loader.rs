@@ -1,0 +1,61 @@
+//! Opening a plugin's library without trusting the file: a truncated one would end the process
+//! with a signal inside the system's loader, so its headers are checked first. What a plugin is
+//! belongs to the contract; nothing of the plugin has run when this is done.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use host_interface::{Library, LoadError};
+use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
+
+/// Opens a library and checks that it is a plugin of this contract.
+///
+/// # Errors
+/// One line that names the file and says why.
+pub fn load(path: &Path) -> Result<Library, LoadError> {
+    check(path)?;
+    // The system's loader looks up a bare name in the system's folders, not in the current one.
+    let absolute = std::path::absolute(path)
+        .map_err(|error| LoadError::because(path, format!("cannot be read: {error}")))?;
+    host_interface::open(&absolute).inspect_err(|error| {
+        if !error.details().is_empty() {
+            tracing::debug!(path = %path.display(), details = error.details(), "not a plugin");
+        }
+    })
+}
+
+/// The library that is used when none is named: the one beside the running executable.
+///
+/// # Errors
+/// When the system does not say where the executable is.
+pub fn default_library() -> Result<PathBuf, std::io::Error> {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    let executable = std::env::current_exe()?;
+    Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
+}
+
+/// Refuses a file that is no whole library.
+fn check(path: &Path) -> Result<(), LoadError> {
+    let because = |reason: String| LoadError::because(path, reason);
+    let unreadable = |error: std::io::Error| because(format!("cannot be read: {error}"));
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(because("not a file".to_owned()));
+    }
+    let length = metadata.len();
+    let cache = ReadCache::new(file);
+    let library = object::File::parse(&cache).map_err(|error| {
+        tracing::debug!(path = %path.display(), %error, "no library");
+        because("not a library, or one that is cut off".to_owned())
+    })?;
+    let segments = library.segments().map(|segment| segment.file_range());
+    let sections = library.sections().filter_map(|section| section.file_range());
+    let cut_off = segments
+        .chain(sections)
+        .any(|(offset, size)| offset.checked_add(size).is_none_or(|end| end > length));
+    if cut_off {
+        return Err(because("a library that is cut off: the file is too short".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! From a request to its answer: the order of the checks, the call of the plugin, and its response
+//! as HTTP. A plugin that fails, panics or never answers costs this one request.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Extension as FromRequest, State};
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
+    Response as HttpResponse, StatusCode, header,
+};
+use bytes::Bytes;
+use host_interface::{Headers, Request, Response};
+use tokio::time::{Instant, timeout_at};
+
+use crate::site::BASE_PATH;
+
+use super::access_log::Seen;
+use super::problem::Refusal;
+use super::request_id::RequestId;
+use super::routing::{self, Matched, Route};
+use super::{Server, body, checks, health};
+
+/// Where the state of the site is asked for.
+const HEALTH_PATH: &str = "/health";
+
+/// Answers any request.
+pub(super) async fn answer(
+    State(server): State<Arc<Server>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let head = request.method() == HttpMethod::HEAD;
+    let uri = request.uri().clone();
+    let mut response = match below_base(uri.path()) {
+        Some(path) => {
+            let mut response = api(&server, &id, path, request).await;
+            response
+                .headers_mut()
+                .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
+            response
+        }
+        None if uri.path() == HEALTH_PATH => match *request.method() {
+            HttpMethod::GET | HttpMethod::HEAD => health::answer(&server.site).await,
+            _ => Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(&id),
+        },
+        None => Refusal::NotFound.response(&id),
+    };
+    if head {
+        without_body(&mut response);
+    }
+    response
+}
+
+/// What follows the entry point in a path.
+fn below_base(path: &str) -> Option<&str> {
+    path.strip_prefix(BASE_PATH)?.strip_prefix('/')
+}
+
+/// Answers a request to a plugin, or says why not.
+async fn api(
+    server: &Server,
+    id: &RequestId,
+    path: &str,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let mut seen = Seen::default();
+    let (parts, mut body) = request.into_parts();
+    let waits = parts.headers.contains_key(header::EXPECT);
+    let deadline = Instant::now() + server.request_timeout;
+    let answered = async {
+        let (route, matched) = route(server, path, &parts.method)?;
+        seen.route = Arc::clone(&route.name);
+        let media_type = &route.extension.media_type;
+        if !media_type.is_empty() && !checks::accepts(&parts.headers, media_type) {
+            return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
+        }
+        let mut call = Request::builder(route.handler, route.method)
+            .path(parts.uri.path())
+            .query(parts.uri.query().unwrap_or_default())
+            .id(id.as_str());
+        for value in matched.params() {
+            call = call.param(value);
+        }
+        if !route.public {
+            let user = timeout_at(deadline, checks::authenticate(server, &parts.headers))
+                .await
+                .map_err(|_| Refusal::Timeout)??;
+            seen.user = user.id();
+            call = call.user(user);
+        }
+        if body::is_too_large(&parts.headers, server.body_limit) {
+            return Err(Refusal::BodyTooLarge { limit: server.body_limit });
+        }
+        let read = timeout_at(deadline, body::read(&mut body, server.body_limit))
+            .await
+            .map_err(|_| Refusal::BodyTooSlow)??;
+        let call = call.body(read).headers(Sent(parts.headers)).build();
+        call_plugin(&route, call, deadline).await
+    };
+    let answered = answered.await;
+    let mut response = match answered {
+        Ok(response) => response,
+        Err(refusal) => {
+            body::discard(body, waits).await;
+            refusal.response(id)
+        }
+    };
+    response.extensions_mut().insert(seen);
+    response
+}
+
+/// The route that answers, if the path has one, in use, for this method.
+fn route<'routes, 'path>(
+    server: &'routes Server,
+    path: &'path str,
+    method: &HttpMethod,
+) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
+    let matched = server.routes.at(path).ok_or(Refusal::NotFound)?;
+    let snapshot = server.site.state().snapshot();
+    let routes = matched.enabled(|extension| snapshot.enabled(extension));
+    if routes.is_empty() {
+        return Err(Refusal::NotFound);
+    }
+    let wanted = routing::method(method);
+    let found = routes.iter().find(|route| Some(route.method) == wanted);
+    match found.map(|route| (*route).clone()) {
+        Some(route) => Ok((route, matched)),
+        None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
+    }
+}
+
+async fn call_plugin(
+    route: &Route,
+    call: Request,
+    deadline: Instant,
+) -> Result<HttpResponse<Body>, Refusal> {
+    let extension = &route.extension;
+    match timeout_at(deadline, extension.plugin.handle(call)).await {
+        Ok(Ok(response)) => http_response(response).inspect_err(|_| {
+            tracing::error!(extension = extension.name, "answered with no status of HTTP");
+        }),
+        Ok(Err(error)) => {
+            tracing::error!(extension = extension.name, route = &*route.name, %error, "failed");
+            Err(Refusal::Internal)
+        }
+        Err(_) => {
+            tracing::error!(extension = extension.name, route = &*route.name, "took too long");
+            Err(Refusal::Timeout)
+        }
+    }
+}
+
+/// A plugin's response as HTTP. The body stays where the plugin put it.
+fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
+    let status = StatusCode::from_u16(response.status())
+        .ok()
+        .filter(|status| !status.is_informational())
+        .ok_or(Refusal::Internal)?;
+    let mut headers = HeaderMap::with_capacity(response.headers().len() + 4);
+    for sent in response.headers() {
+        let name = HeaderName::from_bytes(sent.name().as_bytes());
+        let value = HeaderValue::from_str(sent.value());
+        match (name, value) {
+            // How the message is framed is between the server and the client.
+            (Ok(header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION), _) => {}
+            (Ok(name), Ok(value)) => {
+                headers.append(name, value);
+            }
+            _ => tracing::warn!(header = sent.name(), "a header that HTTP does not permit"),
+        }
+    }
+    let body = response.into_body();
+    let body =
+        if body.as_ref().is_empty() { Body::empty() } else { Body::from(Bytes::from_owner(body)) };
+    let mut response = HttpResponse::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+/// Takes the body away and leaves its length.
+fn without_body(response: &mut HttpResponse<Body>) {
+    use axum::body::HttpBody;
+    if let Some(length) = response.body().size_hint().exact()
+        && response.status() != StatusCode::NO_CONTENT
+        && response.status() != StatusCode::NOT_MODIFIED
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    *response.body_mut() = Body::empty();
+}
+
+/// The headers of a request, as the plugin asks for them.
+struct Sent(HeaderMap);
+
+impl Headers for Sent {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        self.0.get_all(name).iter().nth(nth).map(HeaderValue::as_bytes)
+    }
+}

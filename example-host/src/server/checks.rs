@@ -1,0 +1,105 @@
+//! What a request must pass before a plugin sees it: what it accepts, and who sends it. Pure where
+//! it can be; the order of the checks is in `api.rs`.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use host_interface::{Credentials, SharedUser, Verdict};
+use mediatype::{MediaType, MediaTypeList, ReadParams};
+
+use crate::acl::{CORE_LOGIN_API, ROOT};
+use crate::tokens;
+
+use super::Server;
+use super::problem::Refusal;
+
+/// Whether the client accepts this media type by its name. A range with a wildcard does not count,
+/// nor one with a parameter that would make it another type.
+pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    // What nearly every client sends needs no parser.
+    let exact = |value: &HeaderValue| value.as_bytes() == media_type.as_bytes();
+    let wanted = MediaType::parse(media_type).ok();
+    headers.get_all(header::ACCEPT).iter().any(|value| {
+        exact(value)
+            || value.to_str().is_ok_and(|text| {
+                MediaTypeList::new(text)
+                    .flatten()
+                    .any(|range| wanted.as_ref().is_some_and(|wanted| is_exactly(&range, wanted)))
+            })
+    })
+}
+
+/// Who sends the request, or why nobody is let in.
+pub(super) async fn authenticate(
+    server: &Server,
+    headers: &HeaderMap,
+) -> Result<SharedUser, Refusal> {
+    if !server.site.state().snapshot().token_auth() {
+        return Err(Refusal::Unauthorised);
+    }
+    let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
+    let user = identify(server, credentials).await?.ok_or(Refusal::Unauthorised)?;
+    let snapshot = server.site.state().snapshot();
+    if snapshot.access.allows(user.id(), CORE_LOGIN_API, ROOT) {
+        Ok(user)
+    } else {
+        Err(Refusal::Unauthorised)
+    }
+}
+
+async fn identify(
+    server: &Server,
+    credentials: Credentials,
+) -> Result<Option<SharedUser>, Refusal> {
+    let state = server.site.state();
+    let failed = |error: crate::error::Error| {
+        tracing::error!(%error, "a user could not be looked up");
+        Refusal::Unavailable
+    };
+    if credentials.scheme() == "bearer" {
+        return state.identify(credentials.secret()).await.map_err(failed);
+    }
+    for extension in server.routes.extensions() {
+        if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
+            continue;
+        }
+        match extension.plugin.authenticate(credentials.clone()).await {
+            Ok(Verdict::Unknown) => {}
+            Ok(Verdict::Refused) => return Ok(None),
+            Ok(Verdict::User(id)) => {
+                return tokens::by_id(state.database(), id).await.map_err(failed);
+            }
+            Err(error) => {
+                tracing::error!(extension = extension.name, %error, "could not authenticate");
+                return Err(Refusal::Unavailable);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The scheme and what follows it, of the one `Authorization` header.
+fn credentials(headers: &HeaderMap) -> Option<Credentials> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, secret) = value.to_str().ok()?.trim().split_once(' ')?;
+    Some(Credentials::new(scheme.to_ascii_lowercase(), secret.trim()))
+}
+
+fn is_exactly(range: &MediaType<'_>, wanted: &MediaType<'_>) -> bool {
+    let same =
+        range.ty == wanted.ty && range.subty == wanted.subty && range.suffix == wanted.suffix;
+    same && range.params().all(|(name, value)| match name.as_str() {
+        name if name.eq_ignore_ascii_case("q") => is_positive_weight(value.as_str()),
+        name => name.eq_ignore_ascii_case("ext") || name.eq_ignore_ascii_case("profile"),
+    })
+}
+
+/// Whether a weight is well-formed and greater than zero: `0.001` to `1.000`.
+fn is_positive_weight(weight: &str) -> bool {
+    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    let zeros = fraction.bytes().all(|byte| byte == b'0');
+    let digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    digits && ((whole == "1" && zeros) || (whole == "0" && !zeros))
+}

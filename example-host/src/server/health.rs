@@ -1,0 +1,83 @@
+//! Whether the site can answer: its database and each plugin, asked at the same time. Says which
+//! part fails and nothing of how.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use host_interface::LoadedPlugin;
+
+use crate::site::Site;
+
+/// How long each part may take.
+const TIME: Duration = Duration::from_secs(2);
+
+/// The answer to `GET /health`.
+pub(super) async fn answer(site: &Site) -> Response<Body> {
+    let plugins: Vec<_> = site
+        .plugins()
+        .filter(|(description, _)| site.state().snapshot().enabled(&description.name))
+        .map(|(description, plugin)| {
+            let plugin = Arc::clone(plugin);
+            (description.name.clone(), tokio::spawn(async move { plugin_fails(&plugin).await }))
+        })
+        .collect();
+    let mut failing = Vec::new();
+    if database_fails(site).await {
+        failing.push("database".to_owned());
+    }
+    for (name, asked) in plugins {
+        match asked.await {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                tracing::warn!(extension = name, reason, "is not well");
+                failing.push(name);
+            }
+            Err(error) => {
+                tracing::error!(extension = name, %error, "could not be asked");
+                failing.push(name);
+            }
+        }
+    }
+    if failing.is_empty() {
+        return response(StatusCode::OK, &serde_json::json!({ "status": "ok" }));
+    }
+    let body = serde_json::json!({ "status": "unavailable", "failing": failing });
+    let mut response = response(StatusCode::SERVICE_UNAVAILABLE, &body);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
+
+async fn database_fails(site: &Site) -> bool {
+    let asking =
+        sqlx::query("SELECT revision FROM host_state").execute(site.state().database().readers());
+    match tokio::time::timeout(TIME, asking).await {
+        Ok(Ok(_)) => false,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the host's database does not answer");
+            true
+        }
+        Err(_) => {
+            tracing::error!("the host's database does not answer in time");
+            true
+        }
+    }
+}
+
+async fn plugin_fails(plugin: &LoadedPlugin) -> Option<String> {
+    match tokio::time::timeout(TIME, plugin.health()).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("does not answer in time".to_owned()),
+    }
+}
+
+fn response(status: StatusCode, body: &serde_json::Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

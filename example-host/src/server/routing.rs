@@ -1,0 +1,193 @@
+//! From a method and a path to a route of a plugin. Built once when the server starts; knows
+//! nothing of users and bodies.
+
+use std::sync::Arc;
+
+use axum::http::Method as HttpMethod;
+use host_interface::{Description, LoadedPlugin, Method, Pattern, Segment};
+
+use crate::error::Error;
+
+/// Every route of every plugin.
+pub(super) struct Routes {
+    router: matchit::Router<Vec<Endpoint>>,
+    extensions: Vec<Arc<Extension>>,
+}
+
+/// The plugin that a route belongs to.
+pub(super) struct Extension {
+    pub(super) name: String,
+    pub(super) media_type: String,
+    pub(super) authenticates: bool,
+    pub(super) plugin: Arc<LoadedPlugin>,
+}
+
+/// What a pattern leads to: one route for each method.
+struct Endpoint {
+    /// The pattern without the names of its parameters, to tell the same one again.
+    shape: String,
+    /// For each parameter, whether only digits fit.
+    digits: Vec<bool>,
+    routes: Vec<Route>,
+}
+
+/// One route.
+#[derive(Clone)]
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) name: Arc<str>,
+    pub(super) public: bool,
+    pub(super) handler: u32,
+    pub(super) extension: Arc<Extension>,
+}
+
+/// A path that some route has, with the values of its parameters.
+pub(super) struct Matched<'routes, 'path> {
+    endpoint: &'routes Endpoint,
+    params: matchit::Params<'routes, 'path>,
+}
+
+impl Routes {
+    /// Collects what the plugins register.
+    pub(super) fn new<'a>(
+        plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
+    ) -> Result<Self, Error> {
+        let mut router: matchit::Router<Vec<Endpoint>> = matchit::Router::new();
+        let mut extensions = Vec::new();
+        for (description, plugin) in plugins {
+            let extension = Arc::new(Extension {
+                name: description.name.clone(),
+                media_type: description.media_type.clone(),
+                authenticates: description.authenticates,
+                plugin: Arc::clone(plugin),
+            });
+            for route in &description.routes {
+                let wrong = |reason: &str| Error::Description {
+                    plugin: description.name.clone(),
+                    reason: format!("route {} /{}: {reason}", route.method, route.pattern),
+                };
+                let (key, shape, digits) = keys(&route.pattern);
+                let target = Route {
+                    method: route.method,
+                    name: route.name.as_str().into(),
+                    public: route.public,
+                    handler: route.handler,
+                    extension: Arc::clone(&extension),
+                };
+                // Asked for by its own text a pattern finds itself, unless a literal one is in the
+                // way; inserting tells for certain.
+                let endpoint = Endpoint { shape, digits, routes: vec![target] };
+                insert(&mut router, &key, endpoint).map_err(|reason| wrong(&reason))?;
+            }
+            extensions.push(extension);
+        }
+        Ok(Self { router, extensions })
+    }
+
+    /// What has this path, below the host's entry point and without a slash at the front.
+    pub(super) fn at<'routes, 'path>(
+        &'routes self,
+        path: &'path str,
+    ) -> Option<Matched<'routes, 'path>> {
+        let found = self.router.at(path).ok()?;
+        let fits = |endpoint: &&Endpoint| {
+            endpoint.digits.iter().zip(found.params.iter()).all(|(digits, (_, value))| {
+                !*digits || value.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        let endpoint = found.value.iter().find(fits)?;
+        Some(Matched { endpoint, params: found.params })
+    }
+
+    /// The plugins whose routes these are.
+    pub(super) fn extensions(&self) -> &[Arc<Extension>] {
+        &self.extensions
+    }
+}
+
+impl Matched<'_, '_> {
+    /// The routes of the path that are in use, given which extensions are.
+    pub(super) fn enabled(&self, enabled: impl Fn(&str) -> bool) -> Vec<&Route> {
+        self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
+    }
+
+    /// The values of the pattern's parameters, in order.
+    pub(super) fn params(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|(_, value)| value)
+    }
+}
+
+/// The contract's method of a request; `HEAD` is answered from `GET`.
+pub(super) fn method(method: &HttpMethod) -> Option<Method> {
+    match *method {
+        HttpMethod::GET | HttpMethod::HEAD => Some(Method::Get),
+        HttpMethod::POST => Some(Method::Post),
+        HttpMethod::PUT => Some(Method::Put),
+        HttpMethod::PATCH => Some(Method::Patch),
+        HttpMethod::DELETE => Some(Method::Delete),
+        _ => None,
+    }
+}
+
+/// The value of an `Allow` header.
+pub(super) fn allow(routes: &[&Route]) -> String {
+    let mut methods: Vec<Method> = routes.iter().map(|route| route.method).collect();
+    methods.sort_unstable();
+    let names = methods.into_iter().flat_map(|method| match method {
+        Method::Get => vec!["GET", "HEAD"],
+        other => vec![other.as_str()],
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The pattern as the router writes it, its shape, and which parameters are digits only. Names of
+/// parameters are replaced by their places, so that patterns may name them differently.
+fn keys(pattern: &str) -> (String, String, Vec<bool>) {
+    let mut digits = Vec::new();
+    let mut key = Vec::new();
+    let mut shape = Vec::new();
+    for segment in Pattern::parse(pattern).segments() {
+        match segment {
+            Segment::Literal(text) => {
+                key.push(text.replace('{', "{{").replace('}', "}}"));
+                shape.push(format!("={text}"));
+            }
+            Segment::Any(_) => {
+                key.push(format!("{{p{}}}", digits.len()));
+                shape.push("*".to_owned());
+                digits.push(false);
+            }
+            Segment::Digits(_) => {
+                key.push(format!("{{p{}}}", digits.len()));
+                shape.push("#".to_owned());
+                digits.push(true);
+            }
+        }
+    }
+    (key.join("/"), shape.join("/"), digits)
+}
+
+fn insert(
+    router: &mut matchit::Router<Vec<Endpoint>>,
+    key: &str,
+    endpoint: Endpoint,
+) -> Result<(), String> {
+    // The router gives a value back only by removing it.
+    let mut endpoints = router.remove(key).unwrap_or_default();
+    match endpoints.iter_mut().find(|known| known.shape == endpoint.shape) {
+        Some(known) => {
+            for route in endpoint.routes {
+                if known.routes.iter().any(|other| other.method == route.method) {
+                    return Err("is registered twice".to_owned());
+                }
+                known.routes.push(route);
+            }
+        }
+        None => endpoints.push(endpoint),
+    }
+    // Where both fit, digits say more than any text, as a literal says more than a parameter.
+    endpoints.sort_by_key(|endpoint| {
+        endpoint.digits.iter().map(|digits| !digits).collect::<Vec<bool>>()
+    });
+    router.insert(key, endpoints).map_err(|error| error.to_string())
+}

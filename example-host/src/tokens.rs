@@ -1,0 +1,108 @@
+//! API tokens: making them, and telling the user by one. Only the hash of a token is ever kept or
+//! compared. What the user may do is decided elsewhere.
+
+use std::fmt::Write;
+
+use host_interface::{SharedUser, User};
+use sha2::{Digest, Sha256};
+use sqlx::{Sqlite, Transaction};
+use subtle::ConstantTimeEq;
+
+use crate::database::Database;
+use crate::error::Error;
+use crate::site::Site;
+use crate::users;
+
+/// What is kept of a token.
+pub(crate) type TokenHash = [u8; 32];
+
+impl Site {
+    /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
+        let mut transaction = self.state().begin().await?;
+        let user = users::find(&mut transaction, username).await?;
+        let token = insert(&mut transaction, user).await?;
+        self.state().commit(transaction).await?;
+        Ok(token)
+    }
+
+    /// Takes a user's token away. Nothing happens where there is none.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
+        let mut transaction = self.state().begin().await?;
+        let user = users::find(&mut transaction, username).await?;
+        sqlx::query("DELETE FROM host_tokens WHERE user_id = ?")
+            .bind(user)
+            .execute(&mut *transaction)
+            .await?;
+        self.state().commit(transaction).await
+    }
+}
+
+/// Replaces a user's token within a transaction.
+pub(crate) async fn insert(
+    transaction: &mut Transaction<'static, Sqlite>,
+    user: i64,
+) -> Result<String, Error> {
+    let token = random_text()?;
+    sqlx::query("DELETE FROM host_tokens WHERE user_id = ?")
+        .bind(user)
+        .execute(&mut **transaction)
+        .await?;
+    sqlx::query("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)")
+        .bind(user)
+        .bind(hash(&token).to_vec())
+        .bind(users::now())
+        .execute(&mut **transaction)
+        .await?;
+    Ok(token)
+}
+
+/// 32 random bytes as text.
+pub(crate) fn random_text() -> Result<String, Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// What is kept of a token: it has the full strength of 32 random bytes, so a fast hash is enough.
+pub(crate) fn hash(token: &str) -> TokenHash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// The user with this token, unless blocked.
+pub(crate) async fn identify(
+    database: &Database,
+    hash: &TokenHash,
+) -> Result<Option<SharedUser>, Error> {
+    let row: Option<(Vec<u8>, i64, String, String, String)> = sqlx::query_as(
+        "SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
+         JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND u.blocked = 0",
+    )
+    .bind(hash.as_slice())
+    .fetch_optional(database.readers())
+    .await?;
+    Ok(row.and_then(|(stored, id, username, name, email)| {
+        let same = bool::from(stored.as_slice().ct_eq(hash.as_slice()));
+        same.then(|| SharedUser::new(User::new(id, username, name, email)))
+    }))
+}
+
+/// The user with this key, unless blocked; for authenticators that answer with a key.
+pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<SharedUser>, Error> {
+    let row: Option<(String, String, String)> =
+        sqlx::query_as("SELECT username, name, email FROM host_users WHERE id = ? AND blocked = 0")
+            .bind(id)
+            .fetch_optional(database.readers())
+            .await?;
+    Ok(row.map(|(username, name, email)| SharedUser::new(User::new(id, username, name, email))))
+}
