@@ -1,0 +1,315 @@
+//! What tests stand on: a shop that is served in this process, and requests to it that read like
+//! sentences.
+//!
+//! The library is the one that was built with the tests. This process has loaded it, so it never
+//! opens the store's database file itself: two copies of the engine in one process break it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use example_host::{DatabaseUrl, NewUser, Running, ServerSettings, Site};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The path of the store.
+pub const ROOT: &str = "/api/index.php/v1/shop";
+/// The media type of all answers.
+pub const MEDIA_TYPE: &str = "application/vnd.api+json";
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Sends no token.
+    Nobody,
+    /// In the group Public, which may not log in to the interface.
+    Public,
+    /// May log in, and nothing else.
+    Registered,
+    /// May view, create and edit.
+    Manager,
+    /// May also delete, and read the configuration.
+    Administrator,
+    /// May do everything.
+    SuperUser,
+}
+
+impl Role {
+    pub const ALL: [Role; 6] = [
+        Role::Nobody,
+        Role::Public,
+        Role::Registered,
+        Role::Manager,
+        Role::Administrator,
+        Role::SuperUser,
+    ];
+
+    fn group(self) -> Option<&'static str> {
+        match self {
+            Role::Nobody => None,
+            Role::Public => Some("Public"),
+            Role::Registered => Some("Registered"),
+            Role::Manager => Some("Manager"),
+            Role::Administrator => Some("Administrator"),
+            Role::SuperUser => Some("Super Users"),
+        }
+    }
+}
+
+/// The directory of the libraries and programs that were built with the tests.
+pub fn profile_dir() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(|deps| deps.parent()).unwrap().to_owned()
+}
+
+/// The plugin's library, as it was built with the tests and not by an earlier build.
+pub fn library() -> PathBuf {
+    profile_dir().join("deps").join(library_name("plugin"))
+}
+
+/// What a library of this crate is called on this system.
+pub fn library_name(name: &str) -> String {
+    format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+/// A shop of its own, with a user for each role, on a port of its own.
+pub struct Shop {
+    pub site: Site,
+    running: Running,
+    tokens: HashMap<Role, String>,
+    client: reqwest::Client,
+    // Dropped last.
+    _data: TempDir,
+}
+
+impl Shop {
+    /// A new shop with its reference data.
+    pub async fn open() -> Shop {
+        Shop::with(ServerSettings::default()).await
+    }
+
+    /// A new shop that is served like this.
+    pub async fn with(settings: ServerSettings) -> Shop {
+        let data = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", data.path().join("host.db").display());
+        let url: DatabaseUrl = url.parse().unwrap();
+        let site = Site::open(&url, &[library()]).await.unwrap();
+        let mut tokens = HashMap::new();
+        for role in Role::ALL {
+            let Some(group) = role.group() else { continue };
+            let name = format!("{role:?}").to_lowercase();
+            let user = NewUser {
+                email: format!("{name}@example.com"),
+                username: name.clone(),
+                groups: vec![group.to_owned()],
+                password: None,
+            };
+            site.add_user(user).await.unwrap();
+            tokens.insert(role, site.generate_token(&name).await.unwrap());
+        }
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let running = site.serve(listener, &settings).unwrap();
+        Shop { site, running, tokens, client: reqwest::Client::new(), _data: data }
+    }
+
+    /// A request below the store's path, by an administrator, with the headers it needs.
+    pub fn request(&self, method: &str, path: &str) -> Ask<'_> {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", HeaderValue::from_static(MEDIA_TYPE));
+        let ask = Ask {
+            shop: self,
+            method: method.parse().unwrap(),
+            url: self.url(&format!("{ROOT}{path}")),
+            headers,
+            body: None,
+        };
+        ask.by(Role::Administrator)
+    }
+
+    pub fn get(&self, path: &str) -> Ask<'_> {
+        self.request("GET", path)
+    }
+
+    pub fn post(&self, path: &str, body: Value) -> Ask<'_> {
+        self.request("POST", path).json(body)
+    }
+
+    pub fn patch(&self, path: &str, body: Value) -> Ask<'_> {
+        self.request("PATCH", path).json(body)
+    }
+
+    pub fn delete(&self, path: &str) -> Ask<'_> {
+        self.request("DELETE", path)
+    }
+
+    /// Creates a record and gives its id.
+    pub async fn create(&self, path: &str, body: Value) -> i64 {
+        let created = self.post(path, body).send().await.expect(201);
+        created.id()
+    }
+
+    /// The address of a path on the host.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.running.addr())
+    }
+
+    pub fn token(&self, role: Role) -> &str {
+        &self.tokens[&role]
+    }
+
+    /// Stops serving and lets the plugin finish.
+    pub async fn close(self) {
+        self.running.shutdown().await;
+    }
+}
+
+/// A request in the making.
+pub struct Ask<'a> {
+    shop: &'a Shop,
+    method: reqwest::Method,
+    url: String,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Ask<'_> {
+    /// Asks as a user of this role.
+    pub fn by(self, role: Role) -> Self {
+        match role {
+            Role::Nobody => self.without("authorization"),
+            _ => {
+                let token = format!("Bearer {}", self.shop.token(role));
+                self.header("authorization", &token)
+            }
+        }
+    }
+
+    /// Sets a header, in place of the one that would be sent.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.insert(name, value.parse().unwrap());
+        self
+    }
+
+    /// Sends the request without a header that it would have.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    pub fn json(self, body: Value) -> Self {
+        self.text(&body.to_string())
+    }
+
+    /// Sends this text as a JSON body.
+    pub fn text(self, body: &str) -> Self {
+        let mut ask = self.header("content-type", "application/json");
+        ask.body = Some(body.as_bytes().to_vec());
+        ask
+    }
+
+    pub async fn send(self) -> Answer {
+        let mut request = self.shop.client.request(self.method.clone(), &self.url);
+        request = request.headers(self.headers);
+        if let Some(body) = self.body {
+            request = request.body(body);
+        }
+        let response = request.send().await.unwrap();
+        Answer {
+            asked: format!("{} {}", self.method, self.url),
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.bytes().await.unwrap().to_vec(),
+        }
+    }
+}
+
+/// What came back.
+pub struct Answer {
+    asked: String,
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Fails the test unless the status is this one.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Answer {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{}: {body}", self.asked);
+        if status != 204 && !self.body.is_empty() {
+            assert_eq!(self.header("content-type"), MEDIA_TYPE, "{}", self.asked);
+        }
+        self
+    }
+
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        match self.headers.get(name) {
+            Some(value) => value.to_str().unwrap(),
+            None => panic!("{}: no header {name}", self.asked),
+        }
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The id of the single record.
+    #[track_caller]
+    pub fn id(&self) -> i64 {
+        self.json()["data"]["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// An attribute of the single record.
+    #[track_caller]
+    pub fn attribute(&self, name: &str) -> Value {
+        self.json()["data"]["attributes"][name].clone()
+    }
+
+    /// An attribute of each record of a list.
+    #[track_caller]
+    pub fn column(&self, name: &str) -> Vec<Value> {
+        let json = self.json();
+        let rows = json["data"].as_array().unwrap();
+        rows.iter().map(|row| row["attributes"][name].clone()).collect()
+    }
+
+    /// The ids of a list.
+    #[track_caller]
+    pub fn ids(&self) -> Vec<i64> {
+        let json = self.json();
+        let rows = json["data"].as_array().unwrap();
+        rows.iter().map(|row| row["id"].as_str().unwrap().parse().unwrap()).collect()
+    }
+
+    #[track_caller]
+    pub fn total(&self) -> i64 {
+        self.json()["meta"]["total"].as_i64().unwrap()
+    }
+
+    /// The errors, each as `status code source`, for tests of what is wrong and where.
+    #[track_caller]
+    pub fn errors(&self) -> Vec<String> {
+        let json = self.json();
+        let errors = json["errors"].as_array().unwrap();
+        errors
+            .iter()
+            .map(|error| {
+                assert!(error["status"].is_u64(), "a status is a number: {error}");
+                assert!(!error["title"].as_str().unwrap().is_empty());
+                assert!(!error["detail"].as_str().unwrap().is_empty());
+                let source = error["source"].as_object().into_iter().flatten().next();
+                let source = source.map(|(kind, at)| format!(" {kind} {}", at.as_str().unwrap()));
+                format!(
+                    "{} {}{}",
+                    error["status"],
+                    error["code"].as_str().unwrap(),
+                    source.unwrap_or_default()
+                )
+            })
+            .collect()
+    }
+}

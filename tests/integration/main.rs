@@ -1,0 +1,17 @@
+//! The real library in the real host, over real HTTP, on a database of its own for each test.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects, and fails by panicking"
+)]
+
+mod harness;
+
+mod access;
+mod architecture;
+mod records;
+mod requests;
+mod specification;
+mod values;
