@@ -1,1 +1,135 @@
-//! .
+//! The invariants of the architecture, each held by a test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plugin::plan::{Condition, Order, Page, Shape};
+use plugin::resource::Test;
+use plugin::store::Store;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every Rust source file of a crate, with its text.
+fn sources(of: &str) -> Vec<(PathBuf, String)> {
+    fn walk(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root().join(of), &mut found);
+    found
+}
+
+#[test]
+fn the_contract_depends_on_no_server_database_or_runtime() {
+    let manifest = fs::read_to_string(root().join("host-interface/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap();
+    let named: Vec<&str> = dependencies
+        .lines()
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ']).next().filter(|name| !name.is_empty()))
+        .collect();
+    let known = ["abi_stable", "async-ffi", "once_cell", "serde", "serde_json", "thiserror"];
+    assert!(named.iter().all(|name| known.contains(name)), "{named:?}");
+}
+
+#[test]
+fn only_the_contract_names_the_crates_of_the_boundary() {
+    for of in ["plugin", "example-host"] {
+        for (path, text) in sources(of) {
+            let names = text.contains("abi_stable") || text.contains("async_ffi");
+            assert!(!names, "{} names a crate of the boundary", path.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_only_in_the_contract_and_the_loader() {
+    for of in ["plugin", "example-host"] {
+        for (path, text) in sources(of) {
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let found = words.filter(|word| *word == "unsafe").count();
+            let allowed = path.ends_with("example-host/src/loader.rs");
+            assert!(found == 0 || allowed, "{} has unsafe code", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_sql_module_makes_dynamic_sql_text() {
+    for (path, text) in sources("plugin/src") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name == "store.rs" {
+            assert_eq!(
+                text.matches("AssertSqlSafe(").count(),
+                1,
+                "one place runs what sql.rs made"
+            );
+            continue;
+        }
+        assert!(!text.contains("AssertSqlSafe"), "{name} runs SQL text of its own");
+        if name != "sql.rs" && name != "dialect.rs" {
+            for verb in ["SELECT ", "INSERT ", "UPDATE ", "DELETE "] {
+                let made = text.contains(&format!("format!(\"{verb}"));
+                assert!(!made, "{name} makes SQL text");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_list_of_resources_is_alphabetical() {
+    let kinds: Vec<&str> = plugin::resources::ALL.iter().map(|resource| resource.kind).collect();
+    assert!(kinds.is_sorted(), "{kinds:?}");
+}
+
+/// Reads through the statically linked engine, from a file that the loaded library never opens.
+#[tokio::test]
+async fn every_column_that_a_resource_names_exists() {
+    let data = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", data.path().join("columns.db").display());
+    let store = Store::open(&url).unwrap();
+    store.migrate().await.unwrap();
+    for resource in plugin::resources::ALL {
+        let searched = resource.filters.iter().map(|filter| match filter.test {
+            Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
+            Test::Equals(field) => Condition::Equals(field, plugin::value::Value::Int(1)),
+        });
+        let orders = resource.list.iter().map(|field| Some(field.name)).chain([None]);
+        for field in orders {
+            let page = Page {
+                resource,
+                shape: Shape::Detail,
+                conditions: searched.clone().collect(),
+                order: Order { field, descending: true },
+                offset: 0,
+                limit: 1,
+            };
+            let read = store.page(&page).await;
+            assert!(read.is_ok(), "{} by {field:?}: {:?}", resource.kind, read.err());
+        }
+    }
+    store.close().await;
+}
+
+/// Two copies of SQLite in one process on one file corrupt it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_and_the_store_never_share_a_file() {
+    let data = tempfile::tempdir().unwrap();
+    let path = data.path().join("shop.db");
+    let url: Result<example_host::DatabaseUrl, _> = format!("sqlite://{}", path.display()).parse();
+    let refused = match url {
+        Err(_) => true,
+        Ok(url) => example_host::Site::open(&url, &[crate::harness::library()]).await.is_err(),
+    };
+    assert!(refused, "the host's own file cannot be the store's");
+}

@@ -1,6 +1,7 @@
 //! The real library in the real host, over real HTTP, on a database of its own for each test.
 #![allow(
     missing_docs,
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -1,1 +1,118 @@
-//! .
+//! The specification's tables, held against what is really served.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::harness::Shop;
+
+const FIELDS: &str = include_str!("../spec/fields.md");
+
+/// One row of the table of fields.
+struct Row {
+    kind: &'static str,
+    key: &'static str,
+    list: Vec<&'static str>,
+    detail: Vec<&'static str>,
+}
+
+/// The rows of the table whose header begins with these cells, as lists of cells.
+fn table(header: &[&str]) -> Vec<Vec<&'static str>> {
+    let cells = |line: &'static str| -> Vec<&'static str> {
+        line.trim_matches('|').split('|').map(str::trim).collect()
+    };
+    let mut lines = FIELDS.lines().skip_while(|line| cells(line) != header).skip(2);
+    let mut rows = Vec::new();
+    while let Some(line) = lines.next().filter(|line| line.starts_with('|')) {
+        rows.push(cells(line));
+    }
+    assert!(!rows.is_empty(), "there is a table {header:?}");
+    rows
+}
+
+fn names(cell: &'static str) -> Vec<&'static str> {
+    match cell {
+        "none" => Vec::new(),
+        _ => cell.split(", ").collect(),
+    }
+}
+
+fn fields() -> Vec<Row> {
+    table(&["type", "key", "list fields", "detail fields"])
+        .into_iter()
+        .map(|row| Row { kind: row[0], key: row[1], list: names(row[2]), detail: names(row[3]) })
+        .collect()
+}
+
+#[track_caller]
+fn attributes(record: &Value) -> Vec<&str> {
+    record["attributes"].as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
+    let shop = Shop::open().await;
+    shop.create("/manufacturers", serde_json::json!({"manufacturer_name": "Birch"})).await;
+    for row in fields() {
+        let list = shop.get(&format!("/{}", row.kind)).send().await.expect(200).json();
+        let first = &list["data"][0];
+        assert_eq!(attributes(first), row.list, "{} in a list", row.kind);
+        assert_eq!(first["type"], row.kind);
+        assert_eq!(first["id"], first["attributes"][row.key].to_string(), "{}", row.kind);
+
+        let path = format!("/{}/{}", row.kind, first["id"].as_str().unwrap());
+        let record = shop.get(&path).send().await.expect(200).json();
+        let all: Vec<&str> = row.list.iter().chain(&row.detail).copied().collect();
+        assert_eq!(attributes(&record["data"]), all, "{} alone", row.kind);
+        assert_eq!(record["data"]["id"], first["id"]);
+    }
+}
+
+#[test]
+fn the_table_and_the_plugin_know_the_same_resources() {
+    let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
+    for resource in plugin::resources::ALL {
+        assert!(table.contains(&resource.kind), "{} stands in the table", resource.kind);
+    }
+    assert_eq!(table.len(), plugin::resources::ALL.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_filter_of_the_table_is_taken_and_no_other() {
+    let shop = Shop::open().await;
+    let filters: BTreeMap<&str, Vec<&str>> =
+        table(&["type", "filters"]).into_iter().map(|row| (row[0], names(row[1]))).collect();
+    let all: Vec<&str> = filters.values().flatten().copied().collect();
+    for row in fields() {
+        let known = &filters[row.kind];
+        for name in all.iter().chain(&["unheard_of"]) {
+            let answer = shop.get(&format!("/{}?filter[{name}]=1", row.kind)).send().await;
+            match known.contains(name) {
+                true => answer.expect(200),
+                false => answer.expect(400),
+            };
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_can_be_ordered_by_each_of_its_fields_both_ways() {
+    let shop = Shop::open().await;
+    for row in fields() {
+        for name in &row.list {
+            let path = format!("/{}?page[limit]=100&list[ordering]={name}", row.kind);
+            let ascending = shop.get(&path).send().await.expect(200);
+            let path = format!("{path}&list[direction]=desc");
+            let descending = shop.get(&path).send().await.expect(200);
+            if ascending.total() <= 100 {
+                let mut turned = descending.ids();
+                turned.reverse();
+                assert_eq!(ascending.ids(), turned, "{} by {name}", row.kind);
+            }
+        }
+        for name in &row.detail {
+            let path = format!("/{}?list[ordering]={name}", row.kind);
+            shop.get(&path).send().await.expect(400);
+        }
+    }
+}

@@ -1,1 +1,138 @@
-//! .
+//! Properties of the parsers: decimals against an independent implementation, the query against
+//! arbitrary text.
+
+use plugin::plan::Condition;
+use plugin::request::{Listing, Scope};
+use plugin::value::{Inexact, Kind, Value, decimal_text, fold, moment, read, units};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+use serde_json::value::RawValue;
+
+fn decimal_kind(places: u8) -> Kind {
+    Kind::Decimal { places, shown: 0, min: i64::MIN + 1, max: i64::MAX }
+}
+
+proptest! {
+    #[test]
+    fn a_decimal_is_read_exactly_or_refused(
+        whole in 0_u64..1_000_000_000_000, fraction in "[0-9]{0,8}", negative: bool,
+        exponent in -6_i32..6, places in 0_u8..=8,
+    ) {
+        let sign = if negative { "-" } else { "" };
+        let point = if fraction.is_empty() { "" } else { "." };
+        let literal = format!("{sign}{whole}{point}{fraction}e{exponent}");
+        let plain: Decimal = format!("{sign}{whole}{point}{fraction}").parse().unwrap();
+        let ten = Decimal::from(10);
+        let mut expected = plain;
+        for _ in 0..exponent.abs() {
+            expected = if exponent > 0 { expected * ten } else { expected / ten };
+        }
+        let counted = expected * Decimal::from(10_i64.pow(places.into()));
+        match units(&literal, places) {
+            Ok(units) => prop_assert_eq!(Decimal::from(units), counted),
+            Err(Inexact::TooPrecise) => prop_assert!(!counted.is_integer(), "{}", literal),
+            Err(Inexact::TooLarge) => {
+                prop_assert!(counted.abs() >= Decimal::from(10_i64.pow(18)), "{}", literal);
+            }
+        }
+    }
+
+    #[test]
+    fn a_decimal_is_written_as_it_is_read(
+        count in -999_999_999_999_999_999_i64..=999_999_999_999_999_999,
+        places in 0_u8..=8, shown in 0_u8..=8,
+    ) {
+        let text = decimal_text(count, places, shown);
+        prop_assert_eq!(units(&text, places), Ok(count));
+        let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+        prop_assert!(fraction.len() >= usize::from(shown.min(places)));
+        prop_assert!(fraction.len() <= usize::from(shown.min(places)) || !fraction.ends_with('0'));
+    }
+
+    #[test]
+    fn any_literal_is_a_value_or_a_complaint(text in any::<String>()) {
+        let string = RawValue::from_string(serde_json::to_string(&text).unwrap()).unwrap();
+        for kind in [
+            Kind::Flag, Kind::DateTime, Kind::Ids, Kind::Json, Kind::Key("zones"), decimal_kind(5),
+            Kind::Int { min: 0, max: 9 },
+        ] {
+            let _ = read(kind, false, &string);
+        }
+        if let Ok(raw) = RawValue::from_string(text) {
+            for kind in [Kind::Flag, Kind::Ids, Kind::Json, decimal_kind(5)] {
+                let _ = read(kind, true, &raw);
+            }
+        }
+    }
+
+    #[test]
+    fn any_query_is_a_listing_or_a_list_of_faults(query in any::<String>()) {
+        for resource in plugin::resources::ALL {
+            let _ = Listing::read(&query, Scope::All(resource));
+        }
+    }
+
+    #[test]
+    fn a_page_is_read_as_it_was_asked_for(offset in 0_i64.., limit in 1_i64..) {
+        let resource = plugin::resources::find("zones").unwrap();
+        let query = format!("page[offset]={offset}&page%5Blimit%5D={limit}&utm=1");
+        let listing = Listing::read(&query, Scope::All(resource)).unwrap();
+        prop_assert_eq!((listing.offset, listing.limit), (offset, limit.min(100)));
+    }
+
+    #[test]
+    fn a_search_survives_its_encoding(text in "[^\\pC]{1,40}") {
+        let resource = plugin::resources::find("zones").unwrap();
+        let encoded: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let query = format!("filter[search]={encoded}");
+        let listing = Listing::read(&query, Scope::All(resource)).unwrap();
+        let cleaned = text.trim();
+        let expected: Vec<Condition> = match cleaned.is_empty() {
+            true => Vec::new(),
+            false => vec![Condition::Contains(&["zone_name", "zone_code"], fold(cleaned))],
+        };
+        prop_assert_eq!(listing.conditions, expected);
+    }
+}
+
+#[test]
+fn a_moment_is_kept_in_utc_to_the_second() {
+    for (sent, kept) in [
+        ("2024-02-29", Some("2024-02-29T00:00:00")),
+        ("2024-02-29T23:59:59", Some("2024-02-29T23:59:59")),
+        ("2024-02-29T23:59:59Z", Some("2024-02-29T23:59:59")),
+        ("2024-02-29T23:30:00-01:00", Some("2024-03-01T00:30:00")),
+        ("2024-01-01T00:30:00+05:30", Some("2023-12-31T19:00:00")),
+        ("2023-02-29", None),
+        ("2024-13-01", None),
+        ("2024-01-01 00:00:00", None),
+        ("2024-01-01T24:00:00", None),
+        ("2024-01-01T00:00:00.5Z", None),
+        ("24-01-01", None),
+        ("", None),
+        ("ä024-01-01T00:00:00é", None),
+    ] {
+        assert_eq!(moment(sent).as_deref(), kept, "{sent}");
+    }
+}
+
+#[test]
+fn ids_and_objects_keep_what_they_say() {
+    let read = |kind, text: &str| {
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        read(kind, false, &raw)
+    };
+    let text = |text: &str| Ok(Value::Text(text.to_owned()));
+    assert_eq!(read(Kind::Ids, "[3, 1, 3]"), text("3,1"));
+    assert_eq!(read(Kind::Ids, "\" 7, 8 \""), text("7,8"));
+    assert_eq!(read(Kind::Ids, "[]"), text(""));
+    assert!(read(Kind::Ids, "[1.5]").is_err());
+    assert!(read(Kind::Ids, "[0]").is_err());
+    assert_eq!(
+        read(Kind::Json, r#"{ "a" : [1, 2.50], "b": "x \" y" }"#),
+        text(r#"{"a":[1,2.50],"b":"x \" y"}"#)
+    );
+    assert!(read(Kind::Json, "[1]").is_err());
+    let deep = format!("{}1{}", "{\"a\":".repeat(80), "}".repeat(80));
+    assert!(read(Kind::Json, &deep).is_err());
+}

@@ -1,0 +1,269 @@
+//! What the boundary costs: the list of manufacturers through the loaded library, against the same
+//! handler linked into the server. Prints a table of medians and the ratio between them.
+//!
+//! Each variant is served by a process of its own, because two copies of SQLite must not open one
+//! file in one process. Both serve from the same minimal host and the same axum handler, so that
+//! nothing differs but the boundary. Rounds alternate, so that a noisy machine disturbs both alike.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::float_arithmetic,
+    clippy::expect_used,
+    reason = "a program to measure with: it may stop at the first surprise"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+use bytes::Bytes;
+use host_interface::{
+    BoxFuture, DemoSize, Description, Environment, Error, Headers, Host, HostHandle, LoadedPlugin,
+    LogRecord, Mail, Method, Request, Response, SharedUser, User, UserQuery,
+};
+use http_body_util::{BodyExt, Empty};
+use hyper_util::rt::TokioIo;
+use plugin::app::{self, App};
+use plugin::store::Store;
+use tokio::net::{TcpListener, TcpStream};
+
+const CONNECTIONS: usize = 8;
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_secs(3);
+const VARIANTS: [&str; 2] = ["linked", "loaded"];
+const PATH: &str = "/api/index.php/v1/shop/manufacturers";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    match arguments.iter().position(|argument| argument == "--serve") {
+        Some(at) => runtime.block_on(serve(&arguments[at + 1], Path::new(&arguments[at + 2]))),
+        None => runtime.block_on(measure()),
+    }
+}
+
+async fn measure() {
+    let data = tempfile::tempdir().unwrap();
+    let mut servers: Vec<Server> =
+        VARIANTS.iter().map(|variant| Server::start(variant, data.path())).collect();
+    for server in &servers {
+        load(&server.address, ROUND / 3).await;
+    }
+    for round in 0..ROUNDS {
+        // The order changes with each round, so that neither always comes first.
+        let mut order: Vec<usize> = (0..servers.len()).collect();
+        order.rotate_left(round % VARIANTS.len());
+        for position in order {
+            let server = &mut servers[position];
+            let before = server.cpu();
+            let (requests, seconds) = load(&server.address, ROUND).await;
+            server.rates.push(requests as f64 / seconds);
+            server.costs.push((server.cpu() - before) / requests as f64 * 1e6);
+        }
+    }
+    println!("GET {PATH}, {CONNECTIONS} connections, median of {ROUNDS} rounds of {ROUND:?}:\n");
+    println!("| handler | requests/s | CPU per request |");
+    println!("|---|---|---|");
+    let results: Vec<(f64, f64)> =
+        servers.iter().map(|server| (median(&server.rates), median(&server.costs))).collect();
+    for (variant, (rate, cost)) in VARIANTS.iter().zip(&results) {
+        println!("| {variant} | {rate:.0} | {cost:.1} us |");
+    }
+    let (linked, loaded) = (results[0], results[1]);
+    println!("| ratio | {:.3} | {:.3} |", loaded.0 / linked.0, loaded.1 / linked.1);
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// Asks as fast as answers come, on all connections, and counts.
+async fn load(address: &str, time: Duration) -> (u64, f64) {
+    let start = Instant::now();
+    let tasks = (0..CONNECTIONS).map(|_| {
+        let address = address.to_owned();
+        tokio::spawn(async move {
+            let stream = TcpStream::connect(&address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            let (mut sender, connection) =
+                hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+            tokio::spawn(connection);
+            let mut count = 0;
+            while start.elapsed() < time {
+                let request = hyper::Request::get(PATH)
+                    .header(header::HOST, &address)
+                    .body(Empty::<Bytes>::new())
+                    .unwrap();
+                let response = sender.send_request(request).await.unwrap();
+                assert_eq!(response.status(), StatusCode::OK);
+                let body = response.into_body().collect().await.unwrap().to_bytes();
+                assert!(body.len() > 1_000, "a page of records came back");
+                count += 1;
+            }
+            count
+        })
+    });
+    let mut requests = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        requests += task.await.unwrap();
+    }
+    (requests, start.elapsed().as_secs_f64())
+}
+
+/// A process that serves one variant.
+struct Server {
+    process: Child,
+    address: String,
+    rates: Vec<f64>,
+    costs: Vec<f64>,
+}
+
+impl Server {
+    fn start(variant: &str, data: &Path) -> Server {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--serve", variant])
+            .arg(data.join(variant).with_extension("db"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let address = address.trim().to_owned();
+        Server { process, address, rates: Vec::new(), costs: Vec::new() }
+    }
+
+    /// The processor time used so far, in seconds; 0 where the system does not tell.
+    fn cpu(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
+        let stat = stat.unwrap_or_default();
+        // The name in parentheses may have spaces; the 12th and 13th field after it count ticks.
+        let fields = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks: f64 =
+            fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+        ticks / 100.0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+enum Handler {
+    Linked(App),
+    Loaded(LoadedPlugin),
+}
+
+impl Handler {
+    async fn handle(&self, request: Request) -> Response {
+        match self {
+            Handler::Linked(app) => app.handle(request).await,
+            Handler::Loaded(plugin) => plugin.handle(request).await.unwrap(),
+        }
+    }
+}
+
+async fn serve(variant: &str, database: &Path) {
+    let host = HostHandle::new(Permissive);
+    let environment =
+        Environment::new(format!("sqlite://{}", database.display())).base_path("/api/index.php");
+    // The library fills its database in either case; the linked handler only reads it, after the
+    // library has closed it.
+    let loaded = host_interface::open(&library()).unwrap().create(host.clone(), &environment);
+    let loaded = loaded.unwrap();
+    let description = loaded.describe().unwrap();
+    loaded.install().await.unwrap();
+    loaded.demo(DemoSize::default(), ()).await.unwrap();
+    let handler = match variant {
+        "loaded" => Handler::Loaded(loaded),
+        _ => {
+            loaded.shutdown().await.unwrap();
+            let store = Store::open(&environment.database_url).unwrap();
+            Handler::Linked(App::new(host, store, &environment.base_path))
+        }
+    };
+    let route = route(&description);
+    let user = SharedUser::new(User::new(1, "bench", "Bench", "bench@example.com"));
+    let handler = Arc::new(handler);
+    let answer = move |headers: HeaderMap| {
+        let (handler, user) = (Arc::clone(&handler), user.clone());
+        async move {
+            let request = Request::builder(route, Method::Get)
+                .path(PATH)
+                .headers(Sent(headers))
+                .user(user)
+                .id("bench")
+                .build();
+            let response = handler.handle(request).await;
+            let status = StatusCode::from_u16(response.status()).unwrap();
+            let kind = [(header::CONTENT_TYPE, app_media_type())];
+            (status, kind, Bytes::from_owner(response.into_body())).into_response()
+        }
+    };
+    let router = axum::Router::new().route(PATH, axum::routing::get(answer));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("{}", listener.local_addr().unwrap());
+    std::io::stdout().flush().unwrap();
+    axum::serve(listener, router).await.unwrap();
+}
+
+fn app_media_type() -> &'static str {
+    plugin::document::MEDIA_TYPE
+}
+
+fn route(description: &Description) -> u32 {
+    assert_eq!(description.name, app::NAME);
+    let list = description.routes.iter().find(|route| route.name == "manufacturers.list");
+    list.unwrap().handler
+}
+
+/// The library that was built with this program.
+fn library() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let name = format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    program.parent().unwrap().join(name)
+}
+
+struct Sent(HeaderMap);
+
+impl Headers for Sent {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        self.0.get_all(name).iter().nth(nth).map(|value| value.as_bytes())
+    }
+}
+
+struct Permissive;
+
+impl Host for Permissive {
+    fn authorise(&self, _user: i64, _action: &str, _asset: &str) -> bool {
+        true
+    }
+
+    fn find_user(&self, _query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+        BoxFuture::ready(Ok(None))
+    }
+
+    fn parameters(&self) -> String {
+        "{\"default_currency\":\"EUR\"}".to_owned()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        0
+    }
+
+    fn send_mail(&self, _mail: Mail) -> BoxFuture<Result<(), Error>> {
+        BoxFuture::ready(Ok(()))
+    }
+
+    fn log(&self, record: &LogRecord<'_>) {
+        eprintln!("{}: {}", record.target(), record.message());
+    }
+}
