@@ -125,13 +125,13 @@ impl Database {
         if let Some(folder) = url.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
         }
+        create_private(&url.path)?;
         let options = SqliteConnectOptions::new()
             .filename(&url.path)
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(5));
         let writing = options
             .clone()
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
         let pool = || {
@@ -164,6 +164,16 @@ impl Database {
         self.readers.close().await;
         self.writer.close().await;
     }
+}
+
+/// Creates the file where it is missing, for nobody else to read: it holds e-mail addresses and
+/// hashes of passwords. What SQLite puts beside it gets the same permissions.
+fn create_private(path: &Path) -> Result<(), Error> {
+    let mut options = std::fs::File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| Error::file(path, error))
 }
 
 /// An address without what could be a password, for a message.

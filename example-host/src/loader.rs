@@ -15,9 +15,9 @@ use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
 pub fn load(path: &Path) -> Result<Library, LoadError> {
     check(path)?;
     // The system's loader looks up a bare name in the system's folders, not in the current one.
-    let absolute = std::path::absolute(path)
-        .map_err(|error| LoadError::because(path, format!("cannot be read: {error}")))?;
-    host_interface::open(&absolute).inspect_err(|error| {
+    let bare = path.components().count() == 1;
+    let path = if bare { Path::new(".").join(path) } else { path.to_owned() };
+    host_interface::open(&path).inspect_err(|error| {
         if !error.details().is_empty() {
             tracing::debug!(path = %path.display(), details = error.details(), "not a plugin");
         }

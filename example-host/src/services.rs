@@ -1,6 +1,7 @@
 //! What the host offers to a plugin: the contract's `Host`, answered from the site in memory and,
 //! for users and mail, from the host's own runtime. Knows nothing of HTTP.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use host_interface::{BoxFuture, Error, Host, Level, LogRecord, Mail, User, UserQuery};
@@ -15,6 +16,7 @@ use crate::users::fold;
 #[derive(Clone, Debug)]
 pub(crate) struct Services {
     link: Arc<OnceLock<Link>>,
+    started: Arc<AtomicBool>,
     runtime: Handle,
     mail: MailFolder,
 }
@@ -28,7 +30,7 @@ struct Link {
 impl Services {
     /// Services whose work is done by the runtime that the caller is in.
     pub(crate) fn new(mail: MailFolder) -> Self {
-        Self { link: Arc::default(), runtime: Handle::current(), mail }
+        Self { link: Arc::default(), started: Arc::default(), runtime: Handle::current(), mail }
     }
 
     /// Says which site and extension they are for.
@@ -37,6 +39,18 @@ impl Services {
         if self.link.set(link).is_err() {
             tracing::error!(extension, "services were linked twice");
         }
+    }
+
+    /// Says that the plugin has come up.
+    pub(crate) fn started(&self) {
+        self.started.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a line only repeats what the start of the program is about to end with: a panic.
+    fn is_told_elsewhere(&self, record: &LogRecord<'_>) -> bool {
+        record.level() == Level::Error
+            && record.message().starts_with("panicked")
+            && !self.started.load(Ordering::Relaxed)
     }
 
     /// Runs work on the host's runtime for a caller on another one.
@@ -96,6 +110,9 @@ impl Host for Services {
     fn log(&self, record: &LogRecord<'_>) {
         let (source, fields, message) = (record.target(), record.fields(), record.message());
         match record.level() {
+            Level::Error if self.is_told_elsewhere(record) => {
+                tracing::debug!(target: "plugin", source, fields, "{message}");
+            }
             Level::Error => tracing::error!(target: "plugin", source, fields, "{message}"),
             Level::Warn => tracing::warn!(target: "plugin", source, fields, "{message}"),
             Level::Info => tracing::info!(target: "plugin", source, fields, "{message}"),

@@ -3,17 +3,20 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_interface::{DemoSize, Description, Environment, HostHandle, LoadedPlugin, Progress};
+use host_interface::{
+    DemoSize, Description, Environment, HostHandle, Library, LoadedPlugin, Progress,
+};
 
 use crate::database::{Database, DatabaseUrl};
 use crate::error::Error;
 use crate::extensions;
 use crate::loader;
 use crate::mail::MailFolder;
+use crate::server;
 use crate::services::Services;
 use crate::state::{self, State};
 
@@ -50,7 +53,7 @@ impl Site {
             .iter()
             .map(|path| Created::new(path, url))
             .collect::<Result<Vec<Created>, Error>>()?;
-        check_names(&created)?;
+        check_together(&created)?;
 
         let database = Database::open(url).await?;
         // Two first starts at the same time must not install at the same time.
@@ -62,14 +65,15 @@ impl Site {
         state.reload().await?;
         let mut plugins = Vec::new();
         for created in created {
-            let name = created.description.name;
-            created.services.link(Arc::clone(&state), &name);
-            created.plugin.install().await.map_err(|source| Error::Plugin {
-                plugin: name,
+            created.services.link(Arc::clone(&state), &created.description.name);
+            let installed = created.plugin.install().await;
+            installed.map_err(|source| Error::Plugin {
+                plugin: created.file,
                 step: "install",
                 source,
             })?;
-            plugins.push(Arc::new(created.plugin));
+            created.services.started();
+            plugins.push(created.plugin);
         }
         drop(lock);
         Ok(Self { inner: Arc::new(Inner { state, plugins }) })
@@ -127,17 +131,20 @@ impl Site {
 
 /// A plugin that has been created and described, and has done nothing yet.
 struct Created {
-    plugin: LoadedPlugin,
+    /// Where it was loaded from, for messages.
+    file: String,
+    plugin: Arc<LoadedPlugin>,
     description: Description,
     services: Services,
 }
 
 impl Created {
-    fn new(path: &std::path::Path, url: &DatabaseUrl) -> Result<Self, Error> {
+    fn new(path: &Path, url: &DatabaseUrl) -> Result<Self, Error> {
         let library = loader::load(path)?;
         let guess = Self::with_file(path, &library, url, FIRST_GUESS)?;
         // A plugin learns its file when it is created, and says its name only then. Creating opens
         // nothing, so one that another file belongs to is simply created again.
+        check_name(&guess.description)?;
         let stem = file_stem(&guess.description.name).to_owned();
         if stem == FIRST_GUESS {
             return Ok(guess);
@@ -146,13 +153,14 @@ impl Created {
     }
 
     fn with_file(
-        path: &std::path::Path,
-        library: &host_interface::Library,
+        path: &Path,
+        library: &Library,
         url: &DatabaseUrl,
         stem: &str,
     ) -> Result<Self, Error> {
+        let file = path.display().to_string();
         let failed = |step| {
-            let plugin = path.display().to_string();
+            let plugin = file.clone();
             move |source| Error::Plugin { plugin, step, source }
         };
         let environment = Environment::new(url.sibling(stem)?).base_path(BASE_PATH);
@@ -160,7 +168,8 @@ impl Created {
         let host = HostHandle::new(services.clone());
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
-        Ok(Self { plugin, description, services })
+        let plugin = Arc::new(plugin);
+        Ok(Self { file, plugin, description, services })
     }
 }
 
@@ -169,8 +178,20 @@ fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
 
-/// Names become the names of files and of rows, so they are held to what the contract says.
-fn check_names(created: &[Created]) -> Result<(), Error> {
+/// A name becomes the name of a file and of a row, so it is held to what the contract says.
+fn check_name(description: &Description) -> Result<(), Error> {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if description.name.is_empty() || !description.name.bytes().all(fits) {
+        return Err(Error::Description {
+            plugin: description.name.clone(),
+            reason: "has a name that is not lower-case letters, digits and hyphens".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// What must hold between the plugins: different names, different files, different routes.
+fn check_together(created: &[Created]) -> Result<(), Error> {
     let mut names = HashSet::new();
     let mut files = HashSet::new();
     for Created { description, .. } in created {
@@ -178,11 +199,6 @@ fn check_names(created: &[Created]) -> Result<(), Error> {
             let plugin = description.name.clone();
             Err(Error::Description { plugin, reason: reason.to_owned() })
         };
-        let of_the_contract =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if description.name.is_empty() || !description.name.bytes().all(of_the_contract) {
-            return wrong("has a name that is not lower-case letters, digits and hyphens");
-        }
         if !names.insert(&description.name) {
             return wrong("is loaded twice");
         }
@@ -190,7 +206,7 @@ fn check_names(created: &[Created]) -> Result<(), Error> {
             return wrong("would share its file with another extension");
         }
     }
-    Ok(())
+    server::check_routes(created.iter().map(|created| (&created.description, &created.plugin)))
 }
 
 async fn register(state: &State) -> Result<(), Error> {

@@ -111,16 +111,21 @@ impl State {
         Ok(())
     }
 
+    /// Reads the site into memory if it has changed, and gives whether it had.
+    pub(crate) async fn catch_up(&self) -> Result<bool, Error> {
+        if self.stored_revision().await? == self.snapshot().revision {
+            return Ok(false);
+        }
+        self.reload().await?;
+        Ok(true)
+    }
+
     /// Follows the changes of other processes until it is dropped.
     pub(crate) async fn follow(&self) {
         let mut failing = false;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let looked = match self.stored_revision().await {
-                Ok(revision) if revision == self.snapshot().revision => Ok(()),
-                Ok(_) => self.reload().await,
-                Err(error) => Err(error),
-            };
+            let looked = self.catch_up().await;
             // Once, not four times a second.
             if let Err(error) = &looked
                 && !failing

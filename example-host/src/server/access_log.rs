@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, Request, Response, header};
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use axum::middleware::Next;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::Server;
-use super::request_id;
+use super::request_id::{self, RequestId};
 
 /// What only the one who answered knows about a request, left in the response's extensions.
 #[derive(Clone, Debug, Default)]
@@ -28,30 +28,59 @@ pub(super) async fn observe(
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
-    let began = Instant::now();
     let id = server.ids.of(request.headers());
-    let method = request.method().clone();
-    let uri = request.uri().clone();
     request.extensions_mut().insert(id.clone());
     let span = tracing::info_span!("request", id = id.as_str());
+    let mut line = Line {
+        began: Instant::now(),
+        span: span.clone(),
+        id,
+        method: request.method().clone(),
+        uri: request.uri().clone(),
+        status: CLIENT_GONE,
+        bytes: 0,
+        seen: Seen::default(),
+    };
 
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let mut response = next.run(request).instrument(span).await;
     let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
+    headers.insert(HeaderName::from_static(request_id::HEADER), line.id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-
-    let seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
-    let _entered = span.enter();
-    tracing::info!(
-        target: "access",
-        method = method.as_str(),
-        path = uri.path(),
-        route = &*seen.route,
-        status = response.status().as_u16(),
-        bytes = response.body().size_hint().exact().unwrap_or_default(),
-        duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-        user = seen.user,
-        request_id = id.as_str(),
-    );
+    line.status = response.status().as_u16();
+    line.bytes = response.body().size_hint().exact().unwrap_or_default();
+    line.seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
     response
+}
+
+/// What the log says of a request whose client left before it was answered; no status of HTTP.
+const CLIENT_GONE: u16 = 499;
+
+/// A line of the access log. It is written when it is dropped, because a request whose client
+/// leaves is dropped where it stands.
+struct Line {
+    began: Instant,
+    span: Span,
+    id: RequestId,
+    method: Method,
+    uri: Uri,
+    status: u16,
+    bytes: u64,
+    seen: Seen,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _entered = self.span.enter();
+        tracing::info!(
+            target: "access",
+            method = self.method.as_str(),
+            path = self.uri.path(),
+            route = &*self.seen.route,
+            status = self.status,
+            bytes = self.bytes,
+            duration_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            user = self.seen.user,
+            request_id = self.id.as_str(),
+        );
+    }
 }

@@ -66,7 +66,8 @@ async fn api(
 ) -> HttpResponse<Body> {
     let mut seen = Seen::default();
     let (parts, mut body) = request.into_parts();
-    let waits = parts.headers.contains_key(header::EXPECT);
+    // A client that sends `Expect` keeps its body until it is asked for it.
+    let mut wanted = !parts.headers.contains_key(header::EXPECT);
     let deadline = Instant::now() + server.request_timeout;
     let answered = async {
         let (route, matched) = route(server, path, &parts.method)?;
@@ -92,6 +93,7 @@ async fn api(
         if body::is_too_large(&parts.headers, server.body_limit) {
             return Err(Refusal::BodyTooLarge { limit: server.body_limit });
         }
+        wanted = true;
         let read = timeout_at(deadline, body::read(&mut body, server.body_limit))
             .await
             .map_err(|_| Refusal::BodyTooSlow)??;
@@ -102,7 +104,11 @@ async fn api(
     let mut response = match answered {
         Ok(response) => response,
         Err(refusal) => {
-            body::discard(body, waits).await;
+            // One that comes too slowly, or has broken off, is not waited for again.
+            let hopeless = matches!(refusal, Refusal::BodyTooSlow | Refusal::BodyIncomplete);
+            if wanted && !hopeless {
+                body::discard(body).await;
+            }
             refusal.response(id)
         }
     };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 
@@ -43,11 +43,8 @@ pub(super) async fn read(body: &mut Body, limit: usize) -> Result<Vec<u8>, Refus
 }
 
 /// Reads what is left of a body and forgets it: a client that is still sending when the connection
-/// closes would never see the answer. One that waits to be asked for its body is not asked.
-pub(super) async fn discard(mut body: Body, waits: bool) {
-    if waits || body.is_end_stream() {
-        return;
-    }
+/// closes would never see the answer.
+pub(super) async fn discard(mut body: Body) {
     let reading = async {
         let mut left = DISCARD_BYTES;
         while let Some(Ok(frame)) = body.frame().await {

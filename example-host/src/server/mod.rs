@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
+use host_interface::{Description, LoadedPlugin};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -92,6 +93,13 @@ impl Site {
         tracing::info!("listening on http://{addr}");
         Ok(Running { addr, site: self.clone(), stop, accepting, following })
     }
+}
+
+/// Refuses plugins whose routes contradict each other, before anything has been done for them.
+pub(crate) fn check_routes<'a>(
+    plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
+) -> Result<(), Error> {
+    Routes::new(plugins).map(drop)
 }
 
 /// What every request needs.
