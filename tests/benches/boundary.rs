@@ -23,12 +23,14 @@ use axum::response::IntoResponse;
 use bytes::Bytes;
 use host_interface::{
     BoxFuture, DemoSize, Description, Environment, Error, Headers, Host, HostHandle, LoadedPlugin,
-    LogRecord, Mail, Method, Request, Response, SharedUser, User, UserQuery,
+    LogRecord, Mail, Method, ProgressHandle, Request, Response, SharedUser, User, UserQuery,
 };
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
 use plugin::app::{self, App};
+use plugin::document::MEDIA_TYPE;
 use plugin::store::Store;
+use plugin::{demo, reference};
 use tokio::net::{TcpListener, TcpStream};
 
 const CONNECTIONS: usize = 8;
@@ -175,22 +177,23 @@ async fn serve(variant: &str, database: &Path) {
     let host = HostHandle::new(Permissive);
     let environment =
         Environment::new(format!("sqlite://{}", database.display())).base_path("/api/index.php");
-    // The library fills its database in either case; the linked handler only reads it, after the
-    // library has closed it.
-    let loaded = host_interface::open(&library()).unwrap().create(host.clone(), &environment);
-    let loaded = loaded.unwrap();
-    let description = loaded.describe().unwrap();
-    loaded.install().await.unwrap();
-    loaded.demo(DemoSize::default(), ()).await.unwrap();
     let handler = match variant {
-        "loaded" => Handler::Loaded(loaded),
+        "loaded" => {
+            let library = host_interface::open(&library()).unwrap();
+            let loaded = library.create(host, &environment).unwrap();
+            loaded.install().await.unwrap();
+            loaded.demo(DemoSize::default(), ()).await.unwrap();
+            Handler::Loaded(loaded)
+        }
         _ => {
-            loaded.shutdown().await.unwrap();
             let store = Store::open(&environment.database_url).unwrap();
+            store.migrate().await.unwrap();
+            reference::install(&store).await.unwrap();
+            demo::fill(&store, DemoSize::default(), &ProgressHandle::new(())).await.unwrap();
             Handler::Linked(App::new(host, store, &environment.base_path))
         }
     };
-    let route = route(&description);
+    let route = route(&app::describe());
     let user = SharedUser::new(User::new(1, "bench", "Bench", "bench@example.com"));
     let handler = Arc::new(handler);
     let answer = move |headers: HeaderMap| {
@@ -204,7 +207,7 @@ async fn serve(variant: &str, database: &Path) {
                 .build();
             let response = handler.handle(request).await;
             let status = StatusCode::from_u16(response.status()).unwrap();
-            let kind = [(header::CONTENT_TYPE, app_media_type())];
+            let kind = [(header::CONTENT_TYPE, MEDIA_TYPE)];
             (status, kind, Bytes::from_owner(response.into_body())).into_response()
         }
     };
@@ -215,12 +218,7 @@ async fn serve(variant: &str, database: &Path) {
     axum::serve(listener, router).await.unwrap();
 }
 
-fn app_media_type() -> &'static str {
-    plugin::document::MEDIA_TYPE
-}
-
 fn route(description: &Description) -> u32 {
-    assert_eq!(description.name, app::NAME);
     let list = description.routes.iter().find(|route| route.name == "manufacturers.list");
     list.unwrap().handler
 }

@@ -156,11 +156,6 @@ impl Shop {
     pub fn token(&self, role: Role) -> &str {
         &self.tokens[&role]
     }
-
-    /// Stops serving and lets the plugin finish.
-    pub async fn close(self) {
-        self.running.shutdown().await;
-    }
 }
 
 /// A request in the making.
