@@ -390,3 +390,89 @@ impl Access {
         *self.action_index.entry(action).or_insert(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUBLIC: i64 = 1;
+    const MANAGER: i64 = 2;
+    const SUPER: i64 = 3;
+
+    /// `root > shop > products`, `Public > Manager`, `Public > Super`; user 10 is a manager, 11 is
+    /// a super user.
+    fn access(rules: &[(&str, i64, &str, bool)]) -> Access {
+        let node = |name: &str, parent| Node { name: name.to_owned(), parent };
+        let mut access = Access {
+            groups: HashMap::from([
+                (PUBLIC, node("Public", None)),
+                (MANAGER, node("Manager", Some(PUBLIC))),
+                (SUPER, node("Super", Some(PUBLIC))),
+            ]),
+            assets: vec![node(ROOT, None), node("shop", Some(0)), node("products", Some(1))],
+            ..Access::default()
+        };
+        for (place, asset) in access.assets.iter().enumerate() {
+            access.asset_index.insert(asset.name.clone(), place);
+        }
+        for action in [CORE_ADMIN, "view", "edit"] {
+            access.intern(action.to_owned());
+        }
+        for (asset, group, action, allowed) in rules {
+            let asset = access.asset_index.get(*asset).copied().unwrap_or_default();
+            let action = access.intern((*action).to_owned());
+            access.rules.push(Rule { asset, group: *group, action, allowed: *allowed });
+        }
+        access.set_members(&[(10, MANAGER), (11, SUPER)]);
+        access
+    }
+
+    fn explained(access: &Access, user: i64, action: &str, asset: &str) -> String {
+        let decision = access.explain(user, action, asset);
+        assert_eq!(decision.allowed, access.allows(user, action, asset));
+        decision.to_string()
+    }
+
+    #[test]
+    fn nothing_said_is_a_denial() {
+        let access = access(&[]);
+        assert_eq!(explained(&access, 10, "view", "products"), "denied\tno rule");
+        assert_eq!(explained(&access, 99, "view", "products"), "denied\tno rule");
+        assert_eq!(explained(&access, 10, "unknown", "products"), "denied\tno rule");
+        assert_eq!(explained(&access, 10, "view", "unknown"), "denied\tno rule");
+    }
+
+    #[test]
+    fn rules_are_inherited_down_both_trees() {
+        let access = access(&[("shop", PUBLIC, "view", true)]);
+        assert_eq!(
+            explained(&access, 10, "view", "products"),
+            "allowed\tallow view on shop for Public"
+        );
+        assert_eq!(explained(&access, 10, "view", "root"), "denied\tno rule");
+        assert_eq!(explained(&access, 10, "edit", "products"), "denied\tno rule");
+    }
+
+    #[test]
+    fn a_denial_above_wins_over_an_allowance_below() {
+        let access =
+            access(&[("root", PUBLIC, "view", false), ("products", MANAGER, "view", true)]);
+        assert_eq!(
+            explained(&access, 10, "view", "products"),
+            "denied\tdeny view on root for Public"
+        );
+    }
+
+    #[test]
+    fn administrators_may_do_everything_unless_that_is_denied_itself() {
+        let allow = ("root", SUPER, CORE_ADMIN, true);
+        let deny_view = ("root", PUBLIC, "view", false);
+        let access_of = access(&[allow, deny_view]);
+        assert_eq!(
+            explained(&access_of, 11, "view", "products"),
+            "allowed\tallow core.admin on root for Super"
+        );
+        let access_of = access(&[allow, ("root", PUBLIC, CORE_ADMIN, false)]);
+        assert_eq!(explained(&access_of, 11, "view", "products"), "denied\tno rule");
+    }
+}

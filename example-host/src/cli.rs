@@ -282,16 +282,13 @@ async fn run(cli: Cli, settings: &Settings) -> Result<(), Failure> {
     let url: DatabaseUrl = cli.database.parse()?;
     let plugins = plugins(cli.plugin)?;
     let site = Site::open(&url, &plugins).await?;
-    match cli.command {
-        // A served site closes itself when it has been told to stop.
-        None => return quick_start(&site, settings).await,
-        Some(Command::Serve(args)) => return serve(&site, &args.listen, settings).await,
-        Some(command) => {
-            let done = administer(&site, command).await;
-            site.close().await;
-            done
-        }
-    }
+    let done = match cli.command {
+        None => quick_start(&site, settings).await,
+        Some(Command::Serve(args)) => serve(&site, &args.listen, settings).await,
+        Some(command) => administer(&site, command).await,
+    };
+    site.close().await;
+    done
 }
 
 /// What was named, else what the environment names, else the library beside the program.

@@ -151,3 +151,43 @@ fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, value: &str) -> Result<Settings, SettingsError> {
+        Settings::read(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn nothing_set_means_the_defaults() {
+        let settings = Settings::read(|_| None).map(|settings| settings.server);
+        assert_eq!(settings, Ok(ServerSettings::default()));
+        let empty = Settings::read(|_| Some(String::new())).map(|settings| settings.server);
+        assert_eq!(empty, Ok(ServerSettings::default()));
+    }
+
+    #[test]
+    fn origins_are_named_one_by_one() {
+        let origins =
+            |value| read("HOST_CORS_ORIGINS", value).map(|settings| settings.server.cors_origins);
+        assert_eq!(
+            origins("https://a.example, http://localhost:3000"),
+            Ok(vec!["https://a.example".to_owned(), "http://localhost:3000".to_owned()])
+        );
+        for wrong in ["*", "a.example", "https://a.example/", "https://a.example/x", "ftp://a"] {
+            assert!(origins(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_greater_than_zero() {
+        for name in ["HOST_REQUEST_TIMEOUT", "HOST_CONNECTIONS", "HOST_BODY_LIMIT"] {
+            assert!(read(name, "12").is_ok(), "{name}");
+            for wrong in ["0", "-1", "x", "1.5"] {
+                assert!(read(name, wrong).is_err(), "{name}={wrong}");
+            }
+        }
+    }
+}

@@ -185,3 +185,29 @@ fn without_secret(url: &str) -> String {
         _ => url.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_extension_has_a_file_beside_the_hosts() {
+        let sibling = |url: &str| url.parse::<DatabaseUrl>().and_then(|url| url.sibling("shop"));
+        assert_eq!(sibling("sqlite://data/host.db"), Ok("sqlite://data/shop.db".to_owned()));
+        assert_eq!(sibling("sqlite:///srv/a%3Fb/x.db"), Ok("sqlite:///srv/a%3Fb/shop.db".into()));
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_used_say_why() {
+        let refused = |url: &str| url.parse::<DatabaseUrl>().err();
+        assert_eq!(refused("postgres://u@h/d"), Some(DatabaseUrlError::NotYet("PostgreSQL")));
+        assert_eq!(refused("sqlite::memory:"), Some(DatabaseUrlError::Memory));
+        let reserved = |path: &str| Some(DatabaseUrlError::Reserved(path.into()));
+        assert_eq!(refused("sqlite://data/shop.db"), reserved("data/shop.db"));
+        assert_eq!(refused("sqlite://data/SHOP.DB"), reserved("data/SHOP.DB"));
+        assert_eq!(
+            refused("oracle://user:secret@host/x"),
+            Some(DatabaseUrlError::Unknown("oracle://...@host/x".to_owned()))
+        );
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host_interface::{
@@ -39,6 +40,7 @@ pub struct Site {
 struct Inner {
     state: Arc<State>,
     plugins: Vec<Arc<LoadedPlugin>>,
+    closed: AtomicBool,
 }
 
 impl Site {
@@ -76,7 +78,7 @@ impl Site {
             plugins.push(created.plugin);
         }
         drop(lock);
-        Ok(Self { inner: Arc::new(Inner { state, plugins }) })
+        Ok(Self { inner: Arc::new(Inner { state, plugins, closed: AtomicBool::new(false) }) })
     }
 
     /// Fills the site with data to try it with, and gives what each extension says of it.
@@ -106,8 +108,12 @@ impl Site {
         Ok(lines)
     }
 
-    /// Lets the plugins finish and closes the database. Nothing works afterwards.
+    /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
+    /// again does nothing.
     pub async fn close(&self) {
+        if self.inner.closed.swap(true, Ordering::Relaxed) {
+            return;
+        }
         for (description, plugin) in self.plugins() {
             let extension = &description.name;
             match tokio::time::timeout(SHUTDOWN_TIME, plugin.shutdown()).await {

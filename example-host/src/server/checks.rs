@@ -115,3 +115,55 @@ fn is_positive_weight(weight: &str) -> bool {
     let digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
     digits && ((whole == "1" && zeros) || (whole == "0" && !zeros))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: &str = "application/vnd.api+json";
+
+    fn accepted(lines: &[&'static str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::ACCEPT, HeaderValue::from_static(line));
+        }
+        accepts(&headers, WANTED)
+    }
+
+    #[test]
+    fn the_media_type_is_accepted_by_its_name_alone() {
+        assert!(accepted(&["application/vnd.api+json"]));
+        assert!(accepted(&["text/html, Application/Vnd.Api+Json ; q=0.1"]));
+        assert!(accepted(&["text/html", "application/vnd.api+json"]));
+        assert!(accepted(&["application/vnd.api+json;profile=\"a,b\";ext=\"c\""]));
+        assert!(accepted(&["application/vnd.api+json;charset=utf-8, application/vnd.api+json"]));
+        assert!(accepted(&["not a range, application/vnd.api+json"]));
+    }
+
+    #[test]
+    fn wildcards_other_types_and_other_parameters_are_not_accepted() {
+        assert!(!accepted(&[]));
+        assert!(!accepted(&[""]));
+        assert!(!accepted(&["*/*"]));
+        assert!(!accepted(&["application/*"]));
+        assert!(!accepted(&["application/json"]));
+        assert!(!accepted(&["application/vnd.api"]));
+        assert!(!accepted(&["application/vnd.api+json;charset=utf-8"]));
+        assert!(!accepted(&["application/vnd.api+json;q=0"]));
+        assert!(!accepted(&["application/vnd.api+json;q=0.000"]));
+        assert!(!accepted(&["application/vnd.api+json;q=2"]));
+        assert!(!accepted(&["application/vnd.api+json;q=x"]));
+    }
+
+    #[test]
+    fn credentials_are_those_of_one_header() {
+        let mut headers = HeaderMap::new();
+        assert!(credentials(&headers).is_none());
+        headers.append(header::AUTHORIZATION, HeaderValue::from_static("BEARER  abc "));
+        let found = credentials(&headers);
+        assert_eq!(found.as_ref().map(Credentials::scheme), Some("bearer"));
+        assert_eq!(found.as_ref().map(Credentials::secret), Some("abc"));
+        headers.append(header::AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
+        assert!(credentials(&headers).is_none());
+    }
+}

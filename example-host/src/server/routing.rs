@@ -191,3 +191,28 @@ fn insert(
     });
     router.insert(key, endpoints).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_differ_by_shape_and_not_by_the_names_of_parameters() {
+        let (key, shape, digits) = keys("v1/things/{id:digits}/parts/{part}");
+        assert_eq!(key, "v1/things/{p0}/parts/{p1}");
+        assert_eq!(shape, "=v1/=things/#/=parts/*");
+        assert_eq!(digits, [true, false]);
+        assert_eq!(keys("v1/things/{number:digits}/parts/{name}"), (key, shape, digits));
+    }
+
+    #[test]
+    fn literal_braces_are_no_parameters_to_the_router() {
+        assert_eq!(keys("a{b/c").0, "a{{b/c");
+    }
+
+    #[test]
+    fn head_is_answered_where_get_is() {
+        assert_eq!(method(&HttpMethod::HEAD), Some(Method::Get));
+        assert_eq!(method(&HttpMethod::OPTIONS), None);
+    }
+}
