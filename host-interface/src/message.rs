@@ -70,7 +70,7 @@ impl Request {
         self.path.as_str()
     }
 
-    /// The values of the pattern's parameters, in order.
+    /// The values of the pattern's parameters, in order, percent-encoded as the client sent them.
     pub fn params(&self) -> Params<'_> {
         Params(&self.params)
     }

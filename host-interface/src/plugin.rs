@@ -39,7 +39,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Fills a site with data to try the plugin with, and gives one line that says what it made.
-    /// `progress` is called from time to time.
+    /// `progress` is called from time to time. A host whose process ends half-way asks again, so
+    /// the work is to be completed then, not done twice.
     fn demo(&self, size: DemoSize, progress: ProgressHandle) -> BoxFuture<Result<String, Error>> {
         let _ = (size, progress);
         BoxFuture::ready(Ok(String::new()))

@@ -80,7 +80,8 @@ impl Route {
 ///
 /// A pattern is segments joined by `/`. A segment is either literal text, `{name}` for any one
 /// segment that is not empty, or `{name:digits}` for one of ASCII digits only. Where a literal and
-/// a parameter both fit, the literal wins: `vouchers/mine` beside `vouchers/{id:digits}`.
+/// a parameter both fit, the literal wins, and of two parameters the one of digits:
+/// `vouchers/mine` beside `vouchers/{id:digits}`.
 ///
 /// ```
 /// use host_interface::{Pattern, Segment};

@@ -34,7 +34,8 @@ const RATES: [(&str, i64, &str); 8] = [
     ("USD", 108_440_000, "pre"),
 ];
 
-/// Fills the store, and says in one line with what.
+/// Fills the store up to the size, and says in one line what is in it. A store that is as large
+/// already stays as it is, so that a run that was interrupted is completed by the next.
 ///
 /// # Errors
 /// Those of the database. What was written before stays.
@@ -58,19 +59,22 @@ async fn manufacturers(
 ) -> Result<(), Error> {
     let columns =
         ["manufacturer_name", "manufacturer_name_fold", "enabled", "ordering", "manufacturer_desc"];
-    let mut done = 0;
-    while done < wanted {
+    loop {
+        let mut transaction = store.begin().await?;
+        let text = "SELECT count(*) FROM shop_manufacturers".to_owned();
+        let counted = transaction.numbers(Statement { text, binds: Vec::new() }).await?;
+        let done = counted.first().and_then(|count| usize::try_from(*count).ok()).unwrap_or(0);
+        if done >= wanted {
+            return Ok(());
+        }
         let until = wanted.min(done + BATCH);
         let rows: Vec<Vec<Value>> = (done..until).map(manufacturer).collect();
-        let mut transaction = store.begin().await?;
         for statement in sql::insert_rows("shop_manufacturers", &columns, &rows, store.dialect()) {
             transaction.execute(statement).await?;
         }
         transaction.commit().await?;
-        done = until;
-        progress.report("manufacturers", done as u64, wanted as u64);
+        progress.report("manufacturers", until as u64, wanted as u64);
     }
-    Ok(())
 }
 
 fn manufacturer(number: usize) -> Vec<Value> {
