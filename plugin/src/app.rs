@@ -27,7 +27,8 @@ pub struct App {
     pub parameters: ParameterCache,
     /// The absolute path of the store, for links.
     pub root: String,
-    host: HostHandle,
+    /// The host.
+    pub host: HostHandle,
     routes: Vec<Endpoint>,
 }
 
@@ -92,9 +93,15 @@ impl App {
         match endpoint.operation {
             Operation::List(resource) => crud::list(&call, resource).await,
             Operation::Show(resource) => crud::show(&call, resource).await,
-            Operation::Create(resource) => crud::create(&call, resource).await,
+            Operation::Create(resource) => match resource.create {
+                Some(special) => special(&call, resource).await,
+                None => crud::create(&call, resource).await,
+            },
             Operation::Update(resource) => crud::update(&call, resource).await,
-            Operation::Delete(resource) => crud::delete(&call, resource).await,
+            Operation::Delete(resource) => match resource.delete {
+                Some(special) => special(&call, resource).await,
+                None => crud::delete(&call, resource).await,
+            },
             Operation::Nested(resource, nested) => crud::nested(&call, resource, nested).await,
         }
     }
@@ -173,7 +180,7 @@ fn crud_endpoints(resource: &'static Resource) -> impl Iterator<Item = Endpoint>
         let name = format!("list_of_{}", nested.parent);
         endpoint(Method::Get, path, &name, "store.view", Operation::Nested(resource, nested))
     });
-    crud.into_iter().chain(nested)
+    crud.into_iter().filter(|_| resource.crud).chain(nested)
 }
 
 fn asset(resource: &Resource) -> String {

@@ -1,11 +1,11 @@
 //! The five operations that every resource has, and the lists below other records.
 
-use host_interface::Response;
+use host_interface::{Response, UserQuery};
 
 use crate::app::Call;
 use crate::document::{self, MEDIA_TYPE};
 use crate::error::{Error, Fault, FaultKind};
-use crate::plan::{Condition, Draft, Intent, Order, Page, Record, Shape};
+use crate::plan::{Condition, Draft, Intent, Page, Record, Shape};
 use crate::request::{self, Body, Listing, Scope};
 use crate::resource::{Nested, Resource};
 use crate::resources;
@@ -44,7 +44,11 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, resource, None)?;
     let mut draft = Draft::read(resource, &body, Intent::Create);
+    ask_for_users(call, &mut draft).await?;
     let mut transaction = call.app.store.begin().await?;
+    if let Some(derive) = resource.derive {
+        derive(&mut draft, None, &mut transaction).await?;
+    }
     let after = draft.as_record();
     settle(&mut draft, &after, &mut transaction).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
@@ -52,8 +56,7 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let key = written.map_err(|error| violated(error, &draft, resource))?;
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
-    let location = document::record_path(resource, key, &call.app.root);
-    Ok(single(201, call, resource, &cells)?.with_header("location", location))
+    created(call, resource, key, &cells)
 }
 
 /// `PATCH /{kind}/{id}`
@@ -63,16 +66,18 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let body = Body::read(call.request, resource, id)?;
     let key = path_key(call, resource)?;
     let mut draft = Draft::read(resource, &body, Intent::Update);
+    ask_for_users(call, &mut draft).await?;
     let mut transaction = call.app.store.begin().await?;
     let before = record(&mut transaction, resource, key).await?;
-    let after = draft.applied_to(before);
-    settle(&mut draft, &after, &mut transaction).await?;
-    if draft.changes().next().is_some() {
-        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
-        let written = transaction.execute(update).await;
-        written.map_err(|error| violated(error, &draft, resource))?;
+    if let Some(derive) = resource.derive {
+        derive(&mut draft, Some(&before), &mut transaction).await?;
     }
-    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    let after = draft.applied_to(&before);
+    settle(&mut draft, &after, &mut transaction).await?;
+    if let Some(spread) = resource.spread {
+        spread(&before, &after, &mut transaction).await?;
+    }
+    let cells = write(&draft, resource, key, &mut transaction).await?;
     transaction.commit().await?;
     single(200, call, resource, &cells)
 }
@@ -103,7 +108,7 @@ async fn page(
         resource,
         shape: Shape::List,
         conditions,
-        order: listing.order.unwrap_or(Order::KEY),
+        order: listing.order.unwrap_or(resource.order),
         offset: listing.offset,
         limit: listing.limit,
     };
@@ -113,12 +118,24 @@ async fn page(
     Ok(answer(200, body))
 }
 
+/// Asks the host for the users that a draft names, before a transaction has to wait for it.
+async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let named: Vec<_> = draft.users().collect();
+    for (field, id) in named {
+        if call.app.host.find_user(UserQuery::Id(id)).await?.is_none() {
+            draft.no_such_user(field, id);
+        }
+    }
+    Ok(())
+}
+
 /// Completes a draft's faults by what only the database can tell; any fault ends the write.
-async fn settle(
+pub(crate) async fn settle(
     draft: &mut Draft,
     after: &Record,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
+    draft.check(after);
     let checks = draft.checks(after);
     if !checks.is_empty() {
         let passed = transaction.numbers(sql::checks(&checks, transaction.dialect())).await?;
@@ -129,6 +146,32 @@ async fn settle(
         true => Ok(()),
         false => Err(std::mem::take(&mut draft.faults).into()),
     }
+}
+
+/// Writes what a draft changes, and reads the record as it is then.
+pub(crate) async fn write(
+    draft: &Draft,
+    resource: &'static Resource,
+    key: i64,
+    transaction: &mut Transaction,
+) -> Result<Cells, Error> {
+    if draft.changes().next().is_some() {
+        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
+        let written = transaction.execute(update).await;
+        written.map_err(|error| violated(error, draft, resource))?;
+    }
+    transaction.page(&Page::of_one(resource, key)).await
+}
+
+/// The answer to the creation of a record.
+pub(crate) fn created(
+    call: &Call<'_>,
+    resource: &Resource,
+    key: i64,
+    cells: &Cells,
+) -> Result<Response, Error> {
+    let location = document::record_path(resource, key, &call.app.root);
+    Ok(single(201, call, resource, cells)?.with_header("location", location))
 }
 
 /// A constraint that the database upheld is the client's fault, as if validation had found it.
@@ -184,7 +227,7 @@ async fn refuse_if_referenced(
     }
 }
 
-async fn record(
+pub(crate) async fn record(
     transaction: &mut Transaction,
     resource: &'static Resource,
     key: i64,
@@ -215,7 +258,7 @@ fn answer(status: u16, body: Vec<u8>) -> Response {
     Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
 }
 
-fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {
+pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {
     request::id(call.request)?.ok_or_else(|| missing(resource))
 }
 

@@ -166,13 +166,18 @@ impl Serialize for Object<'_> {
         map.serialize_entry("type", self.resource.kind)?;
         map.serialize_entry("id", &key.to_string())?;
         map.serialize_entry("attributes", &Attributes(self))?;
-        let mut related = self.fields().filter_map(|(field, cell)| Relation::of(field, cell, self));
+        let columns = self.shape.fields(self.resource).chain(self.resource.hidden);
+        let mut related = columns
+            .zip(self.row.iter().skip(1))
+            .filter_map(|(field, cell)| Relation::of(field, cell, self));
         if let Some(first) = related.next() {
             let relations = Relations(std::iter::once(first).chain(related).collect());
             map.serialize_entry("relationships", &relations)?;
         }
-        let own = own_path(self.resource, self.row, self.root);
-        map.serialize_entry("links", &Own { own: &own })?;
+        if self.resource.crud {
+            let own = own_path(self.resource, self.row, self.root);
+            map.serialize_entry("links", &Own { own: &own })?;
+        }
         map.end()
     }
 }
@@ -220,8 +225,9 @@ struct Relation {
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Kind::Key(kind) = field.kind else { return None };
-        let target = resources::find(kind);
-        let key = matches!(cell, Cell::Int(_)).then(|| cell.int());
+        let target = resources::find(kind).filter(|target| target.crud);
+        let none = field.zero_is_none && cell.int() == 0;
+        let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
         Some(Relation {
             name: field.name.strip_suffix("_id").unwrap_or(field.name),
             kind,

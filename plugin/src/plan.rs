@@ -3,7 +3,7 @@
 
 use crate::error::{Fault, FaultKind};
 use crate::request::{Body, nearest};
-use crate::resource::{Default, Field, Resource, Unique};
+use crate::resource::{Access, Default, Field, Resource, Unique};
 use crate::resources;
 use crate::value::{self, Kind, Value};
 
@@ -48,6 +48,12 @@ pub struct Page {
 }
 
 impl Page {
+    /// The fields that are read: those that are shown, and the hidden ones, which relationships are
+    /// made of.
+    pub fn columns(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
+        self.shape.fields(self.resource).chain(self.resource.hidden)
+    }
+
     /// The page that is one record with all of its fields, if there is such a record.
     pub fn of_one(resource: &'static Resource, key: i64) -> Self {
         Self {
@@ -127,6 +133,7 @@ pub struct Draft {
     resource: &'static Resource,
     /// One for each of the resource's fields; `None` where nothing valid was given.
     values: Vec<Option<Value>>,
+    intent: Intent,
     /// The JSON pointer of the object that has the fields.
     at: &'static str,
     /// Everything found so far.
@@ -138,7 +145,8 @@ impl Draft {
     /// can be reported together.
     pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
         let values = vec![None; resource.fields().count()];
-        let mut draft = Draft { resource, values, at: body.at, faults: body.faults.clone() };
+        let mut draft =
+            Draft { resource, values, intent, at: body.at, faults: body.faults.clone() };
         for (name, literal) in &body.members {
             match resource.position(name) {
                 Some(position) => draft.accept(position, literal),
@@ -147,29 +155,51 @@ impl Draft {
                 None => draft.refuse_name(name),
             }
         }
-        if intent == Intent::Create {
-            draft.complete(body);
+        match intent {
+            Intent::Create => draft.complete(body),
+            Intent::Update => draft.touch(),
         }
         draft
     }
 
     /// The fields that are to be written, with their values.
     pub fn changes(&self) -> impl Iterator<Item = (&Field, &Value)> + Clone {
-        let pairs = self.resource.fields().zip(&self.values);
+        let own = |(field, _): &(&Field, _)| field.joined.is_none();
+        let pairs = self.resource.fields().zip(&self.values).filter(own);
         pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }
 
     /// The record as it would be: `before` with the changes made.
-    pub fn applied_to(&self, before: Record) -> Record {
-        let given = self.values.iter().cloned();
-        let values = given.zip(before.values).map(|(given, before)| given.unwrap_or(before));
-        Record { values: values.collect(), ..before }
+    pub fn applied_to(&self, before: &Record) -> Record {
+        let pairs = self.values.iter().zip(&before.values);
+        let values = pairs.map(|(given, before)| given.as_ref().unwrap_or(before).clone());
+        Record { values: values.collect(), ..*before }
     }
 
     /// A new record with these values; unset where none is valid.
     pub fn as_record(&self) -> Record {
+        self.as_record_of(0)
+    }
+
+    /// The record with this key and these values; unset where none is valid.
+    pub fn as_record_of(&self, key: i64) -> Record {
         let values = self.values.iter().map(|value| value.clone().unwrap_or(Value::Null));
-        Record { resource: self.resource, key: 0, values: values.collect() }
+        Record { resource: self.resource, key, values: values.collect() }
+    }
+
+    /// The key that a body must give where it is not the store that gives it.
+    pub fn required_key(&mut self, body: &Body<'_>) -> Option<i64> {
+        let name = self.resource.key;
+        let given = body.members.iter().find(|(member, _)| member == name);
+        match given.map(|(_, literal)| value::read(Kind::Key(""), false, literal)) {
+            Some(Ok(key)) => return Some(key.int()),
+            Some(Err(complaint)) => self.refuse(name, format!("{name} {complaint}.")),
+            None => {
+                let detail = format!("{name} is required.");
+                self.fault_at(FaultKind::MissingField, name, detail);
+            }
+        }
+        None
     }
 
     /// What only the database can tell about the record as it would be.
@@ -177,34 +207,96 @@ impl Draft {
         let given = |name: &str| {
             self.resource.position(name).is_some_and(|position| self.values[position].is_some())
         };
-        let fields = self.resource.fields().zip(&self.values);
-        let references = fields.filter_map(|(field, value)| match (field.kind, value) {
-            (Kind::Key(kind), Some(Value::Int(key))) => {
-                Some(Check::Exists { field, target: resources::find(kind)?, key: *key })
+        let references = self.resource.fields().filter_map(|field| {
+            let (Kind::Key(kind), Value::Int(key)) = (field.kind, after.value(field.name)) else {
+                return None;
+            };
+            if field.zero_is_none && *key == 0 {
+                return None;
             }
-            _ => None,
+            let changed = given(field.name) || field.within.is_some_and(given);
+            let target = resources::find(kind)?;
+            let within = field.within.map(|column| (column, after.value(column).clone()));
+            changed.then_some(Check::Exists { field, target, key: *key, within })
         });
         let uniques = self.resource.unique.iter().filter_map(|unique| {
             let changed = unique.fields.iter().any(|name| given(name));
             let values = unique.fields.iter().map(|name| after.value(name).clone());
             let values: Vec<Value> = values.collect();
             let known = !values.contains(&Value::Null);
+            let empty = unique.unless_empty && values.iter().all(|value| value.text().is_empty());
             let resource = self.resource;
             let check = Check::Free { resource, unique, values, except: after.key };
-            (changed && known).then_some(check)
+            (changed && known && !empty).then_some(check)
         });
         references.chain(uniques).collect()
+    }
+
+    /// The host's users that the body names, each with the field that names it.
+    pub fn users(&self) -> impl Iterator<Item = (&'static Field, i64)> {
+        let fields = self.resource.fields().zip(&self.values);
+        fields.filter_map(|(field, value)| match (field.kind, value) {
+            (Kind::User, Some(Value::Int(id))) if *id != 0 => Some((field, *id)),
+            _ => None,
+        })
+    }
+
+    /// Adds that a user does not exist.
+    pub fn no_such_user(&mut self, field: &Field, id: i64) {
+        let detail = format!("{}: there is no user with the id {id}.", field.name);
+        self.fault_at(FaultKind::MissingReference, field.name, detail);
+    }
+
+    /// The value that the body gives a field, if it is valid.
+    pub fn given(&self, name: &str) -> Option<&Value> {
+        let position = self.resource.position(name)?;
+        self.values.get(position)?.as_ref()
+    }
+
+    /// Sets a field to what the store has worked out.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let slot = self.resource.position(name).and_then(|at| self.values.get_mut(at));
+        if let Some(slot) = slot {
+            *slot = Some(value);
+        }
+    }
+
+    /// Adds that the value of a field is not acceptable.
+    pub fn refuse(&mut self, name: &str, detail: impl Into<String>) {
+        self.fault_at(FaultKind::InvalidValue, name, detail);
+    }
+
+    /// Adds a fault of a field.
+    pub fn fault_at(&mut self, kind: FaultKind, name: &str, detail: impl Into<String>) {
+        let fault = self.fault(kind, name, detail.into());
+        self.faults.push(fault);
+    }
+
+    /// Adds what the resource's own rule finds in the record as it would be. A field that is at
+    /// fault already is not complained of twice.
+    pub fn check(&mut self, after: &Record) {
+        for (name, detail) in (self.resource.check)(after) {
+            let fault = self.fault(FaultKind::InvalidValue, name, detail);
+            if self.faults.iter().all(|known| known.source != fault.source) {
+                self.faults.push(fault);
+            }
+        }
     }
 
     /// Adds what the database told; `passed` is one answer for each check.
     pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
         for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
             let fault = match check {
-                Check::Exists { field, target, key } => self.fault(
-                    FaultKind::MissingReference,
-                    field.name,
-                    format!("{}: there is no {} with the id {key}.", field.name, target.singular),
-                ),
+                Check::Exists { field, target, key, within } => {
+                    let place = within.as_ref().map_or_else(String::new, |(column, value)| {
+                        format!(" and the {column} {}", value.int())
+                    });
+                    let detail = format!(
+                        "{}: there is no {} with the id {key}{place}.",
+                        field.name, target.singular
+                    );
+                    self.fault(FaultKind::MissingReference, field.name, detail)
+                }
                 Check::Free { unique, .. } => self.duplicate(unique),
             };
             self.faults.push(fault);
@@ -221,17 +313,18 @@ impl Draft {
 
     fn accept(&mut self, position: usize, literal: &serde_json::value::RawValue) {
         let Some(field) = self.resource.fields().nth(position) else { return };
+        if !self.may_set(field) {
+            return;
+        }
         match value::read(field.kind, field.nullable, literal) {
             Ok(value) if field.required && value.is_blank() => {
                 let detail = format!("{} must not be empty.", field.name);
-                let fault = self.fault(FaultKind::InvalidValue, field.name, detail);
-                self.faults.push(fault);
+                self.fault_at(FaultKind::InvalidValue, field.name, detail);
             }
             Ok(value) => self.values[position] = Some(value),
             Err(complaint) => {
                 let detail = format!("{} {complaint}.", field.name);
-                let fault = self.fault(FaultKind::InvalidValue, field.name, detail);
-                self.faults.push(fault);
+                self.fault_at(FaultKind::InvalidValue, field.name, detail);
             }
         }
     }
@@ -244,28 +337,47 @@ impl Draft {
             }
             None => format!("{} has no field {name:?}.", self.resource.kind),
         };
-        let fault = self.fault(FaultKind::UnknownField, name, detail);
-        self.faults.push(fault);
+        self.fault_at(FaultKind::UnknownField, name, detail);
     }
 
     /// Reports what is missing from a new record and fills in the defaults of the rest.
     fn complete(&mut self, body: &Body<'_>) {
         for (position, field) in self.resource.fields().enumerate() {
             // What was given and is at fault has been reported as such.
-            if self.values[position].is_some() || body.has(field.name) {
+            if self.values[position].is_some() || (body.has(field.name) && self.may_set(field)) {
                 continue;
             }
             if field.required {
                 let detail = format!("{} is required.", field.name);
-                let fault = self.fault(FaultKind::MissingField, field.name, detail);
-                self.faults.push(fault);
+                self.fault_at(FaultKind::MissingField, field.name, detail);
                 continue;
             }
             self.values[position] = Some(match field.default {
                 Default::Unset => Value::Null,
                 Default::Int(number) => Value::Int(number),
                 Default::Text(text) => Value::Text(text.to_owned()),
+                Default::Now => Value::Text(value::now()),
             });
+        }
+    }
+
+    /// Notes the moment of a change, if there is one.
+    fn touch(&mut self) {
+        if self.values.iter().all(Option::is_none) {
+            return;
+        }
+        for (position, field) in self.resource.fields().enumerate() {
+            if field.access == Access::Touched {
+                self.values[position] = Some(Value::Text(value::now()));
+            }
+        }
+    }
+
+    fn may_set(&self, field: &Field) -> bool {
+        match field.access {
+            Access::Open => true,
+            Access::Once => self.intent == Intent::Create,
+            Access::ReadOnly | Access::Touched => false,
         }
     }
 
@@ -286,6 +398,8 @@ pub enum Check {
         target: &'static Resource,
         /// Its key.
         key: i64,
+        /// A column of it and the value that it must have there.
+        within: Option<(&'static str, Value)>,
     },
     /// No other record has these values.
     Free {

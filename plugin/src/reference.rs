@@ -20,7 +20,7 @@ const ORDER_STATUSES: [&str; 8] =
 /// Those of the database.
 pub async fn install(store: &Store) -> Result<(), Error> {
     let mut transaction = store.begin().await?;
-    let plain = |text: &str| Statement { text: text.to_owned(), binds: Vec::new() };
+    let plain = |text| Statement::fixed(text, Vec::new());
     let installed = plain("SELECT reference_installed FROM shop_meta");
     if transaction.numbers(installed).await? == [1] {
         return Ok(());

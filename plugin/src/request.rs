@@ -63,7 +63,8 @@ impl Listing {
             sent: Vec::new(),
             paged: false,
         };
-        let mut order = Order::KEY;
+        let mut order = resource.order;
+        let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
         let mut ordered = false;
         let mut faults = Vec::new();
         for (name, value) in members(query, &mut faults) {
@@ -87,7 +88,7 @@ impl Listing {
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
                 _ => filter(scope, &name, &value).map(|condition| {
-                    listing.conditions.extend(condition);
+                    conditions.extend(condition);
                     let cleaned = clean(&value);
                     if !cleaned.is_empty() {
                         listing.sent.push((name.to_string(), cleaned));
@@ -97,6 +98,10 @@ impl Listing {
             faults.extend(result.err());
         }
         listing.order = ordered.then_some(order);
+        let replaced: Vec<&str> =
+            conditions.iter().filter_map(|(filter, _)| filter.replaces).collect();
+        conditions.retain(|(filter, _)| !replaced.contains(&filter.name));
+        listing.conditions = conditions.into_iter().map(|(_, condition)| condition).collect();
         match faults.is_empty() {
             true => Ok(listing),
             false => Err(faults.into()),
@@ -292,7 +297,11 @@ fn direction(name: &str, value: &str) -> Result<bool, Fault> {
 }
 
 /// What a filter demands; nothing where its value is empty.
-fn filter(scope: Scope, name: &str, value: &str) -> Result<Option<Condition>, Fault> {
+fn filter(
+    scope: Scope,
+    name: &str,
+    value: &str,
+) -> Result<Option<(&'static Filter, Condition)>, Fault> {
     let known = || match scope {
         Scope::All(resource) => known_filters(resource, None),
         Scope::Nested(resource, only) => known_filters(resource, Some(only)),
@@ -308,12 +317,15 @@ fn filter(scope: Scope, name: &str, value: &str) -> Result<Option<Condition>, Fa
         return Ok(None);
     }
     match filter.test {
-        Test::Contains(fields) => Ok(Some(Condition::Contains(fields, value::fold(&value)))),
+        Test::Contains(fields) => {
+            Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
+        }
         Test::Equals(field) => {
             let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
             let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
             let value = kind.map_or(Ok(Value::Null), |kind| value::read_plain(kind, &value));
-            value.map(|value| Some(Condition::Equals(field, value))).map_err(|complaint| {
+            let test = |value| Some((filter, Condition::Equals(field, value)));
+            value.map(test).map_err(|complaint| {
                 let detail = format!("{name} {complaint}.");
                 Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
             })

@@ -1,9 +1,16 @@
 //! Resources as plain data: what a file in `resources` says about one, and nothing about how it
 //! is served.
 
-use crate::error::Fault;
+use std::future::Future;
+use std::pin::Pin;
+
+use host_interface::Response;
+
+use crate::app::Call;
+use crate::error::{Error, Fault};
 use crate::parameters::Parameters;
-use crate::plan::Record;
+use crate::plan::{Draft, Order, Record};
+use crate::store::Transaction;
 use crate::value::{Form, Kind};
 
 /// A kind of record that clients read and write.
@@ -21,12 +28,34 @@ pub struct Resource {
     pub list: &'static [Field],
     /// What a single record shows in addition, in order.
     pub detail: &'static [Field],
+    /// Whether single records can be read and written; otherwise there are only nested lists.
+    pub crud: bool,
+    /// How a record is created, where that is special.
+    pub create: Option<Operation>,
+    /// How a record is removed, where that is special.
+    pub delete: Option<Operation>,
+    /// What bodies may give beside the attributes: columns that no document shows.
+    pub hidden: &'static [Field],
+    /// The tables that joined fields come from.
+    pub joins: &'static [Join],
+    /// The order of lists where none is asked for.
+    pub order: Order,
     /// What lists may be narrowed by.
     pub filters: &'static [Filter],
     /// Groups of fields of which no two records have the same values.
     pub unique: &'static [Unique],
     /// Lists of this resource below another one's records.
     pub nested: &'static [Nested],
+    /// Columns that are the same in all of the resource's records, which share their table with
+    /// another resource's.
+    pub fixed: &'static [(&'static str, i64)],
+    /// Works out what follows from what a body gives, before it is checked. Gets the record as it
+    /// was, where there is one.
+    pub derive: Option<Derive>,
+    /// Carries a change of the record over to others that depend on it.
+    pub spread: Option<Spread>,
+    /// What else must be true of a record as it would be after a write.
+    pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
     pub deletable: fn(&Record, &Parameters) -> Result<(), Fault>,
 }
@@ -40,15 +69,25 @@ impl Resource {
         key: "",
         list: &[],
         detail: &[],
+        crud: true,
+        create: None,
+        delete: None,
+        hidden: &[],
+        joins: &[],
+        order: Order::KEY,
         filters: &[],
         unique: &[],
         nested: &[],
+        fixed: &[],
+        derive: None,
+        spread: None,
+        check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };
 
-    /// All fields after the key: those of lists, then those of single records.
+    /// All fields after the key: those of lists, those of single records, then the hidden ones.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
-        self.list.iter().chain(self.detail)
+        self.list.iter().chain(self.detail).chain(self.hidden)
     }
 
     /// The position of a field among [`Resource::fields`].
@@ -61,6 +100,22 @@ impl Resource {
         field.kind.is_folded() && self.list.iter().any(|listed| listed.name == field.name)
     }
 }
+
+/// A future of one of the functions that a resource's file defines by itself.
+pub type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// An operation that a resource's file defines by itself.
+pub type Operation = for<'a> fn(&'a Call<'a>, &'static Resource) -> Step<'a, Response>;
+
+/// See [`Resource::derive`].
+pub type Derive =
+    for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Transaction) -> Step<'a, ()>;
+
+/// See [`Resource::spread`]: the record as it was and as it is.
+pub type Spread = for<'a> fn(&'a Record, &'a Record, &'a mut Transaction) -> Step<'a, ()>;
+
+/// A field and what is wrong with it, a sentence for the client.
+pub type Complaint = (&'static str, String);
 
 /// An attribute and the column behind it, which have the same name.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +130,31 @@ pub struct Field {
     pub nullable: bool,
     /// What a new record has where it is given nothing.
     pub default: Default,
+    /// When clients may set it.
+    pub access: Access,
+    /// Whether the record belongs to the one that the key names, and goes with it.
+    pub owned: bool,
+    /// Whether 0 stands for no record.
+    pub zero_is_none: bool,
+    /// A column that the record which the key names must have in common with this one.
+    pub within: Option<&'static str>,
+    /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
+    /// column of the field's name.
+    pub joined: Option<(&'static str, &'static str)>,
+}
+
+/// When clients may set a field. What a body says of it at other times is ignored, so that a client
+/// can send back what it read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whenever they write.
+    Open,
+    /// When they create the record.
+    Once,
+    /// Never: a new record has the default.
+    ReadOnly,
+    /// Never: it is the moment of the last write.
+    Touched,
 }
 
 /// What a field holds where nothing was given.
@@ -86,6 +166,8 @@ pub enum Default {
     Int(i64),
     /// Text.
     Text(&'static str),
+    /// The moment of the write.
+    Now,
 }
 
 /// A whole number that fits in 32 bits.
@@ -102,6 +184,61 @@ pub const fn flag(name: &'static str) -> Field {
 /// Text of at most this many characters.
 pub const fn text(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Free }, Default::Text(""))
+}
+
+/// Small letters, digits and underscores, at most this many.
+pub const fn name(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Name }, Default::Text(""))
+}
+
+/// Text without spaces of at most this many characters.
+pub const fn code(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Code }, Default::Text(""))
+}
+
+/// An amount of money, not negative, below a million million.
+pub const fn money(name: &'static str) -> Field {
+    let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: 10_i64.pow(17) - 1 };
+    Field::new(name, kind, Default::Int(0))
+}
+
+/// A moment in UTC; unset where nothing is given.
+pub const fn moment(name: &'static str) -> Field {
+    Field::new(name, Kind::DateTime, Default::Unset).nullable()
+}
+
+/// The moment at which the record was created, unless the client gives another one.
+pub const fn created_on() -> Field {
+    let mut field = Field::new("created_on", Kind::DateTime, Default::Now);
+    field.access = Access::Once;
+    field
+}
+
+/// The moment at which the record was last written.
+pub const fn modified_on() -> Field {
+    let mut field = Field::new("modified_on", Kind::DateTime, Default::Now);
+    field.access = Access::Touched;
+    field
+}
+
+/// The key of one of the host's users; 0 is nobody.
+pub const fn user(name: &'static str) -> Field {
+    Field::new(name, Kind::User, Default::Int(0))
+}
+
+/// An e-mail address.
+pub const fn email(name: &'static str) -> Field {
+    Field::new(name, Kind::Email, Default::Text(""))
+}
+
+/// A list of keys.
+pub const fn ids(name: &'static str) -> Field {
+    Field::new(name, Kind::Ids, Default::Text(""))
+}
+
+/// A JSON object.
+pub const fn json(name: &'static str) -> Field {
+    Field::new(name, Kind::Json, Default::Text("{}"))
 }
 
 /// Exactly this many capital letters.
@@ -126,7 +263,18 @@ pub const fn key(name: &'static str, kind: &'static str) -> Field {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, default: Default) -> Self {
-        Self { name, kind, required: false, nullable: false, default }
+        Self {
+            name,
+            kind,
+            required: false,
+            nullable: false,
+            default,
+            access: Access::Open,
+            owned: false,
+            zero_is_none: false,
+            within: None,
+            joined: None,
+        }
     }
 
     /// A new record must be given it.
@@ -139,6 +287,38 @@ impl Field {
     pub const fn nullable(mut self) -> Self {
         self.nullable = true;
         self.default = Default::Unset;
+        self
+    }
+
+    /// Clients cannot set it: a new record has the default.
+    pub const fn read_only(mut self) -> Self {
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// The record goes with the one that the key names.
+    pub const fn owned(mut self) -> Self {
+        self.owned = true;
+        self
+    }
+
+    /// The key 0 stands for no record, and is the default.
+    pub const fn or_zero(mut self) -> Self {
+        self.zero_is_none = true;
+        self.default = Default::Int(0);
+        self
+    }
+
+    /// The record that the key names must have the same value in this column.
+    pub const fn within(mut self, column: &'static str) -> Self {
+        self.within = Some(column);
+        self
+    }
+
+    /// It is joined: the column of the join with this alias.
+    pub const fn joined(mut self, alias: &'static str, column: &'static str) -> Self {
+        self.joined = Some((alias, column));
+        self.access = Access::ReadOnly;
         self
     }
 
@@ -161,6 +341,17 @@ impl Field {
     }
 }
 
+/// A table that is joined to a resource's own, which has the alias `t`, row by row or not at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Join {
+    /// What its columns are named by.
+    pub alias: &'static str,
+    /// The table.
+    pub table: &'static str,
+    /// The condition, which fits one row at most.
+    pub on: &'static str,
+}
+
 /// A member `filter[name]` of the query of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter {
@@ -168,6 +359,16 @@ pub struct Filter {
     pub name: &'static str,
     /// What it does.
     pub test: Test,
+    /// The filter that does not count where this one is sent.
+    pub replaces: Option<&'static str>,
+}
+
+impl Filter {
+    /// Counts in place of another one where both are sent.
+    pub const fn replacing(mut self, name: &'static str) -> Self {
+        self.replaces = Some(name);
+        self
+    }
 }
 
 /// What a filter does with its value.
@@ -181,12 +382,22 @@ pub enum Test {
 
 /// `filter[search]`: the text stands anywhere in one of these fields.
 pub const fn search(fields: &'static [&'static str]) -> Filter {
-    Filter { name: "search", test: Test::Contains(fields) }
+    contains("search", fields)
+}
+
+/// A filter by text that stands anywhere in one of these fields.
+pub const fn contains(name: &'static str, fields: &'static [&'static str]) -> Filter {
+    Filter { name, test: Test::Contains(fields), replaces: None }
 }
 
 /// A filter by the value of the field of the same name.
 pub const fn equals(field: &'static str) -> Filter {
-    Filter { name: field, test: Test::Equals(field) }
+    filter(field, field)
+}
+
+/// A filter by the value of a field of another name.
+pub const fn filter(name: &'static str, field: &'static str) -> Filter {
+    Filter { name, test: Test::Equals(field), replaces: None }
 }
 
 /// Fields whose values, taken together, no two records share.
@@ -194,11 +405,38 @@ pub const fn equals(field: &'static str) -> Filter {
 pub struct Unique {
     /// The fields; a fault is reported at the first.
     pub fields: &'static [&'static str],
+    /// Whether texts that differ only in case count as the same.
+    pub any_case: bool,
+    /// Whether empty text may stand any number of times.
+    pub unless_empty: bool,
+    /// The table among whose rows they are unique, where that is not the resource's own, and the
+    /// expression that gives the key of the record that a row belongs to.
+    pub among: Option<(&'static str, &'static str)>,
 }
 
 /// The fields taken together are unique.
 pub const fn unique(fields: &'static [&'static str]) -> Unique {
-    Unique { fields }
+    Unique { fields, any_case: false, unless_empty: false, among: None }
+}
+
+impl Unique {
+    /// Texts that differ only in case count as the same.
+    pub const fn in_any_case(mut self) -> Self {
+        self.any_case = true;
+        self
+    }
+
+    /// Empty text may stand any number of times.
+    pub const fn unless_empty(mut self) -> Self {
+        self.unless_empty = true;
+        self
+    }
+
+    /// Unique among the rows of another table, of which the expression gives the record's key.
+    pub const fn among(mut self, table: &'static str, key: &'static str) -> Self {
+        self.among = Some((table, key));
+        self
+    }
 }
 
 /// A list of this resource below the records of another: `/{parent}/{id}/{segment}`.

@@ -3,7 +3,7 @@
 
 use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Order, Page};
-use crate::resource::{Field, Resource};
+use crate::resource::{Field, Join, Resource};
 use crate::value::{Kind, Value, fold};
 
 /// SQL text with the values bound in it.
@@ -15,19 +15,26 @@ pub struct Statement {
     pub binds: Vec<Value>,
 }
 
+impl Statement {
+    /// A statement that is always the same text, but for its values.
+    pub fn fixed(text: &'static str, binds: Vec<Value>) -> Self {
+        Self { text: text.to_owned(), binds }
+    }
+}
+
 /// Reads a page and the total of records that satisfy its conditions: one row of the total and
 /// the page as a JSON array of arrays of cells, the key first.
 pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT (SELECT count(*) FROM ");
-    sql.push(page.resource.table);
+    sql.push("SELECT (SELECT count(*)");
+    sql.from(page, Joins::OfConditions);
     sql.conditions(page);
     sql.push("), (SELECT json_group_array(json_array(");
-    sql.columns(page);
+    let width = page.columns().count() + 1;
+    sql.list(0..width, |sql, position| sql.push(&format!("c{position}")));
     sql.push(")) FROM (SELECT ");
     sql.columns(page);
-    sql.push(" FROM ");
-    sql.push(page.resource.table);
+    sql.from(page, Joins::All);
     sql.conditions(page);
     sql.order(page);
     sql.push(" LIMIT ");
@@ -41,16 +48,19 @@ pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
 /// Inserts a record.
 pub fn insert<'a>(
     resource: &Resource,
-    values: impl Iterator<Item = (&'a Field, &'a Value)> + Clone,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("INSERT INTO ");
     sql.push(resource.table);
     sql.push(" (");
-    sql.list(columns_of(resource, values.clone()), |sql, (name, _)| sql.push(&name));
+    let fixed = resource.fixed.iter();
+    let fixed = fixed.map(|(name, value)| ((*name).to_owned(), Value::Int(*value)));
+    let columns: Vec<(String, Value)> = columns_of(resource, values).chain(fixed).collect();
+    sql.list(columns.iter(), |sql, (name, _)| sql.push(name));
     sql.push(") VALUES (");
-    sql.list(columns_of(resource, values), |sql, (_, value)| sql.bind(value));
+    sql.list(columns.into_iter(), |sql, (_, value)| sql.bind(value));
     sql.push(")");
     sql.finish()
 }
@@ -89,23 +99,45 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
     sql.list(checks.iter(), |sql, check| match check {
-        Check::Exists { target, key, .. } => {
+        Check::Exists { target, key, within, .. } => {
             sql.push("EXISTS (SELECT 1 FROM ");
             sql.push(target.table);
             sql.by_key(target, *key);
+            if let Some((column, value)) = within {
+                sql.push(" AND ");
+                sql.push(column);
+                sql.push(" = ");
+                sql.bind(value.clone());
+            }
             sql.push(")");
         }
         Check::Free { resource, unique, values, except } => {
+            let (table, key) = unique.among.unwrap_or((resource.table, resource.key));
             sql.push("NOT EXISTS (SELECT 1 FROM ");
-            sql.push(resource.table);
+            sql.push(table);
             sql.push(" WHERE ");
             for (name, value) in unique.fields.iter().zip(values) {
-                sql.push(name);
-                sql.push(" = ");
-                sql.bind(value.clone());
+                match value {
+                    Value::Text(text) if unique.any_case => {
+                        sql.push(&folded(name));
+                        sql.push(" = ");
+                        sql.bind(Value::Text(fold(text)));
+                    }
+                    _ => {
+                        sql.push(name);
+                        sql.push(" = ");
+                        sql.bind(value.clone());
+                    }
+                }
                 sql.push(" AND ");
             }
-            sql.push(resource.key);
+            for (name, value) in resource.fixed.iter().filter(|_| unique.among.is_none()) {
+                sql.push(name);
+                sql.push(" = ");
+                sql.bind(Value::Int(*value));
+                sql.push(" AND ");
+            }
+            sql.push(key);
             sql.push(" <> ");
             sql.bind(Value::Int(*except));
             sql.push(")");
@@ -212,11 +244,29 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The key and the shown fields, named `c0`, `c1` and so on.
     fn columns(&mut self, page: &Page) {
-        self.push(page.resource.key);
-        for field in page.shape.fields(page.resource) {
-            self.push(", ");
-            self.push(field.name);
+        let key = own(page.resource.key);
+        let fields = page.columns().map(column);
+        self.list(std::iter::once(key).chain(fields).enumerate(), |sql, (position, column)| {
+            sql.push(&column);
+            sql.push(&format!(" AS c{position}"));
+        });
+    }
+
+    fn from(&mut self, page: &Page, joins: Joins) {
+        self.push(" FROM ");
+        self.push(page.resource.table);
+        self.push(" t");
+        for join in page.resource.joins {
+            if joins == Joins::All || page.conditions.iter().any(|test| names(test, page, join)) {
+                self.push(" LEFT JOIN ");
+                self.push(join.table);
+                self.push(" ");
+                self.push(join.alias);
+                self.push(" ON ");
+                self.push(join.on);
+            }
         }
     }
 
@@ -228,16 +278,25 @@ impl<'a> Builder<'a> {
     }
 
     fn conditions(&mut self, page: &Page) {
-        for (position, condition) in page.conditions.iter().enumerate() {
-            self.push(if position == 0 { " WHERE " } else { " AND " });
+        let mut joint = " WHERE ";
+        for (name, value) in page.resource.fixed {
+            self.push(joint);
+            self.push(&own(name));
+            self.push(" = ");
+            self.bind(Value::Int(*value));
+            joint = " AND ";
+        }
+        for condition in &page.conditions {
+            self.push(joint);
+            joint = " AND ";
             match condition {
                 Condition::Key(key) => {
-                    self.push(page.resource.key);
+                    self.push(&own(page.resource.key));
                     self.push(" = ");
                     self.bind(Value::Int(*key));
                 }
                 Condition::Equals(name, value) => {
-                    self.push(name);
+                    self.push(&tested(page.resource, name));
                     self.push(" = ");
                     self.bind(value.clone());
                 }
@@ -263,25 +322,65 @@ impl<'a> Builder<'a> {
         self.push(" ORDER BY ");
         if let Some(name) = field {
             let column = match page.resource.fields().find(|field| field.name == name) {
-                Some(field) if page.resource.is_folded(field) => folded(name),
-                _ => name.to_owned(),
+                Some(field) if page.resource.is_folded(field) => folded(&column(field)),
+                Some(field) => column(field),
+                None => own(name),
             };
             self.push(&column);
             self.push(direction);
             self.push((self.dialect.nulls_least)(descending));
             self.push(", ");
         }
-        self.push(page.resource.key);
+        self.push(&own(page.resource.key));
         self.push(direction);
     }
 }
 
+/// Which of a resource's joins a query needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joins {
+    All,
+    OfConditions,
+}
+
+/// A column of the resource's own table.
+fn own(name: &str) -> String {
+    format!("t.{name}")
+}
+
+/// The column that a field is read from.
+fn column(field: &Field) -> String {
+    match field.joined {
+        Some((alias, column)) => format!("{alias}.{column}"),
+        None => own(field.name),
+    }
+}
+
+/// The column in which a field is compared.
+fn tested(resource: &Resource, name: &str) -> String {
+    resource.fields().find(|field| field.name == name).map_or_else(|| own(name), column)
+}
+
 /// The column in which a field is searched without regard to case.
 fn searched(resource: &Resource, name: &str) -> String {
+    let column = tested(resource, name);
     match resource.fields().find(|field| field.name == name) {
-        Some(field) if resource.is_folded(field) => folded(name),
+        Some(field) if resource.is_folded(field) => folded(&column),
         // Capitals alone have no copy: lower case is their folding on every engine.
-        Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({name})"),
-        _ => name.to_owned(),
+        Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({column})"),
+        _ => column,
+    }
+}
+
+/// Whether a condition is about a field of this join.
+fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
+    let joined = |name: &str| {
+        let field = page.resource.fields().find(|field| field.name == name);
+        field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)
+    };
+    match condition {
+        Condition::Key(_) => false,
+        Condition::Equals(name, _) => joined(name),
+        Condition::Contains(names, _) => names.iter().any(|name| joined(name)),
     }
 }

@@ -139,6 +139,16 @@ impl Transaction {
         numbers.collect::<Result<_, _>>().map_err(classify)
     }
 
+    /// Reads a column of text.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
+        let rows = query(statement).fetch_all(&mut *self.inner).await.map_err(classify)?;
+        let texts = rows.iter().map(|row| row.try_get::<String, _>(0));
+        texts.collect::<Result<_, _>>().map_err(classify)
+    }
+
     /// Writes, and gives the key of the row inserted last.
     ///
     /// # Errors
@@ -234,7 +244,9 @@ fn classify(error: sqlx::Error) -> Error {
         let columns = columns.map(|(_, column)| column.to_owned()).collect();
         return Error::Constraint(Constraint::Unique(columns), error);
     }
-    if database.is_foreign_key_violation() {
+    // Triggers stand in for some foreign keys.
+    let by_trigger = database.code().is_some_and(|code| code == "1811");
+    if database.is_foreign_key_violation() || by_trigger {
         return Error::Constraint(Constraint::Reference, error);
     }
     if database.is_check_violation() {

@@ -53,6 +53,10 @@ pub enum Kind {
     Json,
     /// The key of a record of the resource of this kind.
     Key(&'static str),
+    /// The key of one of the host's users, or 0 for none.
+    User,
+    /// An e-mail address; empty only where the field is not required.
+    Email,
 }
 
 /// What text must be beside short enough.
@@ -62,12 +66,16 @@ pub enum Form {
     Free,
     /// Exactly as many capital letters A to Z as the field is long.
     Capitals,
+    /// Small letters a to z, digits and underscores, one at least.
+    Name,
+    /// No white space and no control characters.
+    Code,
 }
 
 impl Kind {
     /// Whether the text is sorted and searched by a case-folded copy beside it.
     pub const fn is_folded(self) -> bool {
-        matches!(self, Kind::Text { form: Form::Free, .. })
+        matches!(self, Kind::Text { form: Form::Free | Form::Code, .. } | Kind::Email)
     }
 }
 
@@ -117,7 +125,16 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
     match kind {
         Kind::Int { min, max } => int(literal, min, max).map(Value::Int),
         Kind::Key(_) => int(literal, i64::MIN, i64::MAX).map(Value::Int),
+        Kind::User => int(literal, 0, i64::MAX).map(Value::Int),
         Kind::Flag => flag(literal).map(Value::Int),
+        Kind::Email => {
+            let text = unquote(literal).ok_or("must be a string")?;
+            check_text(&text, MAX_EMAIL, Form::Code)?;
+            match text.is_empty() || email_address::EmailAddress::is_valid(&text) {
+                true => Ok(Value::Text(text.into_owned())),
+                false => Err("must be an e-mail address".to_owned()),
+            }
+        }
         Kind::Decimal { places, min, max, .. } => {
             let units = match unquote(literal) {
                 Some(text) if is_plain_decimal(&text) => units(&text, places),
@@ -154,14 +171,16 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
 /// When the text is no value of the kind.
 pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Int { .. } | Kind::Key(_) => int(text, i64::MIN, i64::MAX).map(Value::Int),
+        Kind::Int { .. } | Kind::Key(_) | Kind::User => {
+            int(text, i64::MIN, i64::MAX).map(Value::Int)
+        }
         Kind::Flag => flag(text).map(Value::Int),
         Kind::Decimal { places, min, max, .. } if is_plain_decimal(text) => {
             in_limits(units(text, places), places, min, max).map(Value::Int)
         }
         Kind::Decimal { .. } => Err(decimal_form()),
         Kind::DateTime => moment(text).map(Value::Text).ok_or_else(moment_form),
-        Kind::Text { .. } | Kind::Choice(_) | Kind::Ids | Kind::Json => {
+        Kind::Text { .. } | Kind::Email | Kind::Choice(_) | Kind::Ids | Kind::Json => {
             Ok(Value::Text(text.to_owned()))
         }
     }
@@ -203,7 +222,7 @@ impl Cell<'_> {
 /// Those of the serialiser.
 pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     match (kind, cell) {
-        (Kind::Text { .. }, Cell::Null) => serializer.serialize_str(""),
+        (Kind::Text { .. } | Kind::Email, Cell::Null) => serializer.serialize_str(""),
         (_, Cell::Null) => serializer.serialize_none(),
         (Kind::Decimal { places, shown, .. }, Cell::Int(units)) => {
             serializer.serialize_str(&decimal_text(*units, places, shown))
@@ -323,6 +342,9 @@ fn in_limits(units: Result<i64, Inexact>, places: u8, min: i64, max: i64) -> Res
     }
 }
 
+/// The longest address that mail can be sent to.
+const MAX_EMAIL: usize = 254;
+
 fn decimal_form() -> String {
     "must be a decimal number such as \"19.99\"".to_owned()
 }
@@ -373,17 +395,24 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
     if text.contains('\0') {
         return Err("must not contain a NUL character".to_owned());
     }
+    // Bytes are counted first because they are never fewer than characters.
+    if text.len() > max && text.chars().count() > max {
+        return Err(format!("must be at most {max} characters long"));
+    }
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     match form {
         Form::Capitals
             if text.len() != max || !text.bytes().all(|byte| byte.is_ascii_uppercase()) =>
         {
             Err(format!("must be {max} capital letters A to Z"))
         }
-        // Bytes are counted first because they are never fewer than characters.
-        Form::Free if text.len() > max && text.chars().count() > max => {
-            Err(format!("must be at most {max} characters long"))
+        Form::Name if text.is_empty() || !text.bytes().all(is_name) => {
+            Err("must be of small letters a to z, digits and underscores".to_owned())
         }
-        Form::Free | Form::Capitals => Ok(()),
+        Form::Code if text.chars().any(|c| c.is_whitespace() || c.is_control()) => {
+            Err("must not contain spaces".to_owned())
+        }
+        Form::Free | Form::Capitals | Form::Name | Form::Code => Ok(()),
     }
 }
 
@@ -413,6 +442,12 @@ pub fn moment(text: &str) -> Option<String> {
             written(PrimitiveDateTime::new(utc.date(), utc.time()))
         }
     }
+}
+
+/// This moment.
+pub fn now() -> String {
+    let now = time::UtcDateTime::now();
+    written(PrimitiveDateTime::new(now.date(), now.time())).unwrap_or_default()
 }
 
 fn written(moment: PrimitiveDateTime) -> Option<String> {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use example_host::{DatabaseUrl, NewUser, Running, ServerSettings, Site};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The path of the store.
@@ -110,6 +110,48 @@ impl Shop {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let running = site.serve(listener, &settings).unwrap();
         Shop { site, running, tokens, client: reqwest::Client::new(), _data: data }
+    }
+
+    /// A new shop that has at least one record of everything.
+    pub async fn stocked() -> Shop {
+        let shop = Shop::open().await;
+        for (path, body) in [
+            ("/manufacturers", json!({"manufacturer_name": "Birch"})),
+            ("/categories", json!({"title": "Lamps"})),
+            ("/categories", json!({"title": "Desk lamps", "parent_id": 1})),
+            ("/taxprofiles", json!({"taxprofile_name": "Standard"})),
+            ("/taxrates", json!({"taxrate_name": "VAT", "tax_percent": "19"})),
+            ("/shippingmethods", json!({"name": "Parcel", "element": "shipping_parcel"})),
+            ("/paymentmethods", json!({"name": "Invoice", "element": "payment_invoice"})),
+            (
+                "/products",
+                json!({
+                    "product_name": "Lamp", "sku": "L-1", "price": "19.99", "quantity": 5,
+                    "manufacturer_id": 1, "category_id": 2, "taxprofile_id": 1,
+                }),
+            ),
+            ("/products", json!({"product_name": "Bulb", "sku": "B-1", "price": 2})),
+            ("/coupons", json!({"coupon_name": "Spring", "coupon_code": "SPRING", "value": "5"})),
+            (
+                "/customers",
+                json!({
+                    "user_id": 1, "first_name": "Ada", "last_name": "Berg",
+                    "email": "ada@example.com", "country_id": 1, "zone_id": 1,
+                }),
+            ),
+        ] {
+            shop.create(path, body).await;
+        }
+        shop
+    }
+
+    /// The path of a list of this resource that is not empty in a stocked shop.
+    pub fn list_of(&self, kind: &str) -> String {
+        match kind {
+            "variants" => "/products/1/variants".to_owned(),
+            "addresses" => "/customers/1/addresses".to_owned(),
+            _ => format!("/{kind}"),
+        }
     }
 
     /// A request below the store's path, by an administrator, with the headers it needs.

@@ -273,3 +273,349 @@ async fn a_new_store_has_the_countries_zones_and_currencies_of_iso() {
     assert_eq!(decimals("JPY").await, 0);
     assert_eq!(decimals("KWD").await, 3);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_from_creation_to_removal() {
+    let shop = Shop::stocked().await;
+    let body = json!({
+        "product_name": "Shade", "sku": "S-1", "price": "12.5", "sale_price": 9.99,
+        "quantity": "3", "category_id": 1, "created_on": "2020-02-29T12:00:00+01:00",
+    });
+    let created = shop.post("/products", body).send().await.expect(201);
+    let id = created.id();
+    assert_eq!(created.attribute("price"), "12.50");
+    assert_eq!(created.attribute("sale_price"), "9.99");
+    assert_eq!(created.attribute("quantity"), 3);
+    assert_eq!(created.attribute("created_on"), "2020-02-29T11:00:00");
+    let json = created.json();
+    assert_eq!(json["data"]["attributes"].get("category_id"), None);
+    let relationships = &json["data"]["relationships"];
+    assert_eq!(relationships["category"]["data"], json!({"type": "categories", "id": "1"}));
+    assert_eq!(relationships["manufacturer"], json!({"data": null}));
+
+    // Its master variant and its stock record were made with it.
+    let variants = shop.get(&format!("/products/{id}/variants")).send().await.expect(200);
+    assert_eq!(variants.column("sku"), ["S-1"]);
+    assert_eq!(variants.column("price"), ["12.50"]);
+    assert_eq!(variants.column("is_master"), [1]);
+    let stock = shop.get(&format!("/inventory/{id}")).send().await.expect(200);
+    assert_eq!(stock.attribute("quantity"), 3);
+
+    // created_on is ignored on PATCH, modified_on always.
+    let change = json!({"created_on": "2001-01-01", "modified_on": "2001-01-01", "price": "1"});
+    let changed = shop.patch(&format!("/products/{id}"), change).send().await.expect(200);
+    assert_eq!(changed.attribute("created_on"), "2020-02-29T11:00:00");
+    assert!(changed.attribute("modified_on").as_str().unwrap() > "2026");
+
+    shop.delete(&format!("/products/{id}")).send().await.expect(204);
+    shop.get(&format!("/inventory/{id}")).send().await.expect(404);
+    let variants = shop.get(&format!("/products/{id}/variants")).send().await.expect(200);
+    assert_eq!(variants.total(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sku_price_and_quantity_are_one_truth_wherever_they_are_written() {
+    let shop = Shop::stocked().await;
+    let seen = async || {
+        let product = shop.get("/products/1").send().await.expect(200);
+        let variant = shop.get("/products/1/variants").send().await.expect(200);
+        let stock = shop.get("/inventory/1").send().await.expect(200);
+        assert_eq!(variant.column("sku"), [product.attribute("sku")]);
+        assert_eq!(variant.column("price"), [product.attribute("price")]);
+        assert_eq!(variant.column("manage_stock"), [stock.attribute("manage_stock")]);
+        assert_eq!(stock.attribute("sku"), product.attribute("sku"));
+        assert_eq!(stock.attribute("quantity"), product.attribute("quantity"));
+        (product.attribute("sku"), product.attribute("price"), product.attribute("quantity"))
+    };
+    assert_eq!(seen().await, (json!("L-1"), json!("19.99"), json!(5)));
+    let change = json!({"sku": "L-2", "price": "0.12345"});
+    shop.patch("/products/1", change).send().await.expect(200);
+    assert_eq!(seen().await, (json!("L-2"), json!("0.12345"), json!(5)));
+    let change = json!({"sku": "L-3", "quantity": 8, "manage_stock": 0});
+    shop.patch("/inventory/1", change).send().await.expect(200);
+    assert_eq!(seen().await, (json!("L-3"), json!("0.12345"), json!(8)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stock_record_can_be_removed_and_made_again() {
+    let shop = Shop::stocked().await;
+    let again = json!({"shop_product_id": 1, "quantity": 7});
+    let stands = shop.post("/inventory", again.clone()).send().await.expect(422);
+    assert_eq!(stands.errors(), ["422 duplicate pointer /shop_product_id"]);
+    shop.patch("/inventory/1", json!({"notify_qty": "2.5"})).send().await.expect(200);
+    shop.delete("/inventory/1").send().await.expect(204);
+    shop.get("/inventory/1").send().await.expect(404);
+    shop.delete("/inventory/1").send().await.expect(404);
+    let product = shop.get("/products/1").send().await.expect(200);
+    assert_eq!(product.attribute("quantity"), 0);
+    let variants = shop.get("/products/1/variants").send().await.expect(200);
+    assert_eq!(variants.column("manage_stock"), [0]);
+
+    let made = shop.post("/inventory", again).send().await.expect(201);
+    assert!(made.header("location").ends_with("/inventory/1"));
+    assert_eq!(made.attribute("quantity"), 7);
+    assert_eq!(made.attribute("manage_stock"), 1);
+    assert_eq!(made.attribute("notify_qty"), Value::Null);
+    assert_eq!(shop.get("/products/1").send().await.expect(200).attribute("quantity"), 7);
+
+    let missing = shop.post("/inventory", json!({"quantity": "x"})).send().await.expect(400);
+    assert_eq!(
+        missing.errors(),
+        ["422 invalid_value pointer /quantity", "400 missing_field pointer /shop_product_id"]
+    );
+    let unknown = shop.post("/inventory", json!({"shop_product_id": 999})).send().await;
+    assert_eq!(unknown.expect(422).errors(), ["422 missing_reference pointer /shop_product_id"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sku_is_unique_in_any_case_among_all_variants_unless_empty() {
+    let shop = Shop::stocked().await;
+    let twin = |sku: &str| json!({"product_name": "Twin", "sku": sku});
+    let refused = shop.post("/products", twin("l-1")).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /sku"]);
+    shop.create("/products", twin("")).await;
+    let second = shop.create("/products", twin("")).await;
+    let path = format!("/products/{second}");
+    let refused = shop.patch(&path, json!({"sku": "b-1"})).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /sku"]);
+    let path = format!("/inventory/{second}");
+    shop.patch(&path, json!({"sku": "L-1"})).send().await.expect(422);
+    // A product does not stand in its own way.
+    shop.patch("/products/1", json!({"sku": "l-1"})).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_32_parallel_posts_of_one_sku_or_coupon_code_one_is_created() {
+    let shop = std::sync::Arc::new(Shop::open().await);
+    let product = json!({"product_name": "Twin", "sku": "TWIN"});
+    let coupon = json!({"coupon_name": "Twin", "coupon_code": "TWIN", "value": 1});
+    for (path, body) in [("/products", product), ("/coupons", coupon)] {
+        let posts = (0..32).map(|_| {
+            let (shop, body) = (shop.clone(), body.clone());
+            tokio::spawn(async move { shop.post(path, body).send().await.status })
+        });
+        let mut statuses = Vec::new();
+        for post in posts.collect::<Vec<_>>() {
+            statuses.push(post.await.unwrap());
+        }
+        statuses.sort_unstable();
+        assert_eq!(statuses[0], 201, "{path}");
+        assert!(statuses[1..].iter().all(|status| *status == 422), "{path}: {statuses:?}");
+        assert_eq!(shop.get(path).send().await.expect(200).total(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn products_are_filtered_by_everything_of_the_table() {
+    let shop = Shop::stocked().await;
+    let ids = async |filter: &str| {
+        shop.get(&format!("/products?{filter}")).send().await.expect(200).ids()
+    };
+    assert_eq!(ids("filter[search]=LAM").await, [1]);
+    assert_eq!(ids("filter[category]=2").await, [1]);
+    assert_eq!(ids("filter[category]=1").await, [0_i64; 0], "that category only");
+    assert_eq!(ids("filter[manufacturer]=1").await, [1]);
+    assert_eq!(ids("filter[product_type]=simple").await, [1, 2]);
+    assert_eq!(ids("filter[product_type]=variable").await, [0_i64; 0]);
+    assert_eq!(ids("filter[enabled]=1&filter[visibility]=1").await, [1, 2]);
+    assert_eq!(ids("filter[sku]=b-").await, [2]);
+    assert_eq!(ids("filter[search]=lamp&filter[sku]=b-1").await, [2], "sku replaces search");
+    shop.get("/products?filter[category]=x").send().await.expect(422);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_category_has_an_alias_of_its_own_a_level_and_a_path() {
+    let shop = Shop::open().await;
+    let make = async |body: Value| shop.post("/categories", body).send().await.expect(201);
+    let lamps = make(json!({"title": "Große Lampen!"})).await;
+    assert_eq!(lamps.attribute("alias"), "grosse-lampen");
+    assert_eq!(
+        (lamps.attribute("level"), lamps.attribute("path")),
+        (json!(1), json!("grosse-lampen"))
+    );
+    assert_eq!(make(json!({"title": "Große Lampen"})).await.attribute("alias"), "grosse-lampen-2");
+    assert_eq!(make(json!({"title": "grosse lampen"})).await.attribute("alias"), "grosse-lampen-3");
+    assert_eq!(make(json!({"title": "!?"})).await.attribute("alias"), "category");
+
+    let taken = json!({"title": "x", "alias": "grosse-lampen"});
+    let refused = shop.post("/categories", taken).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /alias"]);
+    // Among its siblings only.
+    let below = make(json!({"title": "x", "alias": "grosse-lampen", "parent_id": 1})).await;
+    assert_eq!(below.attribute("path"), "grosse-lampen/grosse-lampen");
+    assert_eq!(below.attribute("level"), 2);
+    assert_eq!(below.json()["data"]["relationships"]["parent"]["data"]["id"], "1");
+
+    // A new title leaves the alias.
+    let renamed = shop.patch("/categories/1", json!({"title": "Lights"})).send().await.expect(200);
+    assert_eq!(renamed.attribute("alias"), "grosse-lampen");
+    for wrong in [json!({"alias": "a/b"}), json!({"published": -1}), json!({"parent_id": 99})] {
+        shop.patch("/categories/1", wrong).send().await.expect(422);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
+    let shop = Shop::open().await;
+    let mut above = 0;
+    for title in ["a", "b", "c", "d"] {
+        above = shop.create("/categories", json!({"title": title, "parent_id": above})).await;
+    }
+    let other = shop.create("/categories", json!({"title": "other"})).await;
+    let place = async |id: i64| {
+        let read = shop.get(&format!("/categories/{id}")).send().await.expect(200);
+        (read.attribute("level").as_i64().unwrap(), read.attribute("path"))
+    };
+    assert_eq!(place(4).await, (4, json!("a/b/c/d")));
+    for parent in [2, 3, 4] {
+        let refused = shop.patch("/categories/2", json!({"parent_id": parent})).send().await;
+        assert_eq!(refused.expect(422).errors(), ["422 invalid_value pointer /parent_id"]);
+    }
+    let to_other = json!({"parent_id": other, "alias": "bb"});
+    shop.patch("/categories/2", to_other).send().await.expect(200);
+    assert_eq!(place(2).await, (2, json!("other/bb")));
+    assert_eq!(place(4).await, (4, json!("other/bb/c/d")));
+    shop.patch("/categories/3", json!({"parent_id": 0})).send().await.expect(200);
+    assert_eq!(place(4).await, (2, json!("c/d")));
+    assert_eq!(place(1).await, (1, json!("a")));
+
+    let refused = shop.delete("/categories/3").send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 referenced"]);
+    shop.delete("/categories/4").send().await.expect(204);
+    shop.delete("/categories/3").send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_and_the_addresses_of_a_user() {
+    let shop = Shop::stocked().await;
+    let customer = shop.get("/customers/1").send().await.expect(200);
+    assert_eq!(customer.attribute("country_name"), "Afghanistan");
+    assert!(!customer.attribute("zone_name").as_str().unwrap().is_empty());
+    let guest = json!({
+        "first_name": "Cleo", "last_name": "Dahl", "email": "cleo@example.com",
+        "type": "shipping", "country_name": "ignored",
+    });
+    let guest = shop.post("/customers", guest).send().await.expect(201);
+    assert_eq!(guest.attribute("country_name"), "");
+    assert_eq!(guest.attribute("user_id"), 0);
+
+    let addresses = shop.get("/customers/1/addresses").send().await.expect(200);
+    assert_eq!(addresses.column("type"), ["billing"]);
+    assert_eq!(addresses.json()["data"][0].get("links"), None, "no route reads one alone");
+    assert_eq!(shop.get("/customers/2/addresses").send().await.expect(200).total(), 0);
+
+    for (wrong, error) in [
+        (json!({"email": "nobody"}), "422 invalid_value pointer /email"),
+        (json!({"email": ""}), "422 invalid_value pointer /email"),
+        (json!({"user_id": 999}), "422 missing_reference pointer /user_id"),
+        (json!({"country_id": 2}), "422 missing_reference pointer /zone_id"),
+        (json!({"country_id": null}), "422 missing_reference pointer /zone_id"),
+        (json!({"type": "home"}), "422 invalid_value pointer /type"),
+    ] {
+        let answer = shop.patch("/customers/1", wrong.clone()).send().await.expect(422);
+        assert_eq!(answer.errors(), [error], "{wrong}");
+    }
+    let free = json!({"country_id": null, "zone_id": null});
+    let moved = shop.patch("/customers/1", free).send().await.expect(200);
+    assert_eq!(moved.attribute("zone_name"), "");
+
+    let search = async |text: &str| {
+        shop.get(&format!("/customers?filter[search]={text}")).send().await.expect(200).ids()
+    };
+    assert_eq!(search("BERG").await, [1]);
+    assert_eq!(search("cleo@").await, [2]);
+    assert_eq!(shop.get("/customers?filter[country]=1").send().await.expect(200).total(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_others_refer_to_cannot_be_deleted() {
+    let shop = Shop::stocked().await;
+    for (path, by) in [
+        ("/manufacturers/1", "1 product"),
+        ("/categories/2", "1 product"),
+        ("/categories/1", "1 category"),
+        ("/taxprofiles/1", "1 product"),
+        ("/countries/1", "1 customer"),
+        ("/zones/1", "1 customer"),
+    ] {
+        let refused = shop.delete(path).send().await.expect(422);
+        assert_eq!(refused.errors(), ["422 referenced"], "{path}");
+        let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(by), "{path}: {detail}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_core_order_status_can_be_neither_disabled_nor_deleted() {
+    let shop = Shop::open().await;
+    let names = shop.get("/orderstatuses").send().await.expect(200).column("orderstatus_name");
+    assert_eq!(
+        names,
+        ["Confirmed", "Processed", "Failed", "Pending", "New", "Cancelled", "Shipped", "Delivered"]
+    );
+    let refused = shop.patch("/orderstatuses/1", json!({"enabled": 0})).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /enabled"]);
+    shop.delete("/orderstatuses/1").send().await.expect(422);
+    shop.patch("/orderstatuses/1", json!({"orderstatus_name": "Paid"})).send().await.expect(200);
+    let own = json!({"orderstatus_name": "Packed", "orderstatus_core": 1});
+    let own = shop.post("/orderstatuses", own).send().await.expect(201);
+    assert_eq!(own.attribute("orderstatus_core"), 0);
+    let path = format!("/orderstatuses/{}", own.id());
+    shop.patch(&path, json!({"enabled": 0})).send().await.expect(200);
+    shop.delete(&path).send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_values_of_a_coupon_go_together() {
+    let shop = Shop::stocked().await;
+    for (wrong, error) in [
+        (json!({"coupon_code": "a b"}), "422 invalid_value pointer /coupon_code"),
+        (json!({"value": -1}), "422 invalid_value pointer /value"),
+        (json!({"value": "0.123456"}), "422 invalid_value pointer /value"),
+        (
+            json!({"value": 101, "value_type": "percentage_cart"}),
+            "422 invalid_value pointer /value",
+        ),
+        (
+            json!({"valid_from": "2026-02-01", "valid_to": "2026-01-31T23:59:59"}),
+            "422 invalid_value pointer /valid_to",
+        ),
+        (json!({"valid_from": "2026-02-30"}), "422 invalid_value pointer /valid_from"),
+        (json!({"max_uses": -1}), "422 invalid_value pointer /max_uses"),
+        (json!({"products": [1, "x"]}), "422 invalid_value pointer /products"),
+        (json!({"max_value": "1000000000000"}), "422 invalid_value pointer /max_value"),
+    ] {
+        let answer = shop.patch("/coupons/1", wrong.clone()).send().await.expect(422);
+        assert_eq!(answer.errors(), [error], "{wrong}");
+    }
+    let right = json!({
+        "value": "12.50", "valid_from": "2026-01-01", "valid_to": "2026-01-31T12:00:00-02:00",
+        "products": "3,1", "brand_ids": [7], "max_value": 10, "min_subtotal": null,
+    });
+    let coupon = shop.patch("/coupons/1", right).send().await.expect(200);
+    assert_eq!(coupon.attribute("value"), "12.5");
+    assert_eq!(coupon.attribute("valid_to"), "2026-01-31T14:00:00");
+    assert_eq!(coupon.attribute("products"), json!([3, 1]));
+    assert_eq!(coupon.attribute("max_value"), "10.00");
+    let twin = json!({"coupon_name": "x", "coupon_code": "spring", "value": 0});
+    let refused = shop.post("/coupons", twin).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /coupon_code"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_of_methods_are_unique_across_both_kinds_and_elements_within_one() {
+    let shop = Shop::stocked().await;
+    shop.get("/paymentmethods/1").send().await.expect(404);
+    shop.patch("/paymentmethods/1", json!({"enabled": 0})).send().await.expect(404);
+    shop.delete("/paymentmethods/1").send().await.expect(404);
+    assert_eq!(shop.get("/paymentmethods").send().await.expect(200).ids(), [2]);
+    let same = json!({"name": "x", "element": "payment_invoice", "params": {"a": [1.50, "x"]}});
+    let refused = shop.post("/paymentmethods", same.clone()).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /element"]);
+    let other = shop.post("/shippingmethods", same).send().await.expect(201);
+    assert_eq!((other.id(), other.attribute("params")), (3, json!({"a": [1.5, "x"]})));
+    for wrong in ["", "A", "a-b", "ä"] {
+        let body = json!({"name": "x", "element": wrong});
+        shop.post("/shippingmethods", body).send().await.expect(422);
+    }
+}

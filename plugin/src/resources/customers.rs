@@ -1,0 +1,57 @@
+//! Customers and their addresses: two views of one table. A customer is an address with what a
+//! list of people shows; a user's addresses are all that the user has.
+
+use crate::resource::{
+    Field, Join, Nested, Resource, choice, email, filter, key, search, text, user,
+};
+
+pub(super) const CUSTOMERS: Resource = Resource {
+    kind: "customers",
+    singular: "customer",
+    list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, COMPANY],
+    detail: &[ADDRESS_1, ADDRESS_2, ZIP, ZONE_ID, COUNTRY_ID],
+    hidden: &[TYPE, PHONE_2, TAX_NUMBER],
+    filters: &[
+        search(&["first_name", "last_name", "email", "company"]),
+        filter("country", "country_id"),
+    ],
+    ..ADDRESS
+};
+
+pub(super) const ADDRESSES: Resource = Resource {
+    kind: "addresses",
+    singular: "address",
+    list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, TYPE],
+    detail: &[ADDRESS_1, ADDRESS_2, ZIP, ZONE_ID, COUNTRY_ID, PHONE_2, COMPANY, TAX_NUMBER],
+    crud: false,
+    nested: &[Nested { parent: "customers", segment: "addresses", by: "user_id", filters: &[] }],
+    ..ADDRESS
+};
+
+const ADDRESS: Resource = Resource {
+    table: "shop_addresses",
+    key: "shop_address_id",
+    joins: &[
+        Join { alias: "c", table: "shop_countries", on: "c.shop_country_id = t.country_id" },
+        Join { alias: "z", table: "shop_zones", on: "z.shop_zone_id = t.zone_id" },
+    ],
+    ..Resource::CRUD
+};
+
+const USER_ID: Field = user("user_id");
+const FIRST_NAME: Field = text("first_name", 255).required();
+const LAST_NAME: Field = text("last_name", 255).required();
+const EMAIL: Field = email("email").required();
+const CITY: Field = text("city", 255);
+const COUNTRY_NAME: Field = text("country_name", 255).joined("c", "country_name");
+const ZONE_NAME: Field = text("zone_name", 255).joined("z", "zone_name");
+const PHONE_1: Field = text("phone_1", 255);
+const COMPANY: Field = text("company", 255);
+const TYPE: Field = choice("type", &["billing", "shipping"]);
+const ADDRESS_1: Field = text("address_1", 255);
+const ADDRESS_2: Field = text("address_2", 255);
+const ZIP: Field = text("zip", 255);
+const ZONE_ID: Field = key("zone_id", "zones").nullable().within("country_id");
+const COUNTRY_ID: Field = key("country_id", "countries").nullable();
+const PHONE_2: Field = text("phone_2", 255);
+const TAX_NUMBER: Field = text("tax_number", 255);

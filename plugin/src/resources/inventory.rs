@@ -1,0 +1,87 @@
+//! Inventory: the stock side of products. A product's stock record can be removed and made again,
+//! while the product stays.
+
+use host_interface::Response;
+
+use super::products::PRODUCTS;
+use super::variants::amount;
+use crate::app::Call;
+use crate::crud;
+use crate::error::{Error, FaultKind};
+use crate::plan::{Draft, Intent, Page};
+use crate::request::{self, Body};
+use crate::resource::{Resource, flag, int, text};
+use crate::sql::Statement;
+use crate::value::Value;
+
+pub(super) const INVENTORY: Resource = Resource {
+    kind: "inventory",
+    singular: "stock record",
+    table: "shop_products",
+    key: "shop_product_id",
+    list: &[text("sku", 255), int("quantity").between(0, i32::MAX as i64), flag("manage_stock")],
+    detail: &[
+        int("product_source_id").nullable().read_only(),
+        amount("min_out_qty").nullable(),
+        amount("min_sale_qty").nullable(),
+        amount("max_sale_qty").nullable(),
+        amount("notify_qty").nullable(),
+    ],
+    fixed: &[("has_stock", 1)],
+    unique: PRODUCTS.unique,
+    create: Some(|call, resource| Box::pin(create(call, resource))),
+    delete: Some(|call, resource| Box::pin(delete(call, resource))),
+    ..Resource::CRUD
+};
+
+/// Makes the stock record of a product that has none.
+async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let body = Body::read(call.request, resource, None)?;
+    // What is not given stays as the removal left it, so the body is read as a change.
+    let mut draft = Draft::read(resource, &body, Intent::Update);
+    let product = draft.required_key(&body);
+    let mut transaction = call.app.store.begin().await?;
+    if let Some(key) = product {
+        let products = transaction.page(&Page::of_one(&PRODUCTS, key)).await?;
+        let stocks = transaction.page(&Page::of_one(resource, key)).await?;
+        if products.total() == 0 {
+            draft.fault_at(
+                FaultKind::MissingReference,
+                resource.key,
+                format!("{}: there is no product with the id {key}.", resource.key),
+            );
+        } else if stocks.total() > 0 {
+            let detail = format!("The product {key} has a stock record already.");
+            draft.fault_at(FaultKind::Duplicate, resource.key, detail);
+        }
+    }
+    let key = product.unwrap_or_default();
+    let after = draft.as_record_of(key);
+    crud::settle(&mut draft, &after, &mut transaction).await?;
+    let statement = Statement::fixed(
+        "UPDATE shop_products SET has_stock = 1, manage_stock = 1 WHERE shop_product_id = ?",
+        vec![Value::Int(key)],
+    );
+    transaction.execute(statement).await?;
+    let cells = crud::write(&draft, resource, key, &mut transaction).await?;
+    transaction.commit().await?;
+    crud::created(call, resource, key, &cells)
+}
+
+/// Removes a stock record; the product stays, with nothing in stock.
+async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let key = crud::path_key(call, resource)?;
+    let mut transaction = call.app.store.begin().await?;
+    crud::record(&mut transaction, resource, key).await?;
+    let statement = Statement::fixed(
+        "UPDATE shop_products SET has_stock = 0, quantity = 0, manage_stock = 0, \
+         min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, notify_qty = NULL \
+         WHERE shop_product_id = ?",
+        vec![Value::Int(key)],
+    );
+    transaction.execute(statement).await?;
+    transaction.commit().await?;
+    Ok(Response::new(204))
+}

@@ -1,0 +1,36 @@
+//! Shipping and payment methods: two kinds of extension of the store in one table, so that their
+//! ids are unique across both.
+
+use crate::resource::{Resource, flag, int, json, name, text, unique};
+
+/// How the table tells the kinds apart.
+const SHIPPING: i64 = 1;
+const PAYMENT: i64 = 2;
+
+pub(super) const SHIPPINGMETHODS: Resource = Resource {
+    kind: "shippingmethods",
+    singular: "shipping method",
+    fixed: &[("method_kind", SHIPPING)],
+    ..METHOD
+};
+
+pub(super) const PAYMENTMETHODS: Resource = Resource {
+    kind: "paymentmethods",
+    singular: "payment method",
+    fixed: &[("method_kind", PAYMENT)],
+    ..METHOD
+};
+
+const METHOD: Resource = Resource {
+    table: "shop_methods",
+    key: "extension_id",
+    list: &[
+        text("name", 255).required(),
+        name("element", 64).required(),
+        flag("enabled"),
+        int("ordering"),
+    ],
+    detail: &[json("params")],
+    unique: &[unique(&["element"])],
+    ..Resource::CRUD
+};

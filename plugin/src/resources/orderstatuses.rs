@@ -1,0 +1,39 @@
+//! Order statuses. The core ones, which every store has, stay and stay enabled.
+
+use crate::error::{Fault, FaultKind};
+use crate::parameters::Parameters;
+use crate::plan::Record;
+use crate::resource::{Complaint, Resource, flag, text};
+
+pub(super) const ORDERSTATUSES: Resource = Resource {
+    kind: "orderstatuses",
+    singular: "order status",
+    table: "shop_orderstatuses",
+    key: "shop_orderstatus_id",
+    list: &[
+        text("orderstatus_name", 64).required(),
+        flag("orderstatus_core").read_only().default(0),
+        flag("enabled"),
+    ],
+    check: core_stays_enabled,
+    deletable: core_stays,
+    ..Resource::CRUD
+};
+
+fn is_core(status: &Record) -> bool {
+    status.value("orderstatus_core").int() == 1
+}
+
+fn core_stays_enabled(status: &Record) -> Vec<Complaint> {
+    match is_core(status) && status.value("enabled").int() == 0 {
+        true => vec![("enabled", "A core order status cannot be disabled.".to_owned())],
+        false => Vec::new(),
+    }
+}
+
+fn core_stays(status: &Record, _: &Parameters) -> Result<(), Fault> {
+    match is_core(status) {
+        true => Err(Fault::new(FaultKind::Refused, "A core order status cannot be deleted.")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Products. Each has a master variant, which carries the product's sku, price and upc: the
+//! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
+
+use crate::resource::{
+    Resource, contains, created_on, equals, filter, flag, int, key, modified_on, money, name,
+    search, text, unique,
+};
+
+pub(super) const PRODUCTS: Resource = Resource {
+    kind: "products",
+    singular: "product",
+    table: "shop_products",
+    key: "shop_product_id",
+    list: &[
+        int("product_source_id").nullable(),
+        name("product_type", 64).default_text("simple"),
+        text("product_name", 255).required(),
+        flag("visibility"),
+        flag("enabled"),
+        key("manufacturer_id", "manufacturers").nullable(),
+        flag("has_options").default(0),
+        text("sku", 255),
+        money("price"),
+        money("sale_price").nullable(),
+        int("quantity").between(0, i32::MAX as i64),
+        text("main_image", 2048),
+        created_on(),
+    ],
+    detail: &[
+        key("taxprofile_id", "taxprofiles").nullable(),
+        int("vendor_id").nullable(),
+        text("upc", 64),
+        modified_on(),
+    ],
+    hidden: &[key("category_id", "categories").nullable()],
+    filters: &[
+        search(&["product_name"]),
+        filter("category", "category_id"),
+        filter("manufacturer", "manufacturer_id"),
+        equals("product_type"),
+        equals("enabled"),
+        contains("sku", &["sku"]).replacing("search"),
+        equals("visibility"),
+    ],
+    unique: &[unique(&["sku"])
+        .in_any_case()
+        .unless_empty()
+        // Among all variants, the product's own master aside.
+        .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
+    ..Resource::CRUD
+};

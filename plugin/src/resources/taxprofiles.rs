@@ -1,0 +1,12 @@
+//! Tax profiles: what kinds of goods are taxed alike.
+
+use crate::resource::{Resource, flag, text};
+
+pub(super) const TAXPROFILES: Resource = Resource {
+    kind: "taxprofiles",
+    singular: "tax profile",
+    table: "shop_taxprofiles",
+    key: "shop_taxprofile_id",
+    list: &[text("taxprofile_name", 255).required(), flag("enabled")],
+    ..Resource::CRUD
+};

@@ -1,0 +1,20 @@
+//! Tax rates, in percent.
+
+use crate::resource::{Resource, decimal, flag, int, text};
+
+/// A hundred percent, in units of 10^-3.
+const WHOLE: i64 = 100_000;
+
+pub(super) const TAXRATES: Resource = Resource {
+    kind: "taxrates",
+    singular: "tax rate",
+    table: "shop_taxrates",
+    key: "shop_taxrate_id",
+    list: &[
+        text("taxrate_name", 255).required(),
+        decimal("tax_percent", 3, 0, WHOLE).required(),
+        int("geozone_id").nullable(),
+        flag("enabled"),
+    ],
+    ..Resource::CRUD
+};
