@@ -9,7 +9,7 @@ use crate::crud;
 use crate::document::MEDIA_TYPE;
 use crate::error::{Error, Fault, FaultKind};
 use crate::parameters::{self, ParameterCache};
-use crate::resource::{Nested, Resource};
+use crate::resource::{self, Nested, Resource};
 use crate::resources;
 use crate::store::Store;
 
@@ -48,7 +48,8 @@ struct Endpoint {
     /// Below the prefix.
     path: String,
     name: String,
-    action: &'static str,
+    /// Nothing where a valid token is enough.
+    action: Option<&'static str>,
     asset: String,
     operation: Operation,
 }
@@ -61,6 +62,7 @@ enum Operation {
     Update(&'static Resource),
     Delete(&'static Resource),
     Nested(&'static Resource, &'static Nested),
+    Special(&'static Resource, resource::Operation),
 }
 
 impl App {
@@ -103,11 +105,12 @@ impl App {
                 None => crud::delete(&call, resource).await,
             },
             Operation::Nested(resource, nested) => crud::nested(&call, resource, nested).await,
+            Operation::Special(resource, run) => run(&call, resource).await,
         }
     }
 
     fn permit(&self, endpoint: &Endpoint, request: &Request) -> Result<(), Error> {
-        let Endpoint { action, asset, .. } = endpoint;
+        let Endpoint { action: Some(action), asset, .. } = endpoint else { return Ok(()) };
         let allowed =
             request.user().is_some_and(|user| self.host.authorise(user.id(), action, asset));
         match allowed {
@@ -126,7 +129,12 @@ pub fn describe() -> Description {
         let pattern = format!("{PREFIX}/{}", endpoint.path);
         Route::new(endpoint.method, pattern, endpoint.name, handler)
     });
-    let asset = |resource: &Resource| Asset::new(asset(resource), "com_shop", title(resource.kind));
+    // A rule on the store must not reach its configuration.
+    let parent = |kind| if kind == "config" { "root" } else { "com_shop" };
+    let asset = |resource: &Resource| {
+        let kind = resource.kind;
+        Asset::new(asset(kind), parent(kind), title(kind))
+    };
     Description::new(NAME, env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
         .routes(routes)
@@ -140,9 +148,7 @@ pub fn describe() -> Description {
             ],
             [Asset::new("com_shop", "root", "Store")]
                 .into_iter()
-                .chain(resources::ALL.iter().map(asset))
-                // A rule on the store must not reach its configuration.
-                .chain([Asset::new("com_shop.config", "root", "Store configuration")]),
+                .chain(resources::ALL.iter().map(asset)),
             [
                 Grant::new("Manager", "store.view", "com_shop"),
                 Grant::new("Manager", "store.create", "com_shop"),
@@ -155,16 +161,16 @@ pub fn describe() -> Description {
 
 /// The table of routes.
 fn endpoints() -> Vec<Endpoint> {
-    resources::ALL.iter().flat_map(crud_endpoints).collect()
+    resources::ALL.iter().flat_map(endpoints_of).collect()
 }
 
-fn crud_endpoints(resource: &'static Resource) -> impl Iterator<Item = Endpoint> {
+fn endpoints_of(resource: &'static Resource) -> impl Iterator<Item = Endpoint> {
     let endpoint = |method, path: String, name: &str, action, operation| Endpoint {
         method,
         path,
         name: format!("{}.{name}", resource.kind),
-        action,
-        asset: asset(resource),
+        action: Some(action),
+        asset: asset(resource.kind),
         operation,
     };
     let (all, one) = (resource.kind.to_owned(), format!("{}/{{id:digits}}", resource.kind));
@@ -180,11 +186,19 @@ fn crud_endpoints(resource: &'static Resource) -> impl Iterator<Item = Endpoint>
         let name = format!("list_of_{}", nested.parent);
         endpoint(Method::Get, path, &name, "store.view", Operation::Nested(resource, nested))
     });
-    crud.into_iter().filter(|_| resource.crud).chain(nested)
+    let special = resource.special.iter().map(move |special| Endpoint {
+        method: special.method,
+        path: special.path.to_owned(),
+        name: format!("{}.{}", resource.kind, special.name),
+        action: special.action,
+        asset: asset(special.asset.unwrap_or(resource.kind)),
+        operation: Operation::Special(resource, special.run),
+    });
+    crud.into_iter().filter(|_| resource.crud).chain(nested).chain(special)
 }
 
-fn asset(resource: &Resource) -> String {
-    format!("com_shop.{}", resource.kind)
+fn asset(kind: &str) -> String {
+    format!("com_shop.{kind}")
 }
 
 /// A kind as administrators read it.

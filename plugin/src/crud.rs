@@ -7,7 +7,7 @@ use crate::document::{self, MEDIA_TYPE};
 use crate::error::{Error, Fault, FaultKind};
 use crate::plan::{Condition, Draft, Intent, Page, Record, Shape};
 use crate::request::{self, Body, Listing, Scope};
-use crate::resource::{Nested, Resource};
+use crate::resource::{Nested, Resource, Scene};
 use crate::resources;
 use crate::sql;
 use crate::store::{Cells, Constraint, Transaction};
@@ -47,13 +47,18 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     ask_for_users(call, &mut draft).await?;
     let mut transaction = call.app.store.begin().await?;
     if let Some(derive) = resource.derive {
-        derive(&mut draft, None, &mut transaction).await?;
+        let mut scene = Scene { call, transaction: &mut transaction };
+        derive(&mut draft, None, &mut scene).await?;
     }
     let after = draft.as_record();
     settle(&mut draft, &after, &mut transaction).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
     let written = transaction.execute(insert).await;
     let key = written.map_err(|error| violated(error, &draft, resource))?;
+    if let Some(added) = resource.added {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        added(key, &after, &mut scene).await?;
+    }
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
     created(call, resource, key, &cells)
@@ -70,12 +75,14 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let mut transaction = call.app.store.begin().await?;
     let before = record(&mut transaction, resource, key).await?;
     if let Some(derive) = resource.derive {
-        derive(&mut draft, Some(&before), &mut transaction).await?;
+        let mut scene = Scene { call, transaction: &mut transaction };
+        derive(&mut draft, Some(&before), &mut scene).await?;
     }
     let after = draft.applied_to(&before);
     settle(&mut draft, &after, &mut transaction).await?;
     if let Some(spread) = resource.spread {
-        spread(&before, &after, &mut transaction).await?;
+        let mut scene = Scene { call, transaction: &mut transaction };
+        spread(&before, &after, &mut scene).await?;
     }
     let cells = write(&draft, resource, key, &mut transaction).await?;
     transaction.commit().await?;
@@ -90,7 +97,7 @@ pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let mut transaction = call.app.store.begin().await?;
     let before = record(&mut transaction, resource, key).await?;
     (resource.deletable)(&before, &parameters)?;
-    refuse_if_referenced(resource, key, &mut transaction).await?;
+    refuse_if_referenced(resource, &before, &mut transaction).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
     transaction.commit().await?;
     Ok(Response::new(204))
@@ -108,7 +115,7 @@ async fn page(
         resource,
         shape: Shape::List,
         conditions,
-        order: listing.order.unwrap_or(resource.order),
+        order: listing.order,
         offset: listing.offset,
         limit: listing.limit,
     };
@@ -175,7 +182,7 @@ pub(crate) fn created(
 }
 
 /// A constraint that the database upheld is the client's fault, as if validation had found it.
-fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
+pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
     let Error::Constraint(constraint, _) = &error else { return error };
     match (constraint, constraint.unique_of(resource)) {
         (_, Some(unique)) => draft.duplicate(unique).into(),
@@ -196,20 +203,20 @@ fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
 
 async fn refuse_if_referenced(
     resource: &Resource,
-    key: i64,
+    record: &Record,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    let referring: Vec<_> = resources::referring_to(resource.kind).collect();
+    let referring = resources::referring_to(resource.kind, record);
     if referring.is_empty() {
         return Ok(());
     }
-    let statement = sql::count_references(key, &referring, transaction.dialect());
+    let statement = sql::count_references(&referring, transaction.dialect());
     let counts = transaction.numbers(statement).await?;
     let by: Vec<String> = referring
         .iter()
         .zip(counts)
         .filter(|(_, count)| *count > 0)
-        .map(|((resource, _), count)| match count {
+        .map(|((resource, ..), count)| match count {
             1 => format!("1 {}", resource.singular),
             _ => format!("{count} {}", resource.kind),
         })
@@ -242,7 +249,7 @@ pub(crate) async fn record(
     }
 }
 
-fn single(
+pub(crate) fn single(
     status: u16,
     call: &Call<'_>,
     resource: &Resource,
@@ -254,7 +261,7 @@ fn single(
     }
 }
 
-fn answer(status: u16, body: Vec<u8>) -> Response {
+pub(crate) fn answer(status: u16, body: Vec<u8>) -> Response {
     Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
 }
 
@@ -262,7 +269,7 @@ pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Erro
     request::id(call.request)?.ok_or_else(|| missing(resource))
 }
 
-fn missing(resource: &Resource) -> Error {
+pub(crate) fn missing(resource: &Resource) -> Error {
     let detail = format!("There is no {} with this id.", resource.singular);
     Fault::new(FaultKind::NotFound, detail).into()
 }

@@ -44,6 +44,27 @@ pub fn single(resource: &Resource, row: &[Cell<'_>], root: &str) -> Result<Vec<u
     write(&Single { links: Own { own: &own }, data }, 2048)
 }
 
+/// The document of something that no table holds: one record with these attributes.
+///
+/// # Errors
+/// When an attribute cannot be written.
+pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Record<'a, A> {
+        r#type: &'a str,
+        id: &'a str,
+        attributes: &'a A,
+        links: Own<'a>,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a, A> {
+        links: Own<'a>,
+        data: Record<'a, A>,
+    }
+    let data = Record { r#type: kind, id, attributes, links: Own { own } };
+    write(&Document { links: Own { own }, data }, 2048)
+}
+
 /// The path of a record: `root` is the path of the store.
 pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
     format!("{root}/{}/{key}", resource.kind)
@@ -229,7 +250,10 @@ impl Relation {
         let none = field.zero_is_none && cell.int() == 0;
         let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
         Some(Relation {
-            name: field.name.strip_suffix("_id").unwrap_or(field.name),
+            name: match field.relation {
+                Some(name) => name,
+                None => field.name.strip_suffix("_id").unwrap_or(field.name),
+            },
             kind,
             id: key.map(|key| key.to_string()),
             related: key.zip(target).map(|(key, target)| record_path(target, key, object.root)),

@@ -15,16 +15,46 @@ pub const DEFAULT_CURRENCY: &str = "EUR";
 pub struct Parameters {
     /// The code of the currency that prices are in.
     pub default_currency: String,
+    /// The key of the status of new orders.
+    pub initial_order_status: i64,
+    /// What stands before the number of an invoice.
+    pub invoice_prefix: String,
+    /// All of them, as the host gave them.
+    #[serde(skip)]
+    pub all: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Parameters {
+    fn read(text: &str) -> Result<Self, Error> {
+        let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+        let mut parameters: Parameters = serde_json::from_str(text)?;
+        parameters.all = all;
+        Ok(parameters)
+    }
 }
 
 /// What a site may set.
 pub fn declared() -> Vec<Parameter> {
-    vec![Parameter::new(
-        "default_currency",
-        ParameterKind::Text,
-        DEFAULT_CURRENCY,
-        "The code of the currency that prices are in. It cannot be deleted.",
-    )]
+    vec![
+        Parameter::new(
+            "default_currency",
+            ParameterKind::Text,
+            DEFAULT_CURRENCY,
+            "The code of the currency that prices are in. It cannot be deleted.",
+        ),
+        Parameter::new(
+            "initial_order_status",
+            ParameterKind::Integer,
+            5,
+            "The id of the status that an order has where its creator names none.",
+        ),
+        Parameter::new(
+            "invoice_prefix",
+            ParameterKind::Text,
+            "",
+            "What stands before the number of an invoice, at most 32 characters.",
+        ),
+    ]
 }
 
 /// The parameters as the host last gave them.
@@ -52,7 +82,7 @@ impl ParameterCache {
         {
             return Ok(parameters);
         }
-        let parameters: Arc<Parameters> = Arc::new(serde_json::from_str(&self.host.parameters()?)?);
+        let parameters = Arc::new(Parameters::read(&self.host.parameters()?)?);
         let known = Some((revision, Arc::clone(&parameters)));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
         Ok(parameters)

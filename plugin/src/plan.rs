@@ -74,6 +74,10 @@ pub enum Condition {
     Key(i64),
     /// The field has this value.
     Equals(&'static str, Value),
+    /// The field is this or greater.
+    AtLeast(&'static str, Value),
+    /// The field is this or less.
+    AtMost(&'static str, Value),
     /// One of the fields contains this text, which has been case-folded.
     Contains(&'static [&'static str], String),
 }
@@ -208,16 +212,21 @@ impl Draft {
             self.resource.position(name).is_some_and(|position| self.values[position].is_some())
         };
         let references = self.resource.fields().filter_map(|field| {
-            let (Kind::Key(kind), Value::Int(key)) = (field.kind, after.value(field.name)) else {
-                return None;
+            let value = after.value(field.name);
+            let (kind, column) = match (field.kind, value) {
+                (Kind::Key(_), Value::Int(0)) if field.zero_is_none => return None,
+                (Kind::Key(kind), Value::Int(_)) => (kind, None),
+                (Kind::Code { of, field: column, .. }, Value::Text(code)) if !code.is_empty() => {
+                    (of, Some(column))
+                }
+                _ => return None,
             };
-            if field.zero_is_none && *key == 0 {
-                return None;
-            }
             let changed = given(field.name) || field.within.is_some_and(given);
             let target = resources::find(kind)?;
             let within = field.within.map(|column| (column, after.value(column).clone()));
-            changed.then_some(Check::Exists { field, target, key: *key, within })
+            let column = column.unwrap_or(target.key);
+            let check = Check::Exists { field, target, column, value: value.clone(), within };
+            changed.then_some(check)
         });
         let uniques = self.resource.unique.iter().filter_map(|unique| {
             let changed = unique.fields.iter().any(|name| given(name));
@@ -287,12 +296,12 @@ impl Draft {
     pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
         for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
             let fault = match check {
-                Check::Exists { field, target, key, within } => {
+                Check::Exists { field, target, column, value, within } => {
                     let place = within.as_ref().map_or_else(String::new, |(column, value)| {
                         format!(" and the {column} {}", value.int())
                     });
                     let detail = format!(
-                        "{}: there is no {} with the id {key}{place}.",
+                        "{}: there is no {} with the {column} {value}{place}.",
                         field.name, target.singular
                     );
                     self.fault(FaultKind::MissingReference, field.name, detail)
@@ -353,6 +362,7 @@ impl Draft {
                 continue;
             }
             self.values[position] = Some(match field.default {
+                Default::Derived => continue,
                 Default::Unset => Value::Null,
                 Default::Int(number) => Value::Int(number),
                 Default::Text(text) => Value::Text(text.to_owned()),
@@ -390,14 +400,16 @@ impl Draft {
 /// A question to the database about a record that is to be written.
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// There is a record with this key.
+    /// There is a record that is known by this value.
     Exists {
         /// The field that refers to it.
         field: &'static Field,
         /// What the record is.
         target: &'static Resource,
-        /// Its key.
-        key: i64,
+        /// The column by which it is known.
+        column: &'static str,
+        /// Its value there.
+        value: Value,
         /// A column of it and the value that it must have there.
         within: Option<(&'static str, Value)>,
     },

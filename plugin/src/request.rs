@@ -27,8 +27,8 @@ pub struct Listing {
     pub offset: i64,
     /// How many records to give at most.
     pub limit: i64,
-    /// The order, where one is asked for.
-    pub order: Option<Order>,
+    /// The order.
+    pub order: Order,
     /// What the filters demand.
     pub conditions: Vec<Condition>,
     /// What was sent beside the page, cleaned, for links to other pages.
@@ -58,14 +58,14 @@ impl Listing {
         let mut listing = Listing {
             offset: 0,
             limit: DEFAULT_LIMIT,
-            order: None,
+            order: resource.order,
             conditions: Vec::new(),
             sent: Vec::new(),
             paged: false,
         };
-        let mut order = resource.order;
+        let mut field = None;
+        let mut descending = None;
         let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
-        let mut ordered = false;
         let mut faults = Vec::new();
         for (name, value) in members(query, &mut faults) {
             let result = match name.as_ref() {
@@ -77,14 +77,12 @@ impl Listing {
                     listing.paged = true;
                     listing.limit = number.min(MAX_LIMIT);
                 }),
-                "list[ordering]" => column(resource, &name, &value).map(|field| {
-                    ordered = true;
-                    order.field = field;
+                "list[ordering]" => column(resource, &name, &value).map(|column| {
+                    field = Some(column);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
-                "list[direction]" => direction(&name, &value).map(|descending| {
-                    ordered = true;
-                    order.descending = descending;
+                "list[direction]" => direction(&name, &value).map(|direction| {
+                    descending = Some(direction);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
                 _ => filter(scope, &name, &value).map(|condition| {
@@ -97,10 +95,18 @@ impl Listing {
             };
             faults.extend(result.err());
         }
-        listing.order = ordered.then_some(order);
+        // Ascending where an order is asked for and no direction.
+        listing.order = match (field, descending) {
+            (None, None) => resource.order,
+            (Some(field), None) => Order { field, descending: false },
+            (field, Some(descending)) => {
+                Order { field: field.unwrap_or(resource.order.field), descending }
+            }
+        };
         let replaced: Vec<&str> =
             conditions.iter().filter_map(|(filter, _)| filter.replaces).collect();
         conditions.retain(|(filter, _)| !replaced.contains(&filter.name));
+        faults.extend(reversed_period(&conditions));
         listing.conditions = conditions.into_iter().map(|(_, condition)| condition).collect();
         match faults.is_empty() {
             true => Ok(listing),
@@ -320,6 +326,20 @@ fn filter(
         Test::Contains(fields) => {
             Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
         }
+        Test::From(field) | Test::To(field) => match value::day(&value) {
+            Some(_) if matches!(filter.test, Test::From(_)) => {
+                let moment = Value::Text(format!("{value}T00:00:00"));
+                Ok(Some((filter, Condition::AtLeast(field, moment))))
+            }
+            Some(_) => {
+                let moment = Value::Text(format!("{value}T23:59:59"));
+                Ok(Some((filter, Condition::AtMost(field, moment))))
+            }
+            None => {
+                let detail = format!("{name} must be a day, YYYY-MM-DD.");
+                Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
+            }
+        },
         Test::Equals(field) => {
             let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
             let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
@@ -331,6 +351,21 @@ fn filter(
             })
         }
     }
+}
+
+/// The fault of a period that ends before it begins.
+fn reversed_period(conditions: &[(&Filter, Condition)]) -> Option<Fault> {
+    let from = conditions.iter().find_map(|(_, condition)| match condition {
+        Condition::AtLeast(_, value) => Some(value.text()),
+        _ => None,
+    })?;
+    let (filter, to) = conditions.iter().find_map(|(filter, condition)| match condition {
+        Condition::AtMost(_, value) => Some((filter, value.text())),
+        _ => None,
+    })?;
+    let name = format!("filter[{}]", filter.name);
+    let detail = format!("{name} must not be before filter[date_from].");
+    (from > to).then(|| Fault::at_parameter(FaultKind::InvalidFilter, &name, detail))
 }
 
 /// The filters that a route knows.

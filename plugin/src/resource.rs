@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use host_interface::Response;
+use host_interface::{Method, Response};
 
 use crate::app::Call;
 use crate::error::{Error, Fault};
@@ -54,6 +54,10 @@ pub struct Resource {
     pub derive: Option<Derive>,
     /// Carries a change of the record over to others that depend on it.
     pub spread: Option<Spread>,
+    /// What else is to be written once a record has been created.
+    pub added: Option<Added>,
+    /// Routes beside the usual ones.
+    pub special: &'static [Special],
     /// What else must be true of a record as it would be after a write.
     pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
@@ -81,6 +85,8 @@ impl Resource {
         fixed: &[],
         derive: None,
         spread: None,
+        added: None,
+        special: &[],
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };
@@ -108,11 +114,38 @@ pub type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a
 pub type Operation = for<'a> fn(&'a Call<'a>, &'static Resource) -> Step<'a, Response>;
 
 /// See [`Resource::derive`].
-pub type Derive =
-    for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Transaction) -> Step<'a, ()>;
+pub type Derive = for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Scene<'_>) -> Step<'a, ()>;
 
 /// See [`Resource::spread`]: the record as it was and as it is.
-pub type Spread = for<'a> fn(&'a Record, &'a Record, &'a mut Transaction) -> Step<'a, ()>;
+pub type Spread = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+
+/// See [`Resource::added`]: the record's key, and the record.
+pub type Added = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+
+/// What a write happens in.
+pub struct Scene<'a> {
+    /// The request.
+    pub call: &'a Call<'a>,
+    /// Everything that the write does.
+    pub transaction: &'a mut Transaction,
+}
+
+/// A route beside the usual ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Special {
+    /// The method.
+    pub method: Method,
+    /// The path below the store's.
+    pub path: &'static str,
+    /// The route's name, after the resource's kind.
+    pub name: &'static str,
+    /// The permission that it needs on the resource's asset.
+    pub action: Option<&'static str>,
+    /// The kind of the resource whose asset it is, where that is another one.
+    pub asset: Option<&'static str>,
+    /// What it does.
+    pub run: Operation,
+}
 
 /// A field and what is wrong with it, a sentence for the client.
 pub type Complaint = (&'static str, String);
@@ -138,6 +171,8 @@ pub struct Field {
     pub zero_is_none: bool,
     /// A column that the record which the key names must have in common with this one.
     pub within: Option<&'static str>,
+    /// What its relationship is called, where not by the field's name.
+    pub relation: Option<&'static str>,
     /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
     /// column of the field's name.
     pub joined: Option<(&'static str, &'static str)>,
@@ -168,6 +203,8 @@ pub enum Default {
     Text(&'static str),
     /// The moment of the write.
     Now,
+    /// What [`Resource::derive`] works out.
+    Derived,
 }
 
 /// A whole number that fits in 32 bits.
@@ -241,6 +278,21 @@ pub const fn json(name: &'static str) -> Field {
     Field::new(name, Kind::Json, Default::Text("{}"))
 }
 
+/// Text of printable characters, at most this many.
+pub const fn printable(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Printable }, Default::Text(""))
+}
+
+/// The code by which a record of the resource of this kind is known: the value of its `field`.
+pub const fn code_of(
+    name: &'static str,
+    of: &'static str,
+    field: &'static str,
+    max: usize,
+) -> Field {
+    Field::new(name, Kind::Code { of, field, max }, Default::Text(""))
+}
+
 /// Exactly this many capital letters.
 pub const fn capitals(name: &'static str, count: usize) -> Field {
     Field::new(name, Kind::Text { max: count, form: Form::Capitals }, Default::Text(""))
@@ -273,6 +325,7 @@ impl Field {
             owned: false,
             zero_is_none: false,
             within: None,
+            relation: None,
             joined: None,
         }
     }
@@ -287,6 +340,12 @@ impl Field {
     pub const fn nullable(mut self) -> Self {
         self.nullable = true;
         self.default = Default::Unset;
+        self
+    }
+
+    /// Where nothing is given, the resource works it out.
+    pub const fn derived(mut self) -> Self {
+        self.default = Default::Derived;
         self
     }
 
@@ -306,6 +365,12 @@ impl Field {
     pub const fn or_zero(mut self) -> Self {
         self.zero_is_none = true;
         self.default = Default::Int(0);
+        self
+    }
+
+    /// What its relationship is called.
+    pub const fn related_as(mut self, name: &'static str) -> Self {
+        self.relation = Some(name);
         self
     }
 
@@ -378,6 +443,10 @@ pub enum Test {
     Contains(&'static [&'static str]),
     /// The field has the value.
     Equals(&'static str),
+    /// The field is on this day or later.
+    From(&'static str),
+    /// The field is on this day or earlier.
+    To(&'static str),
 }
 
 /// `filter[search]`: the text stands anywhere in one of these fields.
@@ -398,6 +467,16 @@ pub const fn equals(field: &'static str) -> Filter {
 /// A filter by the value of a field of another name.
 pub const fn filter(name: &'static str, field: &'static str) -> Filter {
     Filter { name, test: Test::Equals(field), replaces: None }
+}
+
+/// `filter[date_from]`: the field is on this day or later.
+pub const fn date_from(field: &'static str) -> Filter {
+    Filter { name: "date_from", test: Test::From(field), replaces: None }
+}
+
+/// `filter[date_to]`: the field is on this day or earlier.
+pub const fn date_to(field: &'static str) -> Filter {
+    Filter { name: "date_to", test: Test::To(field), replaces: None }
 }
 
 /// Fields whose values, taken together, no two records share.

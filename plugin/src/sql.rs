@@ -99,10 +99,13 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
     sql.list(checks.iter(), |sql, check| match check {
-        Check::Exists { target, key, within, .. } => {
+        Check::Exists { target, column, value, within, .. } => {
             sql.push("EXISTS (SELECT 1 FROM ");
             sql.push(target.table);
-            sql.by_key(target, *key);
+            sql.push(" WHERE ");
+            sql.push(column);
+            sql.push(" = ");
+            sql.bind(value.clone());
             if let Some((column, value)) = within {
                 sql.push(" AND ");
                 sql.push(column);
@@ -146,21 +149,18 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Counts the records that refer to one: one row with one number for each referring field.
-pub fn count_references(
-    key: i64,
-    referring: &[(&Resource, &Field)],
-    dialect: &Dialect,
-) -> Statement {
+/// Counts the records that refer to one: one row with one number for each referring field, which
+/// has the value by which the record is known to it.
+pub fn count_references(referring: &[(&Resource, &Field, Value)], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    sql.list(referring.iter(), |sql, (resource, field)| {
+    sql.list(referring.iter(), |sql, (resource, field, value)| {
         sql.push("(SELECT count(*) FROM ");
         sql.push(resource.table);
         sql.push(" WHERE ");
         sql.push(field.name);
         sql.push(" = ");
-        sql.bind(Value::Int(key));
+        sql.bind(value.clone());
         sql.push(")");
     });
     sql.finish()
@@ -300,6 +300,12 @@ impl<'a> Builder<'a> {
                     self.push(" = ");
                     self.bind(value.clone());
                 }
+                Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
+                    let least = matches!(condition, Condition::AtLeast(..));
+                    self.push(&tested(page.resource, name));
+                    self.push(if least { " >= " } else { " <= " });
+                    self.bind(value.clone());
+                }
                 Condition::Contains(names, text) => {
                     self.push("(");
                     for (position, name) in names.iter().enumerate() {
@@ -380,7 +386,9 @@ fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     };
     match condition {
         Condition::Key(_) => false,
-        Condition::Equals(name, _) => joined(name),
+        Condition::Equals(name, _) | Condition::AtLeast(name, _) | Condition::AtMost(name, _) => {
+            joined(name)
+        }
         Condition::Contains(names, _) => names.iter().any(|name| joined(name)),
     }
 }

@@ -129,12 +129,13 @@ impl Transaction {
         query(statement).fetch_one(&mut *self.inner).await.map_err(classify).and_then(cells)
     }
 
-    /// Reads one row of whole numbers.
+    /// Reads one row of whole numbers; none where there is no row.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        let row = query(statement).fetch_one(&mut *self.inner).await.map_err(classify)?;
+        let row = query(statement).fetch_optional(&mut *self.inner).await.map_err(classify)?;
+        let Some(row) = row else { return Ok(Vec::new()) };
         let numbers = (0..row.len()).map(|column| row.try_get::<i64, _>(column));
         numbers.collect::<Result<_, _>>().map_err(classify)
     }

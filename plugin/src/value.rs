@@ -53,6 +53,16 @@ pub enum Kind {
     Json,
     /// The key of a record of the resource of this kind.
     Key(&'static str),
+    /// The code by which a record of the resource of this kind is known, the value of one of its
+    /// text fields.
+    Code {
+        /// The kind.
+        of: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The greatest length in characters.
+        max: usize,
+    },
     /// The key of one of the host's users, or 0 for none.
     User,
     /// An e-mail address; empty only where the field is not required.
@@ -70,12 +80,17 @@ pub enum Form {
     Name,
     /// No white space and no control characters.
     Code,
+    /// No control characters.
+    Printable,
 }
 
 impl Kind {
     /// Whether the text is sorted and searched by a case-folded copy beside it.
     pub const fn is_folded(self) -> bool {
-        matches!(self, Kind::Text { form: Form::Free | Form::Code, .. } | Kind::Email)
+        match self {
+            Kind::Text { form, .. } => matches!(form, Form::Free | Form::Code | Form::Printable),
+            _ => matches!(self, Kind::Email),
+        }
     }
 }
 
@@ -109,6 +124,17 @@ impl Value {
         match self {
             Value::Text(text) => text,
             Value::Null | Value::Int(_) => "",
+        }
+    }
+}
+
+/// As it stands in sentences.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::Text(text) => f.write_str(text),
         }
     }
 }
@@ -151,6 +177,11 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
             check_text(&text, max, form)?;
             Ok(Value::Text(text.into_owned()))
         }
+        Kind::Code { max, .. } => {
+            let text = unquote(literal).ok_or("must be a string")?;
+            check_text(&text, max, Form::Free)?;
+            Ok(Value::Text(text.into_owned()))
+        }
         Kind::Choice(words) => match unquote(literal) {
             Some(word) if words.contains(&word.as_ref()) => Ok(Value::Text(word.into_owned())),
             _ => Err(format!("must be one of {}", words.join(", "))),
@@ -180,9 +211,12 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
         }
         Kind::Decimal { .. } => Err(decimal_form()),
         Kind::DateTime => moment(text).map(Value::Text).ok_or_else(moment_form),
-        Kind::Text { .. } | Kind::Email | Kind::Choice(_) | Kind::Ids | Kind::Json => {
-            Ok(Value::Text(text.to_owned()))
-        }
+        Kind::Text { .. }
+        | Kind::Code { .. }
+        | Kind::Email
+        | Kind::Choice(_)
+        | Kind::Ids
+        | Kind::Json => Ok(Value::Text(text.to_owned())),
     }
 }
 
@@ -222,7 +256,9 @@ impl Cell<'_> {
 /// Those of the serialiser.
 pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     match (kind, cell) {
-        (Kind::Text { .. } | Kind::Email, Cell::Null) => serializer.serialize_str(""),
+        (Kind::Text { .. } | Kind::Code { .. } | Kind::Email, Cell::Null) => {
+            serializer.serialize_str("")
+        }
         (_, Cell::Null) => serializer.serialize_none(),
         (Kind::Decimal { places, shown, .. }, Cell::Int(units)) => {
             serializer.serialize_str(&decimal_text(*units, places, shown))
@@ -412,7 +448,10 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
         Form::Code if text.chars().any(|c| c.is_whitespace() || c.is_control()) => {
             Err("must not contain spaces".to_owned())
         }
-        Form::Free | Form::Capitals | Form::Name | Form::Code => Ok(()),
+        Form::Printable if text.chars().any(char::is_control) => {
+            Err("must be of printable characters".to_owned())
+        }
+        Form::Free | Form::Capitals | Form::Name | Form::Code | Form::Printable => Ok(()),
     }
 }
 
@@ -424,6 +463,11 @@ const OFFSET: &[BorrowedFormatItem<'_>] =
 
 fn moment_form() -> String {
     "must be a date YYYY-MM-DD or a date and time YYYY-MM-DDTHH:MM:SS".to_owned()
+}
+
+/// Reads a day, `YYYY-MM-DD`.
+pub fn day(text: &str) -> Option<Date> {
+    Date::parse(text, DATE).ok().filter(|date| (0..=9999).contains(&date.year()))
 }
 
 /// Reads a date, or a date and time with or without an offset, as a moment in UTC.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Role, Shop};
 
-use Needs::{Create, Delete, Edit, View};
+use Needs::{Configuration, Create, Delete, Edit, View};
 
 /// The permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ enum Needs {
     Create,
     Edit,
     Delete,
+    /// To view the store's configuration, which a rule on the store does not reach.
+    Configuration,
 }
 
 /// All routes: method, path with `{id}`, permission.
@@ -48,6 +50,7 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("PATCH", "/customers/{id}", Edit),
     ("DELETE", "/customers/{id}", Delete),
     ("GET", "/customers/{id}/addresses", View),
+    ("GET", "/customers/{id}/orders", View),
     ("GET", "/inventory", View),
     ("POST", "/inventory", Create),
     ("GET", "/inventory/{id}", View),
@@ -58,6 +61,14 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/manufacturers/{id}", View),
     ("PATCH", "/manufacturers/{id}", Edit),
     ("DELETE", "/manufacturers/{id}", Delete),
+    ("GET", "/orders", View),
+    ("POST", "/orders", Create),
+    ("GET", "/orders/{id}", View),
+    ("PATCH", "/orders/{id}", Edit),
+    ("DELETE", "/orders/{id}", Delete),
+    ("GET", "/orders/{id}/items", View),
+    ("GET", "/orders/{id}/history", View),
+    ("POST", "/orders/{id}/history", Edit),
     ("GET", "/orderstatuses", View),
     ("POST", "/orderstatuses", Create),
     ("GET", "/orderstatuses/{id}", View),
@@ -89,11 +100,17 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/taxrates/{id}", View),
     ("PATCH", "/taxrates/{id}", Edit),
     ("DELETE", "/taxrates/{id}", Delete),
+    ("GET", "/vouchers", View),
+    ("POST", "/vouchers", Create),
+    ("GET", "/vouchers/{id}", View),
+    ("PATCH", "/vouchers/{id}", Edit),
+    ("DELETE", "/vouchers/{id}", Delete),
     ("GET", "/zones", View),
     ("POST", "/zones", Create),
     ("GET", "/zones/{id}", View),
     ("PATCH", "/zones/{id}", Edit),
     ("DELETE", "/zones/{id}", Delete),
+    ("GET", "/config", Configuration),
 ];
 
 /// No record has this id.
@@ -102,7 +119,7 @@ const NO_RECORD: &str = "999999999";
 fn may(role: Role, needs: Needs) -> bool {
     match role {
         Role::Nobody | Role::Public | Role::Registered => false,
-        Role::Manager => needs != Delete,
+        Role::Manager => !matches!(needs, Delete | Configuration),
         Role::Administrator | Role::SuperUser => true,
     }
 }
@@ -112,7 +129,8 @@ fn permitted(method: &str, path: &str) -> u16 {
     match method {
         // A list below a record that does not exist is empty.
         "GET" if !path.ends_with("{id}") => 200,
-        // The required fields are missing.
+        // A record that does not exist is said before a field that is missing.
+        "POST" if path.contains("{id}") => 404,
         "POST" => 400,
         _ => 404,
     }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use example_host::{DatabaseUrl, NewUser, Running, ServerSettings, Site};
+use host_interface::DemoSize;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -132,6 +133,8 @@ impl Shop {
             ),
             ("/products", json!({"product_name": "Bulb", "sku": "B-1", "price": 2})),
             ("/coupons", json!({"coupon_name": "Spring", "coupon_code": "SPRING", "value": "5"})),
+            ("/vouchers", json!({"voucher_value": "50", "email_to": "ada@example.com"})),
+            ("/orders", json!({"user_email": "ada@example.com", "order_subtotal": "19.99"})),
             (
                 "/customers",
                 json!({
@@ -145,11 +148,21 @@ impl Shop {
         shop
     }
 
-    /// The path of a list of this resource that is not empty in a stocked shop.
+    /// A new shop with the demonstration data.
+    pub async fn filled() -> Shop {
+        let shop = Shop::open().await;
+        shop.site.demo(DemoSize { products: Some(60), orders: Some(40) }, || ()).await.unwrap();
+        shop
+    }
+
+    /// The path of a list of this resource that is not empty in a filled shop.
     pub fn list_of(&self, kind: &str) -> String {
         match kind {
             "variants" => "/products/1/variants".to_owned(),
-            "addresses" => "/customers/1/addresses".to_owned(),
+            "orderitems" => "/orders/1/items".to_owned(),
+            "orderhistories" => "/orders/1/history".to_owned(),
+            // The customers of a demonstration are guests, and so have the user id 0.
+            "addresses" => "/customers/0/addresses".to_owned(),
             _ => format!("/{kind}"),
         }
     }

@@ -535,8 +535,8 @@ async fn a_record_that_others_refer_to_cannot_be_deleted() {
         ("/categories/2", "1 product"),
         ("/categories/1", "1 category"),
         ("/taxprofiles/1", "1 product"),
-        ("/countries/1", "1 customer"),
-        ("/zones/1", "1 customer"),
+        ("/countries/1", "1 address"),
+        ("/zones/1", "1 address"),
     ] {
         let refused = shop.delete(path).send().await.expect(422);
         assert_eq!(refused.errors(), ["422 referenced"], "{path}");

@@ -56,7 +56,7 @@ fn attributes(record: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
-    let shop = Shop::stocked().await;
+    let shop = Shop::filled().await;
     for row in fields() {
         let list = shop.get(&shop.list_of(row.kind)).send().await.expect(200).json();
         let first = &list["data"][0];
@@ -79,9 +79,11 @@ async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
 fn the_table_and_the_plugin_know_the_same_resources() {
     let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
     for resource in plugin::resources::ALL {
-        assert!(table.contains(&resource.kind), "{} stands in the table", resource.kind);
+        // What the configuration has depends on the site.
+        let known = table.contains(&resource.kind) || resource.kind == "config";
+        assert!(known, "{} stands in the table", resource.kind);
     }
-    assert_eq!(table.len(), plugin::resources::ALL.len());
+    assert_eq!(table.len() + 1, plugin::resources::ALL.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +95,9 @@ async fn every_filter_of_the_table_is_taken_and_no_other() {
     for row in fields().into_iter().filter(|row| is_read_alone(row.kind)) {
         let known = &filters[row.kind];
         for name in all.iter().chain(&["unheard_of"]) {
-            let answer = shop.get(&format!("/{}?filter[{name}]=1", row.kind)).send().await;
+            let value = if name.starts_with("date_") { "2026-01-31" } else { "1" };
+            let path = format!("/{}?filter[{name}]={value}", row.kind);
+            let answer = shop.get(&path).send().await;
             match known.contains(name) {
                 true => answer.expect(200),
                 false => answer.expect(400),
@@ -104,7 +108,7 @@ async fn every_filter_of_the_table_is_taken_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_list_can_be_ordered_by_each_of_its_fields_both_ways() {
-    let shop = Shop::stocked().await;
+    let shop = Shop::filled().await;
     for row in fields() {
         let list = shop.list_of(row.kind);
         for name in &row.list {

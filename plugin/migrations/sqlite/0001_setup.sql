@@ -6,7 +6,8 @@
 
 CREATE TABLE shop_meta (
     one                 INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-    reference_installed INTEGER NOT NULL DEFAULT 0 CHECK (reference_installed IN (0, 1))
+    reference_installed INTEGER NOT NULL DEFAULT 0 CHECK (reference_installed IN (0, 1)),
+    demo_set_up         INTEGER NOT NULL DEFAULT 0 CHECK (demo_set_up IN (0, 1))
 ) STRICT;
 INSERT INTO shop_meta (one) VALUES (1);
 

@@ -15,19 +15,19 @@ pub(super) const CATEGORIES: Resource = Resource {
     key: "id",
     list: &[
         text("title", 255).required(),
-        text("alias", 255),
+        text("alias", 255).derived(),
         int("published").between(-2, 2).default(1),
         key("parent_id", "categories").or_zero(),
-        int("level").read_only(),
+        int("level").read_only().derived(),
     ],
     detail: &[
         text("description", 65_535),
-        text("path", usize::MAX).read_only(),
+        text("path", usize::MAX).read_only().derived(),
         text("language", 7).default_text("*"),
     ],
     unique: &[unique(&["alias", "parent_id"])],
-    derive: Some(|draft, before, transaction| Box::pin(place(draft, before, transaction))),
-    spread: Some(|before, after, transaction| Box::pin(move_branch(before, after, transaction))),
+    derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
+    spread: Some(|before, after, scene| Box::pin(move_branch(before, after, scene.transaction))),
     check: can_be_published,
     ..Resource::CRUD
 };

@@ -1,6 +1,7 @@
 //! The list of all resources, alphabetical: the one place where a resource is registered.
 
 mod categories;
+mod config;
 mod countries;
 mod coupons;
 mod currencies;
@@ -8,26 +9,35 @@ mod customers;
 mod inventory;
 mod manufacturers;
 mod methods;
+mod orderhistories;
+mod orderitems;
+mod orders;
 mod orderstatuses;
 mod products;
 mod taxprofiles;
 mod taxrates;
 mod variants;
+mod vouchers;
 mod zones;
 
+use crate::plan::Record;
 use crate::resource::{Field, Resource};
-use crate::value::Kind;
+use crate::value::{Kind, Value};
 
 /// Every resource of the store.
 pub static ALL: &[Resource] = &[
     customers::ADDRESSES,
     categories::CATEGORIES,
+    config::CONFIG,
     countries::COUNTRIES,
     coupons::COUPONS,
     currencies::CURRENCIES,
     customers::CUSTOMERS,
     inventory::INVENTORY,
     manufacturers::MANUFACTURERS,
+    orderhistories::ORDERHISTORIES,
+    orderitems::ORDERITEMS,
+    orders::ORDERS,
     orderstatuses::ORDERSTATUSES,
     methods::PAYMENTMETHODS,
     products::PRODUCTS,
@@ -35,6 +45,7 @@ pub static ALL: &[Resource] = &[
     taxprofiles::TAXPROFILES,
     taxrates::TAXRATES,
     variants::VARIANTS,
+    vouchers::VOUCHERS,
     zones::ZONES,
 ];
 
@@ -43,12 +54,28 @@ pub fn find(kind: &str) -> Option<&'static Resource> {
     ALL.iter().find(|resource| resource.kind == kind)
 }
 
-/// The fields of all resources that refer to records of this kind.
-pub fn referring_to(kind: &str) -> impl Iterator<Item = (&'static Resource, &'static Field)> {
-    ALL.iter().flat_map(move |resource| {
-        let refers = move |field: &&Field| {
-            !field.owned && matches!(field.kind, Kind::Key(target) if target == kind)
-        };
-        resource.fields().filter(refers).map(move |field| (resource, field))
-    })
+/// The fields of all resources that refer to a record and keep it from being deleted, each with
+/// the value by which it knows the record.
+pub fn referring_to(
+    kind: &str,
+    record: &Record,
+) -> Vec<(&'static Resource, &'static Field, Value)> {
+    let mut referring: Vec<(&'static Resource, &'static Field, Value)> = Vec::new();
+    for resource in ALL {
+        for field in resource.fields().filter(|field| !field.owned && field.joined.is_none()) {
+            let value = match field.kind {
+                Kind::Key(target) if target == kind => Value::Int(record.key()),
+                Kind::Code { of, field, .. } if of == kind => record.value(field).clone(),
+                _ => continue,
+            };
+            // Resources that share a table would count the same rows.
+            let counted = |known: &(&Resource, &Field, Value)| {
+                (known.0.table, known.1.name) == (resource.table, field.name)
+            };
+            if !referring.iter().any(counted) {
+                referring.push((resource, field, value));
+            }
+        }
+    }
+    referring
 }

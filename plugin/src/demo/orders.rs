@@ -1,0 +1,213 @@
+//! A year of orders up to yesterday, the oldest first, with their items and histories. Their amounts
+//! add up: exact in the currency of the order.
+
+use fastrand::Rng;
+
+use crate::value::Value;
+
+use super::catalogue::product;
+use super::people::person;
+use super::setup::{PAYMENTS, RATES};
+use super::{Rows, Step, World, chance, days_ago, flag, folded, key, pick, text};
+
+pub(super) const ORDERS: Step = Step {
+    name: "orders",
+    count: "SELECT count(*), coalesce(max(shop_order_id), 0) FROM shop_orders",
+    wanted: |world| if world.products == 0 { 0 } else { world.orders },
+    make,
+    tables: || {
+        vec![
+            Rows::new(
+                "shop_orders",
+                &[
+                    "shop_order_id",
+                    "order_id",
+                    "order_id_fold",
+                    "user_email",
+                    "user_email_fold",
+                    "order_state_id",
+                    "order_total",
+                    "orderpayment_type",
+                    "orderpayment_type_fold",
+                    "currency_code",
+                    "billing_first_name",
+                    "billing_first_name_fold",
+                    "billing_last_name",
+                    "billing_last_name_fold",
+                    "created_on",
+                    "order_subtotal",
+                    "order_tax",
+                    "order_shipping",
+                    "order_discount",
+                    "order_refund",
+                    "transaction_id",
+                    "transaction_status",
+                    "currency_value",
+                    "customer_language",
+                    "is_shippable",
+                    "modified_on",
+                ],
+            ),
+            Rows::new(
+                "shop_orderitems",
+                &[
+                    "order_key",
+                    "orderitem_sku",
+                    "orderitem_sku_fold",
+                    "orderitem_name",
+                    "orderitem_name_fold",
+                    "orderitem_quantity",
+                    "orderitem_price",
+                    "orderitem_finalprice",
+                    "orderitem_tax",
+                    "orderitem_finalprice_with_tax",
+                    "product_id",
+                    "created_on",
+                ],
+            ),
+            Rows::new(
+                "shop_orderhistories",
+                &["order_key", "order_state_id", "comment", "comment_fold", "created_on"],
+            ),
+        ]
+    },
+};
+
+const DAYS: u64 = 365;
+/// One, in units of a rate of exchange.
+const ONE: i64 = 100_000_000;
+
+/// The statuses that an order goes through, by their keys.
+const NEW: i64 = 5;
+const CONFIRMED: i64 = 1;
+const SHIPPED: i64 = 7;
+const DELIVERED: i64 = 8;
+const CANCELLED: i64 = 6;
+
+fn make(world: &World, number: u64, tables: &mut [Rows]) {
+    let mut rng = chance(6, number);
+    let buyer = person(rng.u64(..world.customers.max(1)));
+    let (currency, rate, places) = currency_of(buyer.country);
+    let age = DAYS - number * DAYS / world.orders.max(1);
+    let created = days_ago(world, age, &mut rng);
+
+    let mut subtotal = 0;
+    let mut tax = 0;
+    for _ in 0..rng.u8(1..=4) {
+        let bought = rng.u64(..world.products);
+        let product = product(bought);
+        let quantity = pick(&mut rng, &[1, 1, 1, 1, 2, 2, 3]);
+        let price = convert(product.price, rate, places);
+        let line = price * quantity;
+        let line_tax = round(i128::from(line) * 19 / 100, places);
+        subtotal += line;
+        tax += line_tax;
+        tables[1].push(vec![
+            key(number),
+            text(&product.sku),
+            folded(&product.sku),
+            text(&product.name),
+            folded(&product.name),
+            Value::Int(quantity),
+            Value::Int(price),
+            Value::Int(line),
+            Value::Int(line_tax),
+            Value::Int(line + line_tax),
+            key(bought),
+            text(&created),
+        ]);
+    }
+    let shipping = if subtotal > convert(80_00_000, rate, places) {
+        0
+    } else {
+        convert(4_90_000, rate, places)
+    };
+    let discount = if rng.u8(..9) == 0 { round(i128::from(subtotal) / 10, places) } else { 0 };
+    let total = subtotal + tax + shipping - discount;
+
+    let states = states(&mut rng, age);
+    let last = states.last().copied().unwrap_or(NEW);
+    let refund = if last == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
+    let payment = pick(&mut rng, &PAYMENTS).1;
+    let reference = format!("{}-{:07}", created[..10].replace('-', ""), number + 1);
+    tables[0].push(vec![
+        key(number),
+        text(&reference),
+        folded(&reference),
+        text(&buyer.email),
+        folded(&buyer.email),
+        Value::Int(last),
+        Value::Int(total),
+        text(payment),
+        folded(payment),
+        text(currency),
+        text(buyer.first_name),
+        folded(buyer.first_name),
+        text(buyer.last_name),
+        folded(buyer.last_name),
+        text(&created),
+        Value::Int(subtotal),
+        Value::Int(tax),
+        Value::Int(shipping),
+        Value::Int(discount),
+        Value::Int(refund),
+        text(format!("T{:012}", rng.u64(..1_000_000_000_000))),
+        text(if last == CANCELLED { "void" } else { "settled" }),
+        Value::Int(rate),
+        text(buyer.language),
+        flag(true),
+        text(&created),
+    ]);
+    for (state, comment) in states.into_iter().zip(["", "Payment received.", "On its way.", ""]) {
+        let comment = if state == CANCELLED { "Cancelled by the customer." } else { comment };
+        tables[2].push(vec![
+            key(number),
+            Value::Int(state),
+            text(comment),
+            folded(comment),
+            text(&created),
+        ]);
+    }
+}
+
+/// What has become of an order by now: the older, the further.
+fn states(rng: &mut Rng, age: u64) -> Vec<i64> {
+    if rng.u8(..16) == 0 {
+        return vec![NEW, CANCELLED];
+    }
+    let steps = match age {
+        0..=1 => 1,
+        2..=3 => rng.usize(1..=2),
+        4..=9 => rng.usize(2..=3),
+        _ => 4,
+    };
+    [NEW, CONFIRMED, SHIPPED, DELIVERED].into_iter().take(steps).collect()
+}
+
+/// The currency that somebody in a country pays in, its rate, and its fraction digits.
+fn currency_of(country: &str) -> (&'static str, i64, u32) {
+    let code = match country {
+        "CH" => "CHF",
+        "DK" => "DKK",
+        "GB" => "GBP",
+        "JP" => "JPY",
+        "NO" => "NOK",
+        "PL" => "PLN",
+        "SE" => "SEK",
+        "US" => "USD",
+        _ => "EUR",
+    };
+    let rate = RATES.iter().find(|(known, ..)| *known == code).map_or(ONE, |(_, rate, _)| *rate);
+    (code, rate, if code == "JPY" { 0 } else { 2 })
+}
+
+/// An amount of euros in another currency.
+fn convert(amount: i64, rate: i64, places: u32) -> i64 {
+    round(i128::from(amount) * i128::from(rate) / i128::from(ONE), places)
+}
+
+/// An amount in units of 10^-5, rounded half up to the places of a currency.
+fn round(amount: i128, places: u32) -> i64 {
+    let unit = 10_i128.pow(5 - places);
+    i64::try_from((amount + unit / 2) / unit * unit).unwrap_or(i64::MAX)
+}

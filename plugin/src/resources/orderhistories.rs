@@ -1,0 +1,127 @@
+//! Order histories: every status that an order was given, by whom, and what was said about it.
+//! Adding an entry moves the order.
+
+use host_interface::{Method, Response};
+
+use crate::app::Call;
+use crate::crud;
+use crate::error::Error;
+use crate::plan::{Draft, Intent, Page, Record};
+use crate::request::{self, Body};
+use crate::resource::{
+    Field, Join, Nested, Resource, Scene, Special, created_on, flag, int, key, text,
+};
+use crate::sql::{self, Statement};
+use crate::store::Transaction;
+use crate::value::{self, Value};
+
+use super::orders::{ORDERS, refuse_disabled};
+
+pub(super) const ORDERHISTORIES: Resource = Resource {
+    kind: "orderhistories",
+    singular: "order history entry",
+    table: "shop_orderhistories",
+    key: "shop_orderhistory_id",
+    list: &[
+        ORDER_REFERENCE,
+        key("order_state_id", "orderstatuses").required(),
+        text("comment", 65_535),
+        created_on(),
+    ],
+    detail: &[flag("notify_customer").default(0), int("created_by").read_only()],
+    hidden: &[ORDER_KEY],
+    joins: &[ORDER],
+    crud: false,
+    nested: &[Nested { parent: "orders", segment: "history", by: "order_key", filters: &[] }],
+    special: &[Special {
+        method: Method::Post,
+        path: "orders/{id:digits}/history",
+        name: "create",
+        action: Some("store.edit"),
+        asset: Some("orders"),
+        run: |call, resource| Box::pin(create(call, resource)),
+    }],
+    ..Resource::CRUD
+};
+
+/// The human-readable reference of the order that a record belongs to.
+pub(super) const ORDER_REFERENCE: Field = text("order_id", 64).joined("o", "order_id");
+/// The order that a record belongs to.
+pub(super) const ORDER_KEY: Field =
+    key("order_key", "orders").owned().read_only().related_as("order");
+/// The order's row.
+pub(super) const ORDER: Join =
+    Join { alias: "o", table: "shop_orders", on: "o.shop_order_id = t.order_key" };
+
+/// An entry that follows from a write to its order.
+pub(super) struct Entry {
+    pub(super) order: i64,
+    pub(super) status: i64,
+    pub(super) created_on: String,
+}
+
+/// Writes an entry that says nothing but the status.
+pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let statement = Statement::fixed(
+        "INSERT INTO shop_orderhistories (order_key, order_state_id, created_by, created_on) \
+         VALUES (?, ?, ?, ?)",
+        vec![
+            Value::Int(entry.order),
+            Value::Int(entry.status),
+            Value::Int(acting_user(scene.call)),
+            Value::Text(entry.created_on),
+        ],
+    );
+    scene.transaction.execute(statement).await.map(|_| ())
+}
+
+/// Refuses a status that is disabled. One that does not exist is found with the other references,
+/// and one that the order has already may stay.
+pub(super) async fn check_status(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let Some(status) = draft.given("order_state_id").cloned() else { return Ok(()) };
+    if before.is_some_and(|before| *before.value("order_state_id") == status) {
+        return Ok(());
+    }
+    let statement = Statement::fixed(
+        "SELECT enabled FROM shop_orderstatuses WHERE shop_orderstatus_id = ?",
+        vec![status],
+    );
+    if transaction.numbers(statement).await? == [0] {
+        refuse_disabled(draft);
+    }
+    Ok(())
+}
+
+/// Adds an entry and moves the order, in one transaction.
+async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let body = Body::read(call.request, resource, None)?;
+    let order = crud::path_key(call, &ORDERS)?;
+    let mut draft = Draft::read(resource, &body, Intent::Create);
+    draft.set("order_key", Value::Int(order));
+    draft.set("created_by", Value::Int(acting_user(call)));
+    let mut transaction = call.app.store.begin().await?;
+    crud::record(&mut transaction, &ORDERS, order).await?;
+    check_status(&mut draft, None, &mut transaction).await?;
+    let after = draft.as_record();
+    crud::settle(&mut draft, &after, &mut transaction).await?;
+    let insert = sql::insert(resource, draft.changes(), transaction.dialect());
+    let key = transaction.execute(insert).await?;
+    let moved = Statement::fixed(
+        "UPDATE shop_orders SET order_state_id = ?, modified_on = ? WHERE shop_order_id = ?",
+        vec![after.value("order_state_id").clone(), Value::Text(value::now()), Value::Int(order)],
+    );
+    transaction.execute(moved).await?;
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    transaction.commit().await?;
+    let location = format!("{}/orders/{order}/history", call.app.root);
+    Ok(crud::single(201, call, resource, &cells)?.with_header("location", location))
+}
+
+fn acting_user(call: &Call<'_>) -> i64 {
+    call.request.user().map_or(0, host_interface::User::id)
+}

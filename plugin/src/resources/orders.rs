@@ -1,0 +1,186 @@
+//! Orders: what somebody bought, as it was then. Every status that an order has had stands in its
+//! history.
+
+use crate::error::{Error, FaultKind};
+use crate::plan::{Draft, Order, Record};
+use crate::resource::{
+    Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to, decimal, email,
+    filter, flag, int, key, modified_on, money, search, text, unique, user,
+};
+use crate::sql::Statement;
+use crate::value::{self, Value};
+
+use super::orderhistories::{self, Entry};
+
+pub(super) const ORDERS: Resource = Resource {
+    kind: "orders",
+    singular: "order",
+    table: "shop_orders",
+    key: "shop_order_id",
+    list: &[
+        text("order_id", 64).derived(),
+        user("user_id"),
+        email("user_email").required(),
+        key("order_state_id", "orderstatuses").derived(),
+        STATUS_NAME,
+        money("order_total").derived(),
+        text("orderpayment_type", 255),
+        code_of("currency_code", "currencies", "currency_code", 3).derived(),
+        text("billing_first_name", 255),
+        text("billing_last_name", 255),
+        created_on(),
+    ],
+    detail: &[
+        text("order_state", 64).joined("s", "orderstatus_name"),
+        money("order_subtotal"),
+        money("order_tax"),
+        money("order_shipping"),
+        money("order_shipping_tax"),
+        money("order_discount"),
+        money("order_surcharge"),
+        money("order_fees"),
+        money("order_credit"),
+        money("order_refund"),
+        text("transaction_id", 255),
+        text("transaction_status", 255),
+        decimal("currency_value", 8, 1, 10_i64.pow(18) - 1).derived(),
+        text("customer_note", 65_535),
+        text("customer_language", 32),
+        flag("is_shippable").default(0),
+        text("invoice_prefix", 32).derived(),
+        int("invoice_number").joined("t", "shop_order_id"),
+        modified_on(),
+    ],
+    joins: &[Join {
+        alias: "s",
+        table: "shop_orderstatuses",
+        on: "s.shop_orderstatus_id = t.order_state_id",
+    }],
+    order: Order { field: Some("created_on"), descending: true },
+    filters: &[
+        search(&["order_id", "billing_name", "user_email"]),
+        filter("status", "order_state_id"),
+        filter("customer_id", "user_id"),
+        date_from("created_on"),
+        date_to("created_on"),
+        filter("payment_type", "orderpayment_type"),
+    ],
+    unique: &[unique(&["order_id"])],
+    nested: &[Nested {
+        parent: "customers",
+        segment: "orders",
+        by: "user_id",
+        filters: &["search", "status", "date_from", "date_to", "payment_type"],
+    }],
+    derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
+    added: Some(|key, order, scene| Box::pin(first_entry(key, order, scene))),
+    spread: Some(|before, after, scene| Box::pin(next_entry(before, after, scene))),
+    ..Resource::CRUD
+};
+
+const STATUS_NAME: Field = text("orderstatus_name", 64).joined("s", "orderstatus_name");
+
+/// What the total of an order is made of, and with which sign.
+const TOTAL: [(&str, i64); 8] = [
+    ("order_subtotal", 1),
+    ("order_tax", 1),
+    ("order_shipping", 1),
+    ("order_shipping_tax", 1),
+    ("order_surcharge", 1),
+    ("order_fees", 1),
+    ("order_discount", -1),
+    ("order_credit", -1),
+];
+
+/// Works out what a new order leaves open. A change never works out again what it leaves out.
+async fn derive(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    scene: &mut Scene<'_>,
+) -> Result<(), Error> {
+    if before.is_some() {
+        if draft.given("order_id").is_some_and(Value::is_blank) {
+            draft.refuse("order_id", "order_id must not be empty.");
+        }
+        if draft.given("currency_code").is_some_and(Value::is_blank) {
+            draft.refuse("currency_code", "currency_code must not be empty.");
+        }
+        return orderhistories::check_status(draft, before, scene.transaction).await;
+    }
+    let parameters = scene.call.app.parameters.current()?;
+    if draft.given("order_id").is_none_or(Value::is_blank) {
+        draft.set("order_id", Value::Text(new_reference()?));
+    }
+    if draft.given("currency_code").is_none_or(Value::is_blank) {
+        draft.set("currency_code", Value::Text(parameters.default_currency.clone()));
+    }
+    if draft.given("order_state_id").is_none() {
+        draft.set("order_state_id", Value::Int(parameters.initial_order_status));
+    }
+    if draft.given("invoice_prefix").is_none() {
+        draft.set("invoice_prefix", Value::Text(parameters.invoice_prefix.clone()));
+    }
+    if draft.given("currency_value").is_none() {
+        let code = draft.given("currency_code").cloned().unwrap_or(Value::Null);
+        let statement = Statement::fixed(
+            "SELECT currency_value FROM shop_currencies WHERE currency_code = ?",
+            vec![code],
+        );
+        if let Some(rate) = scene.transaction.numbers(statement).await?.first() {
+            draft.set("currency_value", Value::Int(*rate));
+        }
+    }
+    if draft.given("order_total").is_none() {
+        let amount = |(name, sign): (&str, i64)| sign * draft.given(name).map_or(0, Value::int);
+        let total: i64 = TOTAL.into_iter().map(amount).sum();
+        match total.max(0) {
+            total if total < 10_i64.pow(17) => draft.set("order_total", Value::Int(total)),
+            _ => draft.refuse("order_total", "The total of the order is too large."),
+        }
+    }
+    orderhistories::check_status(draft, before, scene.transaction).await
+}
+
+async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let entry = Entry {
+        order: key,
+        status: order.value("order_state_id").int(),
+        created_on: order.value("created_on").text().to_owned(),
+    };
+    orderhistories::write(entry, scene).await
+}
+
+async fn next_entry(before: &Record, after: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+    if before.value("order_state_id") == after.value("order_state_id") {
+        return Ok(());
+    }
+    let entry = Entry {
+        order: after.key(),
+        status: after.value("order_state_id").int(),
+        created_on: value::now(),
+    };
+    orderhistories::write(entry, scene).await
+}
+
+/// A reference that sorts by the moment it was made: ten characters of milliseconds, and six at
+/// random, so that no two makers have to agree.
+fn new_reference() -> Result<String, Error> {
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut random = [0_u8; 6];
+    getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;
+    let now = time::UtcDateTime::now().unix_timestamp_nanos() / 1_000_000;
+    let now = u64::try_from(now).unwrap_or_default();
+    let digit = |value: u64| char::from(DIGITS[usize::from((value % 32) as u8)]);
+    let moment = (0..10).rev().map(|place| digit(now >> (5 * place)));
+    let chance = random.iter().map(|byte| digit(u64::from(*byte)));
+    Ok(moment.chain(std::iter::once('-')).chain(chance).collect())
+}
+
+/// The status of an order must be there and enabled.
+pub(super) fn refuse_disabled(draft: &mut Draft) {
+    draft.fault_at(
+        FaultKind::InvalidValue,
+        "order_state_id",
+        "order_state_id must be an order status that is enabled.",
+    );
+}
