@@ -9,9 +9,12 @@
 )]
 
 mod harness;
+mod process;
 
 mod access;
 mod architecture;
+mod contract;
+mod loading;
 mod records;
 mod requests;
 mod specification;
