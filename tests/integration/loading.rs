@@ -10,32 +10,13 @@ use crate::process::{Place, Served, is_empty};
 
 const MISBEHAVES: &str = "/api/index.php/v1/misbehaves";
 
-/// Serves a library that cannot be served. Gives the one line that says so.
-async fn refusal(place: &Place, plugin: &Path) -> String {
-    let call = || place.bare_call().word("--plugin").word(plugin);
-    let finished = call().word("serve").word("--listen").word("127.0.0.1:0").finish().await;
-    finished.exits(1);
-    assert!(!finished.err().contains("listening"), "{}", finished.err());
-    // The log may say more, and where it does not, there is the one line alone.
-    let line = call().word("user").word("list").env("HOST_LOG", "off").finish().await.fails();
-    assert!(finished.err().ends_with(&format!("example-host: {line}\n")), "{}", finished.err());
-    line
-}
-
-/// The same of a file that is refused before anything in it has run: nothing else is said.
+/// Names a file that is refused before anything in it has run, with and without the intention to
+/// serve it. Gives the one line that says why.
 async fn unloadable(plugin: &Path) -> String {
-    let place = Place::with([]);
-    let line = refusal(&place, plugin).await;
+    let place = Place::with([plugin.to_owned()]);
+    let line = place.refusal("serve --listen 127.0.0.1:0").await;
+    assert_eq!(place.refusal("user list").await, line);
     assert!(line.starts_with(&plugin.display().to_string()), "{line}");
-    place
-        .bare_call()
-        .word("--plugin")
-        .word(plugin)
-        .word("user")
-        .word("list")
-        .finish()
-        .await
-        .fails();
     assert!(is_empty(&place.path("")), "a library that cannot be loaded left something behind");
     line
 }
@@ -112,26 +93,20 @@ async fn a_plugin_of_another_layout_is_refused() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_panics_before_it_is_installed_is_refused() {
+async fn a_plugin_that_fails_or_panics_before_it_serves_is_refused() {
     for (name, why) in [
         ("panics_in_create", "create failed: panicked: no plugin today nor tomorrow"),
         ("panics_in_describe", "describe failed: panicked: who am I and who are you"),
+        ("panics_in_install", "install failed: panicked: no tables at all"),
+        ("fails_in_install", "install failed: the disk is full of other things"),
     ] {
-        let place = Place::with([]);
-        let plugin = fixture(name);
-        let line = refusal(&place, &plugin).await;
-        assert_eq!(line, format!("{}: {why}", plugin.display()));
-        assert!(is_empty(&place.path("")), "{name} left something behind");
-    }
-}
-
-#[tokio::test]
-async fn a_plugin_that_cannot_be_installed_is_refused_by_its_name() {
-    for (name, why) in [
-        ("panics_in_install", "panics-in-install: install failed: panicked: no tables at all"),
-        ("fails_in_install", "fails-in-install: install failed: the disk is full of other things"),
-    ] {
-        assert_eq!(refusal(&Place::with([]), &fixture(name)).await, why);
+        let place = Place::with([fixture(name)]);
+        let expected = format!("{}: {why}", fixture(name).display());
+        for words in ["serve --listen 127.0.0.1:0", "", "user list"] {
+            assert_eq!(place.refusal(words).await, expected);
+        }
+        // Before it says who it is, nothing is made for it.
+        assert_eq!(is_empty(&place.path("")), !name.ends_with("install"), "{name}");
     }
 }
 

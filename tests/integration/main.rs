@@ -17,5 +17,6 @@ mod contract;
 mod loading;
 mod records;
 mod requests;
+mod serving;
 mod specification;
 mod values;

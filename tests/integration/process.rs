@@ -20,6 +20,10 @@ use crate::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
 /// How long anything may take before a test gives up; nothing is asserted about time but this.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a host may take to follow what another process has changed. A second is promised, and
+/// a busy machine is given a few.
+const PROMPT: Duration = Duration::from_secs(5);
+
 /// A folder in which the program is run, with the libraries that it is to load.
 pub struct Place {
     folder: TempDir,
@@ -71,11 +75,8 @@ impl Place {
     }
 
     /// Runs a command line that must succeed, and gives what it prints.
-    #[track_caller]
-    pub fn run(&self, words: &str) -> impl Future<Output = String> {
-        let words = words.to_owned();
-        let call = self.call(&words);
-        async move { call.finish().await.succeeds() }
+    pub async fn run(&self, words: &str) -> String {
+        self.call(words).finish().await.succeeds()
     }
 
     /// Runs a command line that must fail, and gives the one line that says why.
@@ -218,10 +219,9 @@ impl Served {
         format!("http://{}{path}", self.address)
     }
 
-    /// A request with no header that the client does not send by itself.
+    /// A request with no header but those that the client sends by itself; `Accept: */*` is one.
     pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
         let method: Method = method.parse().unwrap();
-        // A client that says nothing of what it accepts would be given a header by the library.
         self.client.request(method, self.url(path))
     }
 
@@ -234,13 +234,27 @@ impl Served {
         self.ask("GET", path, token)
     }
 
-    /// Waits until a request is answered with this status.
+    /// Waits until a request is answered with this status, as the host follows what another
+    /// process has changed.
     pub async fn until(&self, status: u16, path: &str, token: &str) -> Answer {
-        eventually(&format!("{path} is answered with {status}"), async || {
+        let what = format!("{path} is answered with {status}");
+        let answered = eventually(&what, async || {
             let answer = Answer::to(self.get(path, token)).await;
             (answer.status == status).then_some(answer)
-        })
-        .await
+        });
+        tokio::time::timeout(PROMPT, answered).await.expect(&what)
+    }
+
+    /// Sends exactly these lines as the head of a request, with what follows it, and gives all
+    /// that comes back.
+    pub async fn raw(&self, lines: &[&str], body: &[u8]) -> Raw {
+        let mut bytes = Vec::new();
+        for line in lines.iter().chain(&["host: localhost", "connection: close", ""]) {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(body);
+        Raw(exchange(&mut self.connect().await, &bytes).await)
     }
 
     pub async fn connect(&self) -> TcpStream {
@@ -269,6 +283,17 @@ impl Served {
     /// Fails the test unless the program still answers.
     pub async fn is_alive(&self) {
         assert_eq!(Answer::to(self.bare("GET", "/health")).await.status, 200);
+    }
+}
+
+/// An answer as it came over the wire.
+pub struct Raw(pub String);
+
+impl Raw {
+    #[track_caller]
+    pub fn status(&self) -> u16 {
+        let status = self.0.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        status.and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{:?}", self.0))
     }
 }
 
