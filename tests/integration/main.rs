@@ -13,6 +13,7 @@ mod process;
 
 mod access;
 mod architecture;
+mod command_line;
 mod contract;
 mod loading;
 mod records;
