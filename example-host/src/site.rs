@@ -147,7 +147,9 @@ struct Created {
 impl Created {
     fn new(path: &Path, url: &DatabaseUrl) -> Result<Self, Error> {
         let library = loader::load(path)?;
-        let guess = Self::with_file(path, &library, url, FIRST_GUESS)?;
+        // A library tells the first host that it meets of its panics, so there is one for both.
+        let services = Services::new(MailFolder::new(url.beside("mail")));
+        let guess = Self::with_file(path, &library, url, FIRST_GUESS, services.clone())?;
         // A plugin learns its file when it is created, and says its name only then. Creating opens
         // nothing, so one that another file belongs to is simply created again.
         check_name(&guess.description)?;
@@ -155,7 +157,7 @@ impl Created {
         if stem == FIRST_GUESS {
             return Ok(guess);
         }
-        Self::with_file(path, &library, url, &stem)
+        Self::with_file(path, &library, url, &stem, services)
     }
 
     fn with_file(
@@ -163,6 +165,7 @@ impl Created {
         library: &Library,
         url: &DatabaseUrl,
         stem: &str,
+        services: Services,
     ) -> Result<Self, Error> {
         let file = path.display().to_string();
         let failed = |step| {
@@ -170,7 +173,6 @@ impl Created {
             move |source| Error::Plugin { plugin, step, source }
         };
         let environment = Environment::new(url.sibling(stem)?).base_path(BASE_PATH);
-        let services = Services::new(MailFolder::new(url.beside("mail")));
         let host = HostHandle::new(services.clone());
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;

@@ -1,4 +1,4 @@
-//! What crosses as the boundary itself knows it: three objects with methods, and the result of a
+//! What crosses as the boundary itself knows it: four objects with methods, and the result of a
 //! call. Private, and wrapped by the handles that authors see; the attributes below are for the
 //! code that `abi_stable` generates.
 #![allow(

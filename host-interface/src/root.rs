@@ -199,7 +199,7 @@ pub mod __private {
         HOOK.call_once(|| {
             let host = host.clone();
             std::panic::set_hook(Box::new(move |panic| {
-                let message = format!("panicked: {panic}").replace('\n', " ");
+                let message = panic.to_string().replace('\n', " ");
                 host.log(&LogRecord::new(Level::Error, "plugin", &message, ""));
             }));
         });

@@ -68,6 +68,11 @@ pub fn library() -> PathBuf {
     profile_dir().join("deps").join(library_name("plugin"))
 }
 
+/// A library that was built from `tests/fixtures` with the tests.
+pub fn fixture(name: &str) -> PathBuf {
+    profile_dir().join("examples").join(library_name(name))
+}
+
 /// What a library of this crate is called on this system.
 pub fn library_name(name: &str) -> String {
     format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
@@ -259,18 +264,12 @@ impl Ask<'_> {
     }
 
     pub async fn send(self) -> Answer {
-        let mut request = self.shop.client.request(self.method.clone(), &self.url);
+        let mut request = self.shop.client.request(self.method, &self.url);
         request = request.headers(self.headers);
         if let Some(body) = self.body {
             request = request.body(body);
         }
-        let response = request.send().await.unwrap();
-        Answer {
-            asked: format!("{} {}", self.method, self.url),
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body: response.bytes().await.unwrap().to_vec(),
-        }
+        Answer::to(request).await
     }
 }
 
@@ -283,6 +282,20 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Sends a request and waits for the whole of what comes back.
+    pub async fn to(request: reqwest::RequestBuilder) -> Answer {
+        let (client, request) = request.build_split();
+        let request = request.unwrap();
+        let asked = format!("{} {}", request.method(), request.url());
+        let response = client.execute(request).await.unwrap();
+        Answer {
+            asked,
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.bytes().await.unwrap().to_vec(),
+        }
+    }
+
     /// Fails the test unless the status is this one.
     #[track_caller]
     pub fn expect(self, status: u16) -> Answer {

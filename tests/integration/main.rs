@@ -9,10 +9,15 @@
 )]
 
 mod harness;
+mod process;
 
 mod access;
 mod architecture;
+mod command_line;
+mod contract;
+mod loading;
 mod records;
 mod requests;
+mod serving;
 mod specification;
 mod values;

@@ -1,0 +1,589 @@
+//! The command line as it is printed in the documentation: what each command does, how it prints,
+//! how it fails, and that a running host follows within a second.
+
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::harness::{Answer, fixture, library};
+use crate::process::{Call, Lines, Place, eventually, patiently};
+
+const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
+
+/// Each line as its tab-separated parts.
+fn table(text: &str) -> Vec<Vec<&str>> {
+    assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
+    text.lines().map(|line| line.split('\t').collect()).collect()
+}
+
+/// The value after a label in what the quick start prints.
+fn labelled(lines: &[String], label: &str) -> String {
+    let mut found = lines.iter().filter_map(|line| line.strip_prefix(label));
+    let value = found.next().unwrap_or_else(|| panic!("no {label} in {lines:#?}"));
+    assert_eq!(found.next(), None, "{label} is printed twice");
+    value.trim().to_owned()
+}
+
+/// A command line without a command, on a free port.
+fn quick_start(place: &Place) -> Call {
+    place.call("").env("HOST_LISTEN", "127.0.0.1:0")
+}
+
+/// What a quick start prints, up to what it prints last.
+async fn printed(out: &Lines, last: &str) -> Vec<String> {
+    out.wait_for(last).await;
+    out.all()
+}
+
+#[tokio::test]
+async fn a_user_is_added_and_listed() {
+    let place = Place::of_the_fixture();
+    assert_eq!(place.run("user list").await, "");
+    let add = place.run("user add ann --email ann@example.com --group Manager").await;
+    assert_eq!(add, "1\n");
+    let add = "user add bob --email bob@example.com --group Registered --group";
+    assert_eq!(place.call(add).word("Super Users").finish().await.succeeds(), "2\n");
+    place.run("user block bob").await;
+    assert_eq!(
+        table(&place.run("user list").await),
+        [
+            ["1", "ann", "ann@example.com", "Manager", "active"],
+            ["2", "bob", "bob@example.com", "Registered, Super Users", "blocked"],
+        ]
+    );
+    for command in ["user unblock bob", "user remove ann"] {
+        assert_eq!(place.run(command).await, "", "{command}");
+    }
+    assert_eq!(
+        table(&place.run("user list").await)[0][1..],
+        ["bob", "bob@example.com", "Registered, Super Users", "active"]
+    );
+}
+
+#[tokio::test]
+async fn a_password_is_read_from_standard_input_and_never_asked_for() {
+    let place = Place::of_the_fixture();
+    let add = "user add ann --email ann@example.com --group Manager --password-stdin";
+    let added = place.call(add).input("correct horse\nbattery staple\n").finish().await;
+    assert_eq!(added.succeeds(), "1\n");
+    assert_eq!(added.err(), "", "nothing is asked, nothing is shown");
+    let add = "user add bob --email bob@example.com --group Manager --password-stdin";
+    assert_eq!(place.refusal(add).await, "the password is empty");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_user_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    for (arguments, says) in [
+        ("user add ANN --email other@example.com --group Manager", "\"ANN\" already"),
+        ("user add bob --email ANN@example.com --group Manager", "\"ANN@example.com\" already"),
+        ("user add bob --email nowhere --group Manager", "\"nowhere\" is no e-mail address"),
+        ("user add bob --email b@example.com --group Nobodies", "group called \"Nobodies\""),
+        ("user block bob", "there is no user called \"bob\""),
+        ("user unblock bob", "there is no user called \"bob\""),
+        ("user remove bob", "there is no user called \"bob\""),
+        ("token generate bob", "there is no user called \"bob\""),
+        ("token revoke bob", "there is no user called \"bob\""),
+    ] {
+        let line = place.refusal(arguments).await;
+        assert!(line.contains(says), "{arguments}: {line}");
+    }
+    assert_eq!(table(&place.run("user list").await).len(), 1, "nothing of it was done");
+}
+
+#[tokio::test]
+async fn a_token_stands_alone_on_standard_output() {
+    let place = Place::of_the_fixture();
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    let first = place.run("token generate ann").await;
+    let second = place.run("token generate ann").await;
+    for token in [&first, &second] {
+        let token = token.strip_suffix('\n').unwrap();
+        assert!(token.len() >= 43, "32 random bytes: {token}");
+        assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+    }
+    assert_ne!(first, second);
+    assert_eq!(place.run("token revoke ann").await, "");
+    assert_eq!(place.run("token revoke ann").await, "", "there is none left, as was wanted");
+}
+
+#[tokio::test]
+async fn groups_are_a_tree() {
+    let place = Place::of_the_fixture();
+    let id = place.run("group add Clerks --parent Manager").await;
+    assert_eq!(id, "6\n");
+    assert_eq!(
+        table(&place.run("group list").await),
+        [
+            ["1", "Public", ""],
+            ["2", "Registered", "Public"],
+            ["3", "Manager", "Public"],
+            ["4", "Administrator", "Manager"],
+            ["5", "Super Users", "Public"],
+            ["6", "Clerks", "Manager"],
+        ]
+    );
+    assert!(place.refusal("group add clerks --parent Public").await.contains("already"));
+    let orphan = place.refusal("group add Orphans --parent Nobody").await;
+    assert_eq!(orphan, "there is no group called \"Nobody\"");
+}
+
+#[tokio::test]
+async fn permissions_of_a_new_site_are_those_of_the_documentation() {
+    let place = Place::of_the_store();
+    let text = place.run("permission list").await;
+    let mut rules = table(&text);
+    rules.sort_unstable();
+    assert_eq!(
+        rules,
+        [
+            ["Administrator", "core.manage", "root", "allow"],
+            ["Administrator", "store.delete", "com_shop", "allow"],
+            ["Administrator", "store.view", "com_shop.config", "allow"],
+            ["Manager", "core.login.api", "root", "allow"],
+            ["Manager", "store.create", "com_shop", "allow"],
+            ["Manager", "store.edit", "com_shop", "allow"],
+            ["Manager", "store.view", "com_shop", "allow"],
+            ["Registered", "core.login.api", "root", "allow"],
+            ["Super Users", "core.admin", "root", "allow"],
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_decision_is_explained_by_its_rule() {
+    let place = Place::of_the_fixture();
+    place.user("ann", "Manager").await;
+    place.user("sue", "Super Users").await;
+    let explain = async |user: &str| {
+        place.run(&format!("permission explain {user} fixture.look com_fixture")).await
+    };
+    assert_eq!(explain("ann").await, "allowed\tallow fixture.look on com_fixture for Manager\n");
+    assert_eq!(explain("sue").await, "allowed\tallow core.admin on root for Super Users\n");
+    assert_eq!(place.run("permission explain ann core.manage root").await, "denied\tno rule\n");
+
+    // A denial further up wins over the allowance further down.
+    assert_eq!(place.run("permission set Public fixture.look root deny").await, "");
+    assert_eq!(explain("ann").await, "denied\tdeny fixture.look on root for Public\n");
+    let listed = place.run("permission list").await;
+    assert!(listed.contains("Public\tfixture.look\troot\tdeny\n"), "{listed}");
+    place.run("permission set Public fixture.look root inherit").await;
+    assert!(explain("ann").await.starts_with("allowed\t"));
+    place.run("user block sue").await;
+    assert_eq!(explain("sue").await, "denied\tblocked\n");
+}
+
+#[tokio::test]
+async fn a_permission_names_what_exists() {
+    let place = Place::of_the_fixture();
+    place.user("ann", "Manager").await;
+    for (arguments, says) in [
+        ("permission set Nobodies fixture.look com_fixture allow", "group called \"Nobodies\""),
+        ("permission set Manager fixture.lock com_fixture allow", "action called \"fixture.lock\""),
+        ("permission set Manager fixture.look com_fixtures allow", "asset called \"com_fixtures\""),
+        ("permission explain bob fixture.look com_fixture", "user called \"bob\""),
+        ("permission explain ann fixture.lock com_fixture", "action called \"fixture.lock\""),
+        ("permission explain ann fixture.look com_fixtures", "asset called \"com_fixtures\""),
+    ] {
+        let line = place.refusal(arguments).await;
+        assert_eq!(line, format!("there is no {says}"), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn extensions_are_listed_with_their_state() {
+    let place = Place::of_the_store();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        table(&place.run("extension list").await),
+        [["token-auth", version, "enabled"], ["webservices-shop", version, "enabled"]]
+    );
+    for name in ["token-auth", "webservices-shop"] {
+        assert_eq!(place.run(&format!("extension disable {name}")).await, "");
+        let listed = place.run("extension list").await;
+        assert!(listed.contains(&format!("{name}\t{version}\tdisabled\n")), "{listed}");
+        assert_eq!(place.run(&format!("extension enable {name}")).await, "");
+    }
+    let line = place.refusal("extension disable web").await;
+    assert_eq!(line, "there is no extension called \"web\"");
+}
+
+#[tokio::test]
+async fn parameters_are_set_as_json_of_their_kind() {
+    let place = Place::of_the_fixture();
+    let greeting = || place.call("config set greeting");
+    assert_eq!(
+        table(&place.run("config list").await),
+        [
+            ["greeting", "\"hello\"", "default", "What to say."],
+            ["patience", "3", "default", "How long to wait."],
+        ]
+    );
+    assert_eq!(greeting().word("\"good\\tday\"").finish().await.succeeds(), "");
+    assert_eq!(place.run("config set patience -1").await, "");
+    assert_eq!(place.run("config get greeting").await, "\"good\\tday\"\n");
+    assert_eq!(
+        table(&place.run("config list").await),
+        [
+            ["greeting", "\"good\\tday\"", "set", "What to say."],
+            ["patience", "-1", "set", "How long to wait."],
+        ]
+    );
+    place.run("config set patience null").await;
+    assert_eq!(place.run("config get patience").await, "3\n");
+
+    for (arguments, says) in [
+        ("config get patients", "there is no parameter called \"patients\""),
+        ("config set patients 3", "there is no parameter called \"patients\""),
+        ("config set patience 1.5", "patience is a whole number, not 1.5"),
+        ("config set patience \"3\"", "patience is a whole number, not \"3\""),
+        ("config set greeting 3", "greeting is a string, not 3"),
+        ("config set greeting hello", "\"hello\" is no JSON"),
+    ] {
+        let line = place.refusal(arguments).await;
+        assert!(line.starts_with(says), "{arguments}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn the_demonstration_fills_the_store_and_says_what_it_made() {
+    let place = Place::of_the_store();
+    let line = place.run("demo").await;
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(line.contains("manufacturers"), "{line}");
+    let token = place.user("ann", "Manager").await;
+    let served = place.serve().await;
+    let total = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200).total();
+    assert!(total > 0);
+    served.stop().await;
+
+    let place = Place::of_the_fixture();
+    assert_eq!(place.run("demo --products 4 --orders 0").await, "made 4 products\n");
+    place.call("demo --products many").finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn serving_an_empty_database_brings_reference_data_and_nothing_else() {
+    let place = Place::of_the_store();
+    let served = place.serve().await;
+    assert_eq!(served.out.all(), [""; 0], "nothing is printed, secret or not");
+    let token = place.user("ann", "Manager").await;
+    let total = async |path: &str| {
+        let path = format!("/api/index.php/v1/shop/{path}");
+        Answer::to(served.get(&path, &token)).await.expect(200).total()
+    };
+    assert!(total("countries").await > 200);
+    assert!(total("currencies").await > 100);
+    assert_eq!(total("manufacturers").await, 0);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn every_command_teaches_its_use() {
+    let place = Place::with([]);
+    let commands = [
+        "serve",
+        "user",
+        "user add",
+        "user list",
+        "user block",
+        "user unblock",
+        "user remove",
+        "token",
+        "token generate",
+        "token revoke",
+        "group",
+        "group list",
+        "group add",
+        "permission",
+        "permission list",
+        "permission set",
+        "permission explain",
+        "extension",
+        "extension list",
+        "extension enable",
+        "extension disable",
+        "config",
+        "config list",
+        "config get",
+        "config set",
+        "demo",
+    ];
+    for command in commands {
+        let help = place.run(&format!("{command} --help")).await;
+        assert!(help.contains(&format!("Usage: example-host {command}")), "{command}: {help}");
+        assert!(help.lines().next().unwrap().len() > 10, "{command} says what it does: {help}");
+    }
+    let help = place.run("--help").await;
+    for word in commands.iter().filter(|command| !command.contains(' ')).chain(&[
+        "--database",
+        "--plugin",
+        "DATABASE_URL",
+        "HOST_LISTEN",
+        "HOST_PLUGIN",
+        "HOST_LOG",
+        "Examples:",
+        "Exit codes:",
+    ]) {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    assert!(place.run("--version").await.starts_with("example-host "));
+}
+
+#[tokio::test]
+async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
+    let place = Place::with([]);
+    for arguments in [
+        "users",
+        "user",
+        "user add ann",
+        "user add ann --email a@example.com",
+        "token generate",
+        "permission set Manager store.view com_shop perhaps",
+        "config set greeting",
+        "serve --port 80",
+        "--plugin",
+        "demo --products -1",
+        "list user",
+    ] {
+        let finished = place.call(arguments).finish().await;
+        finished.exits(2);
+        assert_eq!(finished.out(), "", "{arguments}");
+        assert!(finished.err().contains("--help"), "{arguments}: {}", finished.err());
+    }
+}
+
+#[tokio::test]
+async fn an_environment_that_has_no_meaning_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    for (name, value) in [
+        ("HOST_LOG", "a=b=c"),
+        ("HOST_LOG_FORMAT", "xml"),
+        ("HOST_CORS_ORIGINS", "shop.example.com"),
+        ("HOST_CORS_ORIGINS", "*"),
+        ("HOST_REQUEST_TIMEOUT", "0"),
+        ("HOST_REQUEST_TIMEOUT", "soon"),
+        ("HOST_HEADER_TIMEOUT", "-1"),
+        ("HOST_CONNECTIONS", "0"),
+        ("HOST_BODY_LIMIT", "1 MiB"),
+    ] {
+        let line = place.call("user list").env(name, value).finish().await.fails();
+        assert!(line.contains(name), "{name}={value}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    std::fs::write(
+        place.path("text.db"),
+        "no database, but long enough to be read as one".repeat(99),
+    )
+    .unwrap();
+    std::fs::write(place.path("file"), "").unwrap();
+    for (url, says) in [
+        ("postgres://localhost/site", "PostgreSQL databases are not supported yet"),
+        ("mysql://ann:s3cret@localhost/site", "MariaDB databases are not supported yet"),
+        ("data/host.db", "is no address of a database"),
+        ("redis://ann:s3cret@localhost", "is no address of a database"),
+        ("sqlite::memory:", "a database in memory cannot keep a site"),
+        ("sqlite://shop.db", "is kept for the extension of that name"),
+        ("sqlite://text.db", "not a database"),
+        ("sqlite://file/host.db", "file"),
+    ] {
+        let by_flag = place.call("--database").word(url).word("user").word("list").finish().await;
+        let line = by_flag.fails();
+        assert!(line.contains(says) && !line.contains("s3cret"), "{url}: {line}");
+        let by_name = place.call("user list").env("DATABASE_URL", url).finish().await;
+        assert_eq!(by_name.fails(), line, "{url} in the environment");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_listened_on_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (address, says) in [(&*address, "in use"), ("127.0.0.1", "cannot listen")] {
+        let by_flag = place.call("serve --listen").word(address).finish().await.fails();
+        assert!(by_flag.contains(says) && by_flag.contains(address), "{address}: {by_flag}");
+        let by_name = place.call("serve").env("HOST_LISTEN", address).finish().await.fails();
+        assert_eq!(by_name, by_flag);
+        // The quick start says so before it fills the store.
+        let quick = place.call("").env("HOST_LISTEN", address).finish().await.fails();
+        assert_eq!(quick, by_flag);
+    }
+    let line = place.call("serve").env("HOST_LISTEN", &address).finish().await.fails();
+    assert!(line.contains("HOST_LISTEN="), "says how to choose another: {line}");
+    assert_eq!(place.run("user list").await, "", "no administrator that nobody was told of");
+}
+
+#[tokio::test]
+async fn the_environment_stands_in_for_the_global_options() {
+    let place = Place::with([]);
+    let both = std::env::join_paths([library(), fixture("misbehaves")]).unwrap();
+    let call = |words: &str| {
+        let call = place.call(words).env("DATABASE_URL", "sqlite://elsewhere/site.db");
+        call.env("HOST_PLUGIN", &both)
+    };
+    let listed = call("extension list").finish().await.succeeds();
+    let names: Vec<&str> = table(&listed).iter().map(|row| row[0]).collect();
+    assert_eq!(names, ["misbehaves", "token-auth", "webservices-shop"]);
+    assert!(place.path("elsewhere/site.db").exists());
+    assert!(place.path("elsewhere/shop.db").exists());
+
+    // What is said on the command line wins.
+    let library = fixture("misbehaves");
+    let named = call("--database sqlite://here/host.db --plugin");
+    let named = named.word(library).word("extension").word("list").finish().await.succeeds();
+    assert_eq!(table(&named).len(), 2);
+    assert!(place.path("here/host.db").exists());
+
+    let served = call("serve").env("HOST_LISTEN", "127.0.0.1:0").start().await;
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_quick_start_prints_what_one_needs_once() {
+    let place = Place::of_the_store();
+    let served = quick_start(&place).start().await;
+    let lines = printed(&served.out, "curl").await;
+    let address = format!("http://{}", served.address);
+    assert!(lines[0].ends_with(&address), "{lines:#?}");
+    assert_eq!(labelled(&lines, "Administrator"), "admin");
+    let password = labelled(&lines, "Password");
+    let token = labelled(&lines, "API token");
+    let curl = lines.iter().find(|line| line.starts_with("curl ")).unwrap();
+
+    // As it would be pasted into a shell, where there is the program.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{curl} --silent --show-error --fail")]).stdin(Stdio::null());
+    let pasted = patiently(curl, shell.kill_on_drop(true).output()).await.unwrap();
+    let missing = pasted.status.code() == Some(127);
+    assert!(pasted.status.success() || missing, "{curl}: {pasted:?}");
+    if !missing {
+        let document: serde_json::Value = serde_json::from_slice(&pasted.stdout).unwrap();
+        assert!(!document["data"].as_array().unwrap().is_empty());
+    }
+    for part in [&address, &token, MANUFACTURERS, "Accept: application/vnd.api+json"] {
+        assert!(curl.contains(part), "{part}: {curl}");
+    }
+    let first = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    assert!(first.total() > 0);
+    let log = served.log.all().join("\n");
+    assert!(!log.contains(&token) && !log.contains(&password), "a secret in the log");
+    served.stop().await;
+
+    // Started again, it serves the same and says no more than where.
+    let again = quick_start(&place).start().await;
+    let lines = printed(&again.out, "http://").await;
+    let second = Answer::to(again.get(MANUFACTURERS, &token)).await.expect(200);
+    assert_eq!(second.json()["data"], first.json()["data"]);
+    again.stop().await;
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    assert_eq!(table(&place.run("user list").await).len(), 1);
+}
+
+#[tokio::test]
+async fn a_first_start_that_was_killed_is_completed_by_the_next() {
+    let place = Place::of_the_store();
+    // Wherever it is hit: as soon as there is a file, as soon as there is the store's, at the end.
+    for file in ["data/host.db", "data/shop.db", "data/shop.db-wal"] {
+        let mut child = quick_start(&place).spawn();
+        eventually(file, async || place.path(file).exists().then_some(())).await;
+        child.kill().await.unwrap();
+    }
+    let users = place.run("user list").await;
+    let served = quick_start(&place).start().await;
+    let lines = printed(&served.out, "http://").await;
+    if users.is_empty() {
+        // Nobody was told a password, so there is a new one.
+        let lines = printed(&served.out, "curl").await;
+        let token = labelled(&lines, "API token");
+        let answer = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+        assert!(answer.total() > 0);
+    } else {
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+    }
+    served.stop().await;
+    assert_eq!(table(&place.run("user list").await).len(), 1);
+    let token = place.run("token generate admin").await;
+    let served = place.serve().await;
+    let total = Answer::to(served.get(MANUFACTURERS, token.trim())).await.expect(200).total();
+    served.stop().await;
+
+    // It has what a first start has that nobody disturbed.
+    let undisturbed = Place::of_the_store();
+    undisturbed.run("demo").await;
+    let token = undisturbed.user("ann", "Manager").await;
+    let served = undisturbed.serve().await;
+    assert_eq!(Answer::to(served.get(MANUFACTURERS, &token)).await.total(), total);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_running_host_follows_what_is_done_to_users_and_tokens() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Manager").await;
+    let served = place.serve().await;
+    served.until(200, MANUFACTURERS, &token).await;
+    for (command, status) in
+        [("user block ann", 401), ("user unblock ann", 200), ("token revoke ann", 401)]
+    {
+        place.run(command).await;
+        served.until(status, MANUFACTURERS, &token).await;
+    }
+    let first = place.run("token generate ann").await;
+    served.until(200, MANUFACTURERS, first.trim()).await;
+    let second = place.run("token generate ann").await;
+    served.until(401, MANUFACTURERS, first.trim()).await;
+    served.until(200, MANUFACTURERS, second.trim()).await;
+    place.run("user remove ann").await;
+    served.until(401, MANUFACTURERS, second.trim()).await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_running_host_follows_permissions_extensions_and_parameters() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Manager").await;
+    let served = place.serve().await;
+    served.until(200, MANUFACTURERS, &token).await;
+    for (command, status) in [
+        ("permission set Manager store.view com_shop.manufacturers deny", 403),
+        ("permission set Manager store.view com_shop.manufacturers inherit", 200),
+        ("permission set Public core.login.api root deny", 401),
+        ("permission set Public core.login.api root inherit", 200),
+        ("extension disable webservices-shop", 404),
+        ("extension enable webservices-shop", 200),
+        ("extension disable token-auth", 401),
+        ("extension enable token-auth", 200),
+    ] {
+        place.run(command).await;
+        served.until(status, MANUFACTURERS, &token).await;
+    }
+
+    // The store's own currency cannot be deleted; which one that is, is a parameter.
+    let administrator = place.user("eve", "Administrator").await;
+    let currencies = "/api/index.php/v1/shop/currencies";
+    let find = format!("{currencies}?list[ordering]=currency_code&page[limit]=100");
+    let euro = served.until(200, &find, &administrator).await;
+    let euro = euro.json()["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|record| record["attributes"]["currency_code"] == "EUR")
+        .map(|record| record["id"].as_str().unwrap().to_owned())
+        .unwrap();
+    let delete =
+        || Answer::to(served.ask("DELETE", &format!("{currencies}/{euro}"), &administrator));
+    delete().await.expect(422);
+    place.call("config set default_currency").word("\"CHF\"").finish().await.succeeds();
+    eventually("the euro is a currency like any other", async || {
+        (delete().await.status == 204).then_some(())
+    })
+    .await;
+    served.stop().await;
+}
