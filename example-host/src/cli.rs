@@ -522,7 +522,7 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
         .with_ansi(std::io::stderr().is_terminal());
     match settings.log_format {
         LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).try_init(),
     }
 }
 

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{
-    DemoSize, Description, Environment, HostHandle, Library, LoadedPlugin, Progress,
-};
+use host_interface::{DemoSize, Description, Environment, HostHandle, LoadedPlugin, Progress};
 
 use crate::database::{Database, DatabaseUrl};
 use crate::error::Error;
@@ -23,9 +21,6 @@ use crate::state::{self, State};
 
 /// Where the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
-
-/// The file, without its ending, that the environment names before a plugin has said who it is.
-const FIRST_GUESS: &str = "shop";
 
 /// How long a plugin may take to finish.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -147,32 +142,15 @@ struct Created {
 impl Created {
     fn new(path: &Path, url: &DatabaseUrl) -> Result<Self, Error> {
         let library = loader::load(path)?;
-        // A library tells the first host that it meets of its panics, so there is one for both.
+        check_name(library.name())?;
         let services = Services::new(MailFolder::new(url.beside("mail")));
-        let guess = Self::with_file(path, &library, url, FIRST_GUESS, services.clone())?;
-        // A plugin learns its file when it is created, and says its name only then. Creating opens
-        // nothing, so one that another file belongs to is simply created again.
-        check_name(&guess.description)?;
-        let stem = file_stem(&guess.description.name).to_owned();
-        if stem == FIRST_GUESS {
-            return Ok(guess);
-        }
-        Self::with_file(path, &library, url, &stem, services)
-    }
-
-    fn with_file(
-        path: &Path,
-        library: &Library,
-        url: &DatabaseUrl,
-        stem: &str,
-        services: Services,
-    ) -> Result<Self, Error> {
         let file = path.display().to_string();
         let failed = |step| {
             let plugin = file.clone();
             move |source| Error::Plugin { plugin, step, source }
         };
-        let environment = Environment::new(url.sibling(stem)?).base_path(BASE_PATH);
+        let environment =
+            Environment::new(url.sibling(file_stem(library.name()))?).base_path(BASE_PATH);
         let host = HostHandle::new(services.clone());
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
@@ -187,11 +165,11 @@ fn file_stem(extension: &str) -> &str {
 }
 
 /// A name becomes the name of a file and of a row, so it is held to what the contract says.
-fn check_name(description: &Description) -> Result<(), Error> {
+fn check_name(name: &str) -> Result<(), Error> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if description.name.is_empty() || !description.name.bytes().all(fits) {
+    if name.is_empty() || !name.bytes().all(fits) {
         return Err(Error::Description {
-            plugin: description.name.clone(),
+            plugin: name.to_owned(),
             reason: "has a name that is not lower-case letters, digits and hyphens".to_owned(),
         });
     }

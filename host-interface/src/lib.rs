@@ -13,8 +13,8 @@
 //!
 //! ```
 //! use host_interface::{
-//!     BoxFuture, Description, Environment, Error, HostHandle, Method, Plugin, Request, Response,
-//!     Route,
+//!     Action, BoxFuture, Description, Environment, Error, HostHandle, Method, Plugin, Request,
+//!     Response, Route,
 //! };
 //!
 //! struct Greeter {
@@ -22,13 +22,16 @@
 //! }
 //!
 //! impl Plugin for Greeter {
+//!     const NAME: &'static str = "greeter";
+//!
 //!     fn create(host: HostHandle, _environment: Environment) -> Result<Self, Error> {
 //!         Ok(Greeter { host })
 //!     }
 //!
 //!     fn describe(&self) -> Description {
-//!         Description::new("greeter", "1.0.0")
+//!         Description::new("1.0.0")
 //!             .media_type("text/plain")
+//!             .permissions([Action::new("greet", "Be greeted")], [], [])
 //!             .route(Route::new(Method::Get, "v1/greetings/{id:digits}", "greeting", 0))
 //!     }
 //!
@@ -52,7 +55,8 @@
 //! ```
 //!
 //! Nothing else is needed: a panic anywhere in the plugin is caught by the exported wrapper and
-//! reaches the host as an [`Error::Panicked`], never as the end of the process.
+//! reaches the host as an [`Error::Panicked`], never as the end of the process. Its message and
+//! place go to the log of the host that created the library's first plugin.
 //!
 //! A future that the plugin returns is polled on the host's threads. One that needs a runtime of
 //! its own (a database pool, timers) has to bring it: asynchronous runtimes keep their context in

@@ -22,6 +22,9 @@ use crate::route::Route;
 /// [`shutdown`](Plugin::shutdown). Creating and describing do no input or output. A panic in any
 /// of them is caught and fails that call alone.
 pub trait Plugin: Sized + Send + Sync + 'static {
+    /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
+    const NAME: &'static str;
+
     /// Makes the plugin. Opens nothing yet: the tables may not exist.
     ///
     /// # Errors
@@ -73,7 +76,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Description {
-    /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
+    /// The extension's name, which is always [`Plugin::NAME`].
     pub name: String,
     /// The plugin's own version.
     pub version: String,
@@ -101,9 +104,9 @@ pub struct Description {
 }
 
 impl Description {
-    /// A plugin of this name and version that brings nothing yet.
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { name: name.into(), version: version.into(), ..Self::default() }
+    /// A plugin of this version that brings nothing yet.
+    pub fn new(version: impl Into<String>) -> Self {
+        Self { version: version.into(), ..Self::default() }
     }
 
     /// Says what all of its responses are.
@@ -384,7 +387,8 @@ impl<P> Guarded<P> {
 impl<P: Plugin> RawPlugin for Guarded<P> {
     fn describe(&self) -> Outcome<RString> {
         self.call(|plugin| {
-            serde_json::to_string(&plugin.describe()).map(RString::from).map_err(Error::failed)
+            let description = Description { name: P::NAME.to_owned(), ..plugin.describe() };
+            serde_json::to_string(&description).map(RString::from).map_err(Error::failed)
         })
     }
 

@@ -48,6 +48,11 @@ impl Library {
         &self.version
     }
 
+    /// The extension's name, see [`Plugin::NAME`](crate::Plugin::NAME).
+    pub fn name(&self) -> &'static str {
+        self.root.name().as_str()
+    }
+
     /// Makes the plugin. May be called again for a second, independent one.
     ///
     /// # Errors
@@ -125,6 +130,7 @@ fn one_line(text: &str) -> &str {
 #[sabi(missing_field(panic))]
 #[allow(unreachable_pub, missing_docs, reason = "abi_stable names it in what it generates")]
 pub struct PluginRoot {
+    name: RStr<'static>,
     #[sabi(last_prefix_field)]
     create: extern "C" fn(HostHandle, RStr<'_>) -> Outcome<PluginObject>,
 }
@@ -176,7 +182,7 @@ pub mod __private {
 
     pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
         abi_stable::library::__call_root_module_loader(|| -> PluginRootRef {
-            PluginRoot { create: create::<P> }.leak_into_prefix()
+            PluginRoot { name: RStr::from_str(P::NAME), create: create::<P> }.leak_into_prefix()
         })
     }
 

@@ -135,7 +135,7 @@ pub fn describe() -> Description {
         let kind = resource.kind;
         Asset::new(asset(kind), parent(kind), title(kind))
     };
-    Description::new(NAME, env!("CARGO_PKG_VERSION"))
+    Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
         .routes(routes)
         .parameters(parameters::declared())

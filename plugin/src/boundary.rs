@@ -18,7 +18,7 @@ use host_interface::{
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-use crate::app::{App, describe};
+use crate::app::{App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
 use crate::{demo, logging, reference};
@@ -33,6 +33,8 @@ pub struct ShopPlugin {
 }
 
 impl Plugin for ShopPlugin {
+    const NAME: &'static str = NAME;
+
     fn create(host: HostHandle, environment: Environment) -> Result<Self, host_interface::Error> {
         logging::forward_to(&host);
         let runtime = Builder::new_multi_thread()

@@ -72,7 +72,18 @@ impl Store {
     /// # Errors
     /// When a migration fails, or the tables are of a newer version than this program.
     pub async fn migrate(&self) -> Result<(), Error> {
+        self.create_private().map_err(|error| Error::Unavailable(sqlx::Error::Io(error)))?;
         Ok(MIGRATIONS.run(&self.writer).await?)
+    }
+
+    /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
+    /// What the engine puts beside it gets the same permissions.
+    fn create_private(&self) -> std::io::Result<()> {
+        let mut options = std::fs::File::options();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(self.writer.connect_options().get_filename()).map(drop)
     }
 
     /// Whether the database answers.

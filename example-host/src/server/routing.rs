@@ -74,8 +74,6 @@ impl Routes {
                     handler: route.handler,
                     extension: Arc::clone(&extension),
                 };
-                // Asked for by its own text a pattern finds itself, unless a literal one is in the
-                // way; inserting tells for certain.
                 let endpoint = Endpoint { shape, digits, routes: vec![target] };
                 insert(&mut router, &key, endpoint).map_err(|reason| wrong(&reason))?;
             }

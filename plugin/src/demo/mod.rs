@@ -137,7 +137,7 @@ fn not_empty() -> Error {
 
 /// The source of chance for one record: the same for the same record, on every machine.
 fn chance(kind: u64, number: u64) -> Rng {
-    const SEED: u64 = 0x5eed_0f5a_1e5;
+    const SEED: u64 = 0x05ee_d0f5_a1e5;
     Rng::with_seed(SEED ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 

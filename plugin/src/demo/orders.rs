@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::catalogue::product;
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{Rows, Step, World, chance, days_ago, flag, folded, key, pick, text};
+use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, pick, text};
 
 pub(super) const ORDERS: Step = Step {
     name: "orders",
@@ -117,10 +117,10 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
             text(&created),
         ]);
     }
-    let shipping = if subtotal > convert(80_00_000, rate, places) {
+    let shipping = if subtotal > convert(cents(8_000), rate, places) {
         0
     } else {
-        convert(4_90_000, rate, places)
+        convert(cents(490), rate, places)
     };
     let discount = if rng.u8(..9) == 0 { round(i128::from(subtotal) / 10, places) } else { 0 };
     let total = subtotal + tax + shipping - discount;

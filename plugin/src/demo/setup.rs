@@ -265,18 +265,18 @@ fn coupons() -> Rows {
         ],
     );
     for (name, code, value, kind, year) in [
-        ("Welcome", "WELCOME10", 10_00, "percentage_cart", 0),
-        ("Spring", "SPRING", 5_00, "fixed_cart", 2025),
-        ("Summer", "SUMMER", 15_00, "percentage_cart", 2025),
-        ("Autumn", "AUTUMN", 5_00, "fixed_cart", 2026),
-        ("Winter", "WINTER", 20_00, "percentage_product", 2026),
-        ("Friends", "FRIENDS", 25_00, "percentage_cart", 0),
-        ("Staff", "STAFF", 30_00, "percentage_cart", 0),
-        ("Birthday", "BIRTHDAY", 10_00, "fixed_cart", 0),
-        ("Newsletter", "NEWS5", 5_00, "percentage_cart", 0),
+        ("Welcome", "WELCOME10", 1_000, "percentage_cart", 0),
+        ("Spring", "SPRING", 500, "fixed_cart", 2025),
+        ("Summer", "SUMMER", 1500, "percentage_cart", 2025),
+        ("Autumn", "AUTUMN", 500, "fixed_cart", 2026),
+        ("Winter", "WINTER", 2000, "percentage_product", 2026),
+        ("Friends", "FRIENDS", 2500, "percentage_cart", 0),
+        ("Staff", "STAFF", 3000, "percentage_cart", 0),
+        ("Birthday", "BIRTHDAY", 1000, "fixed_cart", 0),
+        ("Newsletter", "NEWS5", 500, "percentage_cart", 0),
         ("No shipping", "SHIPFREE", 0, "fixed_cart", 0),
-        ("Lamp week", "LAMPS", 12_50, "fixed_product", 2026),
-        ("Clearance", "CLEAR50", 50_00, "percentage_product", 2026),
+        ("Lamp week", "LAMPS", 1250, "fixed_product", 2026),
+        ("Clearance", "CLEAR50", 5000, "percentage_product", 2026),
     ] {
         let (from, to) = match year {
             0 => (Value::Null, Value::Null),
@@ -296,7 +296,7 @@ fn coupons() -> Rows {
             to,
             flag(code == "SHIPFREE"),
             Value::Int(if year == 0 { 0 } else { 500 }),
-            Value::Int(cents(if code == "SHIPFREE" { 40_00 } else { 0 })),
+            Value::Int(cents(if code == "SHIPFREE" { 4_000 } else { 0 })),
         ]);
     }
     rows
@@ -345,7 +345,7 @@ fn vouchers() -> Rows {
 }
 
 fn voucher_value(number: u64) -> i64 {
-    cents([25_00, 50_00, 75_00, 100_00][usize::try_from(number % 4).unwrap_or_default()])
+    cents([2_500, 5_000, 7_500, 10_000][usize::try_from(number % 4).unwrap_or_default()])
 }
 
 /// Every other voucher has been used for a part of it.
