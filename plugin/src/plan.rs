@@ -300,8 +300,9 @@ impl Draft {
                     let place = within.as_ref().map_or_else(String::new, |(column, value)| {
                         format!(" and the {column} {}", value.int())
                     });
+                    let known_by = if *column == target.key { "id" } else { *column };
                     let detail = format!(
-                        "{}: there is no {} with the {column} {value}{place}.",
+                        "{}: there is no {} with the {known_by} {value}{place}.",
                         field.name, target.singular
                     );
                     self.fault(FaultKind::MissingReference, field.name, detail)

@@ -619,3 +619,253 @@ async fn ids_of_methods_are_unique_across_both_kinds_and_elements_within_one() {
         shop.post("/shippingmethods", body).send().await.expect(422);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_order_takes_what_is_left_open_from_the_store() {
+    let shop = Shop::stocked().await;
+    shop.site.set_parameter("invoice_prefix", &json!("R-")).await.unwrap();
+    let body = json!({
+        "user_email": "cleo@example.com", "order_subtotal": "100", "order_tax": 19,
+        "order_shipping": "4.90", "order_shipping_tax": "0.93", "order_surcharge": 1,
+        "order_fees": "0.5", "order_discount": "10", "order_credit": "0.00001",
+        "currency_code": "", "order_state": "ignored", "invoice_number": 77,
+    });
+    let order = shop.post("/orders", body).send().await.expect(201);
+    assert_eq!(order.attribute("order_total"), "116.32999");
+    assert_eq!(order.attribute("currency_code"), "EUR");
+    assert_eq!(order.attribute("currency_value"), "1");
+    assert_eq!(order.attribute("orderstatus_name"), "New");
+    assert_eq!(order.attribute("order_state"), "New");
+    assert_eq!(order.attribute("invoice_prefix"), "R-");
+    assert_eq!(order.attribute("invoice_number"), order.id());
+    let history = shop.get(&format!("/orders/{}/history", order.id())).send().await.expect(200);
+    assert_eq!(history.column("order_state_id"), [5]);
+    assert_eq!(history.column("order_id"), [order.attribute("order_id")]);
+
+    // Never below nothing; references sort as the orders were made.
+    let body = json!({"user_email": "cleo@example.com", "order_credit": 5});
+    let next = shop.post("/orders", body).send().await.expect(201);
+    assert_eq!(next.attribute("order_total"), "0.00");
+    let reference = |answer: &crate::harness::Answer| {
+        answer.attribute("order_id").as_str().unwrap()[..10].to_owned()
+    };
+    assert!(reference(&order) <= reference(&next));
+
+    // A change never works out again what it leaves out.
+    let path = format!("/orders/{}", order.id());
+    let changed = shop.patch(&path, json!({"order_subtotal": 1})).send().await.expect(200);
+    assert_eq!(changed.attribute("order_total"), "116.32999");
+
+    for (wrong, error) in [
+        (json!({"currency_code": "XXX"}), "422 missing_reference pointer /currency_code"),
+        (json!({"order_state_id": 99}), "422 missing_reference pointer /order_state_id"),
+        (json!({"order_total": "-1"}), "422 invalid_value pointer /order_total"),
+        (json!({"order_id": ""}), "422 invalid_value pointer /order_id"),
+        (json!({"user_id": 99}), "422 missing_reference pointer /user_id"),
+        (json!({"order_id": next.attribute("order_id")}), "422 duplicate pointer /order_id"),
+    ] {
+        let answer = shop.patch(&path, wrong.clone()).send().await.expect(422);
+        assert_eq!(answer.errors(), [error], "{wrong}");
+    }
+    shop.delete(&path).send().await.expect(204);
+    let history = shop.get(&format!("{path}/history")).send().await.expect(200);
+    assert_eq!(history.total(), 0, "its history went with it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_moves_by_history_and_by_change_and_each_leaves_an_entry() {
+    let shop = Shop::stocked().await;
+    let entry = json!({"order_state_id": "7", "notify_customer": true, "comment": "On its way."});
+    let added = shop.post("/orders/1/history", entry).send().await.expect(201);
+    assert_eq!(added.header("location"), format!("{}/orders/1/history", crate::harness::ROOT));
+    assert_eq!(added.attribute("notify_customer"), 1);
+    assert!(added.attribute("created_by").as_i64().unwrap() > 0);
+    assert_eq!(added.json()["data"]["relationships"]["order"]["data"]["id"], "1");
+    let state = async || {
+        let order = shop.get("/orders/1").send().await.expect(200);
+        order.attribute("orderstatus_name")
+    };
+    assert_eq!(state().await, "Shipped");
+    // The same status again is a note in the history, and nothing in a change.
+    shop.post("/orders/1/history", json!({"order_state_id": 7})).send().await.expect(201);
+    shop.patch("/orders/1", json!({"order_state_id": 7})).send().await.expect(200);
+    shop.patch("/orders/1", json!({"order_state_id": 8})).send().await.expect(200);
+    assert_eq!(state().await, "Delivered");
+    let history = shop.get("/orders/1/history").send().await.expect(200);
+    assert_eq!(history.column("order_state_id"), [5, 7, 7, 8]);
+
+    shop.post("/orders/999/history", json!({})).send().await.expect(404);
+    shop.request("POST", "/orders/999/history").text("{").send().await.expect(400);
+    let missing = shop.post("/orders/1/history", json!({"comment": 1})).send().await.expect(400);
+    assert_eq!(
+        missing.errors(),
+        ["422 invalid_value pointer /comment", "400 missing_field pointer /order_state_id"]
+    );
+    let own = shop.create("/orderstatuses", json!({"orderstatus_name": "Old", "enabled": 0})).await;
+    let disabled = json!({"order_state_id": own});
+    shop.post("/orders/1/history", disabled.clone()).send().await.expect(422);
+    shop.patch("/orders/1", disabled).send().await.expect(422);
+    let history = shop.get("/orders/1/history").send().await.expect(200);
+    assert_eq!(history.total(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_moves_are_taken_one_after_the_other() {
+    let shop = std::sync::Arc::new(Shop::stocked().await);
+    let moves = (0..24_i64).map(|number| {
+        let shop = shop.clone();
+        tokio::spawn(async move {
+            let body = json!({"order_state_id": 1 + number % 8});
+            shop.post("/orders/1/history", body).send().await.status
+        })
+    });
+    for moved in moves.collect::<Vec<_>>() {
+        assert_eq!(moved.await.unwrap(), 201);
+    }
+    let history = shop.get("/orders/1/history?page[limit]=100").send().await.expect(200);
+    assert_eq!(history.total(), 25);
+    let last = history.column("order_state_id").pop().unwrap();
+    let order = shop.get("/orders/1").send().await.expect(200);
+    assert_eq!(order.attribute("order_state_id"), last);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_found_by_everything_of_the_table() {
+    let shop = Shop::open().await;
+    let user = 4;
+    for (email, first, last, created) in [
+        ("ada@example.com", "Ada", "Łęcka", "2026-01-31T23:59:59"),
+        ("bo@example.com", "Bo", "Weiß", "2026-02-01"),
+        ("cy@example.com", "Cy", "Ada", "2026-02-28T12:00:00"),
+    ] {
+        let body = json!({
+            "user_email": email, "billing_first_name": first, "billing_last_name": last,
+            "created_on": created, "orderpayment_type": format!("pay_{first}"), "user_id": user,
+        });
+        shop.create("/orders", body).await;
+    }
+    let ids =
+        async |filter: &str| shop.get(&format!("/orders?{filter}")).send().await.expect(200).ids();
+    assert_eq!(ids("").await, [3, 2, 1], "the newest first");
+    assert_eq!(ids("list[ordering]=created_on").await, [1, 2, 3]);
+    assert_eq!(ids("filter[search]=ada").await, [3, 1]);
+    assert_eq!(ids("filter[search]=ADA+%C5%81").await, [1], "both names, joined by a space");
+    assert_eq!(ids("filter[search]=bo%40").await, [2]);
+    assert_eq!(ids("filter[search]=weiss").await, [2]);
+    assert_eq!(ids("filter[date_from]=2026-02-01").await, [3, 2]);
+    assert_eq!(ids("filter[date_to]=2026-02-01").await, [2, 1]);
+    assert_eq!(ids("filter[date_from]=2026-02-01&filter[date_to]=2026-02-01").await, [2]);
+    assert_eq!(ids("filter[payment_type]=pay_Bo").await, [2]);
+    assert_eq!(ids("filter[status]=5").await, [3, 2, 1]);
+    assert_eq!(ids("filter[customer_id]=1").await, [0_i64; 0]);
+    let own = shop.get("/customers/4/orders?filter[search]=bo").send().await.expect(200);
+    assert_eq!(own.ids(), [2]);
+    assert_eq!(shop.get("/customers/5/orders").send().await.expect(200).total(), 0);
+    shop.get("/customers/4/orders?filter[customer_id]=4").send().await.expect(400);
+    for (query, error) in [
+        ("filter[date_from]=2026-02-30", "422 invalid_filter parameter filter[date_from]"),
+        ("filter[date_from]=2026-02-01T00:00:00", "422 invalid_filter parameter filter[date_from]"),
+        (
+            "filter[date_from]=2026-02-02&filter[date_to]=2026-02-01",
+            "422 invalid_filter parameter filter[date_to]",
+        ),
+        ("filter[status]=new", "422 invalid_filter parameter filter[status]"),
+    ] {
+        let answer = shop.get(&format!("/orders?{query}")).send().await.expect(422);
+        assert_eq!(answer.errors(), [error]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voucher_has_a_code_of_its_own_and_keeps_to_its_rules() {
+    let shop = Shop::stocked().await;
+    let made = shop.get("/vouchers/1").send().await.expect(200);
+    let code = made.attribute("voucher_code");
+    assert_eq!(code.as_str().unwrap().len(), 19, "{code}");
+    assert_eq!(made.attribute("voucher_type"), "giftcard");
+    let lower = code.as_str().unwrap().to_lowercase();
+    let twin = json!({"voucher_value": 1, "voucher_code": lower});
+    let refused = shop.post("/vouchers", twin).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 duplicate pointer /voucher_code"]);
+    for (wrong, error) in [
+        (json!({"voucher_code": "a\tb"}), "422 invalid_value pointer /voucher_code"),
+        (json!({"voucher_code": ""}), "422 invalid_value pointer /voucher_code"),
+        (json!({"email_to": "nobody"}), "422 invalid_value pointer /email_to"),
+        (json!({"order_id": "nothing"}), "422 missing_reference pointer /order_id"),
+        (json!({"voucher_value": -1}), "422 invalid_value pointer /voucher_value"),
+        (
+            json!({"valid_from": "2026-02-01", "valid_to": "2026-01-01"}),
+            "422 invalid_value pointer /valid_to",
+        ),
+    ] {
+        let answer = shop.patch("/vouchers/1", wrong.clone()).send().await.expect(422);
+        assert_eq!(answer.errors(), [error], "{wrong}");
+    }
+    let reference = shop.get("/orders/1").send().await.expect(200).attribute("order_id");
+    let named = json!({"order_id": reference, "email_to": "", "voucher_code": "Für Ada 1"});
+    shop.patch("/vouchers/1", named).send().await.expect(200);
+    let kept = shop.delete("/orders/1").send().await.expect(422);
+    assert_eq!(kept.errors(), ["422 referenced"]);
+    shop.delete("/vouchers/1").send().await.expect(204);
+    shop.delete("/orders/1").send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_value_of_a_voucher_cannot_drop_below_what_is_spent() {
+    let shop = Shop::filled().await;
+    // Every other voucher of the demonstration has been used for a quarter.
+    let voucher = shop.get("/vouchers/3").send().await.expect(200);
+    assert_eq!(voucher.attribute("voucher_value"), "75.00");
+    let less = json!({"voucher_value": "18.74999"});
+    let refused = shop.patch("/vouchers/3", less).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /voucher_value"]);
+    shop.patch("/vouchers/3", json!({"voucher_value": "18.75"})).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_is_one_record_of_all_parameters() {
+    let shop = Shop::open().await;
+    shop.site.set_parameter("invoice_prefix", &json!("R-")).await.unwrap();
+    let config = shop.get("/config").send().await.expect(200);
+    insta::assert_json_snapshot!(config.json(), @r#"
+    {
+      "links": {
+        "self": "/api/index.php/v1/shop/config"
+      },
+      "data": {
+        "type": "config",
+        "id": "1",
+        "attributes": {
+          "default_currency": "EUR",
+          "initial_order_status": 5,
+          "invoice_prefix": "R-"
+        },
+        "links": {
+          "self": "/api/index.php/v1/shop/config"
+        }
+      }
+    }
+    "#);
+    shop.get("/config?filter[x]=1").send().await.expect(400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_demonstrations_are_the_same_and_add_up() {
+    let (first, second) = (Shop::filled().await, Shop::filled().await);
+    for path in ["/products/7", "/orders/40", "/orders/40/items", "/customers/9", "/vouchers/5"] {
+        let one = first.get(path).send().await.expect(200);
+        assert_eq!(one.json(), second.get(path).send().await.expect(200).json(), "{path}");
+    }
+    let amount =
+        |value: &Value| -> rust_decimal::Decimal { value.as_str().unwrap().parse().unwrap() };
+    for id in 1..=40 {
+        let order = first.get(&format!("/orders/{id}")).send().await.expect(200);
+        let items = first.get(&format!("/orders/{id}/items")).send().await.expect(200);
+        let lines = items.column("orderitem_finalprice");
+        let subtotal: rust_decimal::Decimal = lines.iter().map(amount).sum();
+        assert_eq!(amount(&order.attribute("order_subtotal")), subtotal);
+        let of = |name: &str| amount(&order.attribute(name));
+        let total = subtotal + of("order_tax") + of("order_shipping") - of("order_discount");
+        assert_eq!(of("order_total"), total);
+    }
+}
