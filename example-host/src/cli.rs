@@ -106,6 +106,8 @@ enum Command {
     Config(ConfigCommand),
     /// Fill the store with data to try it with.
     Demo(DemoArgs),
+    /// Print the OpenAPI document of the extensions' routes.
+    Openapi,
 }
 
 #[derive(Debug, Args)]
@@ -339,6 +341,7 @@ async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
         Command::Demo(DemoArgs { products, orders }) => {
             print(site.demo(DemoSize { products, orders }, Bar::new).await?)
         }
+        Command::Openapi => print(site.openapi()?),
     }
 }
 

@@ -103,6 +103,23 @@ impl Site {
         Ok(lines)
     }
 
+    /// The OpenAPI documents of the extensions that have one, as JSON text.
+    ///
+    /// # Errors
+    /// When an extension fails over it.
+    pub fn openapi(&self) -> Result<Vec<String>, Error> {
+        let mut documents = Vec::new();
+        for (description, plugin) in self.plugins() {
+            let document = plugin.openapi().map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "openapi",
+                source,
+            })?;
+            documents.extend(document);
+        }
+        Ok(documents)
+    }
+
     /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
     /// again does nothing.
     pub async fn close(&self) {

@@ -2,7 +2,7 @@
 //! which a host calls it.
 
 use abi_stable::sabi_trait::TD_Opaque;
-use abi_stable::std_types::{RBox, RStr, RString};
+use abi_stable::std_types::{RBox, ROption, RStr, RString};
 use serde::{Deserialize, Serialize};
 
 use crate::acl::{Action, Asset, Grant};
@@ -34,6 +34,11 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
     /// Says what the plugin is and what it brings. The same each time.
     fn describe(&self) -> Description;
+
+    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
+    fn openapi(&self) -> Option<String> {
+        None
+    }
 
     /// Creates the plugin's tables and the data that it cannot do without, or brings those of an
     /// older version up to date. Running it again changes nothing.
@@ -288,6 +293,15 @@ impl LoadedPlugin {
         serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
     }
 
+    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
+    ///
+    /// # Errors
+    /// When the plugin panics over it.
+    pub fn openapi(&self) -> Result<Option<String>, Error> {
+        let text = self.0.openapi().into_result()?;
+        Ok(text.into_option().map(String::from))
+    }
+
     /// Creates or migrates the plugin's tables.
     ///
     /// # Errors
@@ -390,6 +404,10 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             let description = Description { name: P::NAME.to_owned(), ..plugin.describe() };
             serde_json::to_string(&description).map(RString::from).map_err(Error::failed)
         })
+    }
+
+    fn openapi(&self) -> Outcome<ROption<RString>> {
+        self.call(|plugin| Ok(plugin.openapi().map(RString::from).into()))
     }
 
     fn install(&self) -> Outcome<BoxFuture<Outcome<()>>> {

@@ -25,6 +25,7 @@ use crate::user::{User, UserQuery};
 #[sabi_trait]
 pub trait RawPlugin: Send + Sync {
     fn describe(&self) -> Outcome<RString>;
+    fn openapi(&self) -> Outcome<ROption<RString>>;
     fn install(&self) -> Outcome<BoxFuture<Outcome<()>>>;
     fn demo(&self, size: RString, progress: ProgressHandle)
     -> Outcome<BoxFuture<Outcome<RString>>>;

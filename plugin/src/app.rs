@@ -8,6 +8,7 @@ use host_interface::{
 use crate::crud;
 use crate::document::MEDIA_TYPE;
 use crate::error::{Error, Fault, FaultKind};
+use crate::openapi;
 use crate::parameters::{self, ParameterCache};
 use crate::resource::{self, Nested, Resource};
 use crate::resources;
@@ -43,25 +44,52 @@ pub struct Call<'a> {
 
 /// A route and what it takes to answer it.
 #[derive(Clone, Debug)]
-struct Endpoint {
-    method: Method,
-    /// Below the prefix.
-    path: String,
-    name: String,
-    /// Nothing where a valid token is enough.
-    action: Option<&'static str>,
-    asset: String,
-    operation: Operation,
+pub struct Endpoint {
+    /// The method.
+    pub method: Method,
+    /// The path below the store's.
+    pub path: String,
+    /// The name, for example `zones.list`.
+    pub name: String,
+    /// The action that has to be permitted; nothing where a valid token is enough.
+    pub action: Option<&'static str>,
+    /// The asset that it has to be permitted on.
+    pub asset: String,
+    /// What it does.
+    pub operation: Operation,
 }
 
+impl Endpoint {
+    /// What the route answers with.
+    pub fn resource(&self) -> &'static Resource {
+        match self.operation {
+            Operation::List(resource)
+            | Operation::Show(resource)
+            | Operation::Create(resource)
+            | Operation::Update(resource)
+            | Operation::Delete(resource)
+            | Operation::Nested(resource, _)
+            | Operation::Special(resource, _) => resource,
+        }
+    }
+}
+
+/// What a route does.
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+pub enum Operation {
+    /// Reads a page of records.
     List(&'static Resource),
+    /// Reads one record.
     Show(&'static Resource),
+    /// Makes a record.
     Create(&'static Resource),
+    /// Changes a record.
     Update(&'static Resource),
+    /// Removes a record.
     Delete(&'static Resource),
+    /// Reads a page of the records below another one.
     Nested(&'static Resource, &'static Nested),
+    /// What the resource's file says.
     Special(&'static Resource, resource::Operation),
 }
 
@@ -157,6 +185,11 @@ pub fn describe() -> Description {
                 Grant::new("Administrator", "store.view", "com_shop.config"),
             ],
         )
+}
+
+/// The OpenAPI document of the store below this path.
+pub fn openapi(base_path: &str) -> serde_json::Value {
+    openapi::document(&endpoints(), &format!("{base_path}/{PREFIX}"))
 }
 
 /// The table of routes.

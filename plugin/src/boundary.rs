@@ -18,7 +18,7 @@ use host_interface::{
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-use crate::app::{App, NAME, describe};
+use crate::app::{self, App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
 use crate::{demo, logging, reference};
@@ -27,6 +27,7 @@ use crate::{demo, logging, reference};
 #[derive(Debug)]
 pub struct ShopPlugin {
     app: Arc<App>,
+    base_path: String,
     /// `Some` until it is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
@@ -48,11 +49,16 @@ impl Plugin for ShopPlugin {
         };
         let app = Arc::new(App::new(host, store, &environment.base_path));
         let handle = runtime.handle().clone();
-        Ok(Self { app, runtime: Some(runtime), handle })
+        let base_path = environment.base_path;
+        Ok(Self { app, base_path, runtime: Some(runtime), handle })
     }
 
     fn describe(&self) -> Description {
         describe()
+    }
+
+    fn openapi(&self) -> Option<String> {
+        Some(format!("{:#}", app::openapi(&self.base_path)))
     }
 
     fn install(&self) -> BoxFuture<Result<(), host_interface::Error>> {

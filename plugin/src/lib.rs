@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod document;
 pub mod error;
 pub mod logging;
+pub mod openapi;
 pub mod parameters;
 pub mod plan;
 pub mod reference;

@@ -16,6 +16,7 @@ mod architecture;
 mod command_line;
 mod contract;
 mod loading;
+mod openapi;
 mod records;
 mod requests;
 mod serving;

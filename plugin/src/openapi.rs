@@ -1,0 +1,597 @@
+//! The OpenAPI 3.1 document of the store, made from the resources and the routes. Knows nothing of
+//! any resource in particular.
+
+use host_interface::Method;
+use serde_json::{Map, Value, json};
+
+use crate::app::{Endpoint, Operation};
+use crate::document::MEDIA_TYPE;
+use crate::error::FaultKind;
+use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::resource::{Access, Field, Filter, Resource, Test};
+use crate::resources;
+use crate::value::{Form, Kind, decimal_text};
+
+/// The document for a store whose routes are mounted at `root`.
+pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
+    let mut paths = Map::new();
+    for endpoint in endpoints {
+        let path = format!("/{}", endpoint.path.replace("{id:digits}", "{id}"));
+        let entry = paths.entry(path).or_insert_with(|| json!({}));
+        if let Some(entry) = entry.as_object_mut() {
+            let method = endpoint.method.as_str().to_lowercase();
+            entry.insert(method, operation(endpoint));
+        }
+    }
+    let mut schemas = Map::new();
+    for resource in resources::ALL.iter().filter(|resource| !resource.table.is_empty()) {
+        schemas.extend(schemas_of(resource));
+    }
+    schemas.extend(common_schemas());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Online store",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "An online store's data as JSON:API. Every request needs the header \
+                Accept: application/vnd.api+json, and a bearer token. Money and other decimals are \
+                strings and exact.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": root}],
+        "security": [{"token": []}],
+        "tags": resources::ALL.iter().map(|resource| json!({"name": resource.kind}))
+            .collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The API token of one of the host's users.",
+            }},
+            "parameters": common_parameters(),
+            "responses": error_responses(),
+            "schemas": schemas,
+        },
+    })
+}
+
+/// The errors that any route may answer, then those of some.
+const ERRORS: [(&str, &str, FaultKind); 8] = [
+    ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
+    (
+        "Unauthorised",
+        "The token is missing, wrong, or its user may not come in.",
+        FaultKind::Forbidden,
+    ),
+    ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
+    ("NotFound", "There is no such record.", FaultKind::NotFound),
+    ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
+    ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
+    ("Internal", "Something failed that must not.", FaultKind::Internal),
+    ("Unavailable", "The database does not answer; try again.", FaultKind::Unavailable),
+];
+
+fn operation(endpoint: &Endpoint) -> Value {
+    let resource = endpoint.resource();
+    let mut responses = Map::new();
+    let one = || reference("schemas", &format!("{}.document", resource.kind));
+    let list = || reference("schemas", &format!("{}.list", resource.kind));
+    let (status, what, schema) = match endpoint.operation {
+        Operation::List(_) | Operation::Nested(..) => ("200", "A page of records", Some(list())),
+        Operation::Show(_) => ("200", "The record", Some(one())),
+        Operation::Create(_) => ("201", "The new record", Some(one())),
+        Operation::Update(_) => ("200", "The record as it is now", Some(one())),
+        Operation::Delete(_) => ("204", "It is gone", None),
+        Operation::Special(..) if resource.table.is_empty() => {
+            ("200", "The record", Some(reference("schemas", "any.document")))
+        }
+        Operation::Special(..) if endpoint.method == Method::Post => {
+            ("201", "The new record", Some(one()))
+        }
+        Operation::Special(..) => ("200", "The records", Some(list())),
+    };
+    let mut success = json!({"description": what});
+    if let Some(schema) = schema {
+        success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
+    }
+    if status == "201" {
+        success["headers"] = json!({"Location": {
+            "description": "Where the record, or the list that has it, is read.",
+            "schema": {"type": "string"},
+        }});
+    }
+    responses.insert(status.to_owned(), success);
+    let with_id = endpoint.path.contains("{id");
+    let is_list = matches!(endpoint.operation, Operation::List(_) | Operation::Nested(..));
+    for (status, name, applies) in [
+        ("400", "BadRequest", true),
+        ("401", "Unauthorised", true),
+        ("403", "Forbidden", endpoint.action.is_some()),
+        // A list below a record that does not exist is empty.
+        ("404", "NotFound", with_id && !is_list),
+        ("406", "NotAcceptable", true),
+        ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
+        ("500", "Internal", true),
+        ("503", "Unavailable", true),
+    ] {
+        if applies {
+            responses.insert(status.to_owned(), reference("responses", name));
+        }
+    }
+    let mut operation = json!({
+        "operationId": endpoint.name,
+        "summary": summary(endpoint),
+        "tags": [resource.kind],
+        "parameters": parameters(endpoint, with_id, is_list),
+        "responses": responses,
+    });
+    if matches!(endpoint.method, Method::Post | Method::Patch) {
+        let input = match endpoint.method {
+            Method::Post => "new",
+            _ => "change",
+        };
+        let schema = reference("schemas", &format!("{}.{input}", resource.kind));
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": {"application/json": {"schema": schema}},
+        });
+    }
+    if let Some(action) = endpoint.action {
+        let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
+        operation["description"] = json!(needs);
+    }
+    operation
+}
+
+fn summary(endpoint: &Endpoint) -> String {
+    let Resource { kind, singular, .. } = endpoint.resource();
+    match endpoint.operation {
+        Operation::List(_) => format!("List {kind}"),
+        Operation::Show(_) => format!("Read one {singular}"),
+        Operation::Create(_) => format!("Create one {singular}"),
+        Operation::Update(_) => format!("Change one {singular}"),
+        Operation::Delete(_) => format!("Delete one {singular}"),
+        Operation::Nested(_, nested) => {
+            let above = resources::find(nested.parent).map_or("record", |parent| parent.singular);
+            format!("List the {} of one {above}", nested.segment)
+        }
+        Operation::Special(..) if endpoint.method == Method::Post => {
+            format!("Add one {singular}")
+        }
+        Operation::Special(..) => format!("Read the {singular}"),
+    }
+}
+
+fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    if with_id {
+        parameters.push(reference("parameters", "id"));
+    }
+    if !is_list {
+        return parameters;
+    }
+    let resource = endpoint.resource();
+    parameters.push(reference("parameters", "page.offset"));
+    parameters.push(reference("parameters", "page.limit"));
+    let columns: Vec<&str> =
+        std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name)).collect();
+    parameters.push(json!({
+        "name": "list[ordering]",
+        "in": "query",
+        "description": "The field to order by.",
+        "schema": {"type": "string", "enum": columns},
+    }));
+    parameters.push(reference("parameters", "list.direction"));
+    let only = match endpoint.operation {
+        Operation::Nested(_, nested) => Some(nested.filters),
+        _ => None,
+    };
+    let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
+    parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
+    parameters
+}
+
+fn query(resource: &Resource, filter: &Filter) -> Value {
+    let (description, schema) = match filter.test {
+        Test::Contains(fields) => {
+            let fields = fields.join(", ");
+            let text = format!("Text that stands anywhere in {fields}, without regard to case.");
+            (text, json!({"type": "string"}))
+        }
+        Test::From(field) => {
+            (format!("The first day of {field}."), json!({"type": "string", "format": "date"}))
+        }
+        Test::To(field) => {
+            (format!("The last day of {field}."), json!({"type": "string", "format": "date"}))
+        }
+        Test::Equals(name) => {
+            let field = resource.fields().find(|field| field.name == name);
+            let schema = field.map_or_else(|| json!({}), |field| output(field.kind, false));
+            (format!("The value of {name}."), schema)
+        }
+    };
+    json!({
+        "name": format!("filter[{}]", filter.name),
+        "in": "query",
+        "description": description,
+        "schema": schema,
+    })
+}
+
+fn common_parameters() -> Value {
+    json!({
+        "id": {
+            "name": "id",
+            "in": "path",
+            "required": true,
+            "description": "The key of the record; digits only.",
+            "schema": {"type": "integer", "minimum": 0},
+            "example": 1,
+        },
+        "page.offset": {
+            "name": "page[offset]",
+            "in": "query",
+            "description": "How many records to pass over.",
+            "schema": {"type": "integer", "minimum": 0, "default": 0},
+            "example": 20,
+        },
+        "page.limit": {
+            "name": "page[limit]",
+            "in": "query",
+            "description": format!("How many records to give; above {MAX_LIMIT} counts as that."),
+            "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
+            "example": 20,
+        },
+        "list.direction": {
+            "name": "list[direction]",
+            "in": "query",
+            "description": "Ascending or descending.",
+            "schema": {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
+            "example": "desc",
+        },
+    })
+}
+
+fn error_responses() -> Value {
+    let responses = ERRORS.iter().map(|(name, description, kind)| {
+        // What the host answers has its own codes; the rest is of the table of errors.
+        let (status, code, title) = match *name {
+            "Unauthorised" => (401, "unauthorised", "Unauthorised"),
+            "NotAcceptable" => (406, "not_acceptable", "Not acceptable"),
+            _ => kind.row(),
+        };
+        let error = json!({
+            "status": status, "code": code, "title": title, "detail": description,
+        });
+        let response = json!({
+            "description": description,
+            "content": {MEDIA_TYPE: {
+                "schema": reference("schemas", "errors"),
+                "example": {"errors": [error]},
+            }},
+        });
+        ((*name).to_owned(), response)
+    });
+    Value::Object(responses.collect())
+}
+
+fn common_schemas() -> Map<String, Value> {
+    let link = json!({"type": "string", "format": "uri-reference"});
+    let schemas = json!({
+        "links": {
+            "type": "object",
+            "required": ["self"],
+            "properties": {
+                "self": link, "first": link, "prev": link, "next": link, "last": link,
+            },
+            "example": {"self": "/api/index.php/v1/shop/zones"},
+        },
+        "meta": {
+            "type": "object",
+            "required": ["total-pages", "total"],
+            "properties": {
+                "total-pages": {"type": "integer", "minimum": 0},
+                "total": {"type": "integer", "minimum": 0},
+            },
+            "example": {"total-pages": 3, "total": 45},
+        },
+        "relationships": {
+            "type": "object",
+            "description": "What the record refers to.",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["data"],
+                "properties": {
+                    "links": {"type": "object", "properties": {"related": link}},
+                    "data": {
+                        "type": ["object", "null"],
+                        "required": ["type", "id"],
+                        "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
+                    },
+                },
+            },
+            "example": {"country": {
+                "links": {"related": "/api/index.php/v1/shop/countries/84"},
+                "data": {"type": "countries", "id": "84"},
+            }},
+        },
+        "any.document": {
+            "type": "object",
+            "required": ["links", "data"],
+            "properties": {
+                "links": reference("schemas", "links"),
+                "data": {
+                    "type": "object",
+                    "required": ["type", "id", "attributes"],
+                    "properties": {
+                        "type": {"type": "string"},
+                        "id": {"type": "string"},
+                        "attributes": {"type": "object"},
+                    },
+                },
+            },
+            "example": {
+                "links": {"self": "/api/index.php/v1/shop/config"},
+                "data": {"type": "config", "id": "1", "attributes": {"default_currency": "EUR"}},
+            },
+        },
+        "errors": {
+            "type": "object",
+            "required": ["errors"],
+            "properties": {"errors": {"type": "array", "minItems": 1, "items": {
+                "type": "object",
+                "required": ["status", "code", "title", "detail"],
+                "properties": {
+                    "status": {"type": "integer"},
+                    "code": {"type": "string"},
+                    "title": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "source": {
+                        "type": "object",
+                        "properties": {
+                            "pointer": {"type": "string"},
+                            "parameter": {"type": "string"},
+                            "header": {"type": "string"},
+                        },
+                    },
+                },
+            }}},
+            "example": {"errors": [{
+                "status": 422,
+                "code": "invalid_value",
+                "title": "Invalid value",
+                "detail": "enabled must be 0 or 1.",
+                "source": {"pointer": "/enabled"},
+            }]},
+        },
+    });
+    match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    }
+}
+
+/// The schemas of a resource: its attributes in lists and alone, its documents, and its bodies.
+fn schemas_of(resource: &Resource) -> Map<String, Value> {
+    let kind = resource.kind;
+    let schema = |name: &str| reference("schemas", &format!("{kind}.{name}"));
+    let list: Vec<&Field> = resource.list.iter().collect();
+    let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
+    let object = |attributes: &str| {
+        let mut required = vec!["type", "id", "attributes"];
+        if resource.crud {
+            required.push("links");
+        }
+        json!({
+            "type": "object",
+            "required": required,
+            "properties": {
+                "type": {"const": kind},
+                "id": {"type": "string", "pattern": "^[0-9]+$"},
+                "attributes": schema(attributes),
+                "relationships": reference("schemas", "relationships"),
+                "links": reference("schemas", "links"),
+            },
+        })
+    };
+    let record = |fields: &[&Field]| {
+        let mut record = json!({"type": kind, "id": "1"});
+        record["attributes"] = example(resource, fields);
+        if resource.crud {
+            record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
+        }
+        record
+    };
+    let mut schemas = Map::new();
+    let mut add = |name: &str, schema: Value| schemas.insert(format!("{kind}.{name}"), schema);
+    add("row", attributes(resource, &list));
+    add("record", attributes(resource, &all));
+    add(
+        "list",
+        json!({
+            "type": "object",
+            "required": ["links", "data", "meta"],
+            "properties": {
+                "links": reference("schemas", "links"),
+                "data": {"type": "array", "items": object("row")},
+                "meta": reference("schemas", "meta"),
+            },
+            "example": {
+                "links": {"self": format!("/api/index.php/v1/shop/{kind}")},
+                "data": [record(&list)],
+                "meta": {"total-pages": 1, "total": 1},
+            },
+        }),
+    );
+    let writes_history = resource.special.iter().any(|special| special.method == Method::Post);
+    if resource.crud || writes_history {
+        add(
+            "document",
+            json!({
+                "type": "object",
+                "required": ["links", "data"],
+                "properties": {"links": reference("schemas", "links"), "data": object("record")},
+                "example": {
+                    "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
+                    "data": record(&all),
+                },
+            }),
+        );
+        add("new", body(resource, true));
+    }
+    if resource.crud {
+        add("change", body(resource, false));
+    }
+    schemas
+}
+
+fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
+    let mut properties = Map::new();
+    properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
+    for field in fields {
+        properties.insert(field.name.to_owned(), output(field.kind, field.nullable));
+    }
+    let required: Vec<&String> = properties.keys().collect();
+    json!({
+        "type": "object",
+        "required": required,
+        "additionalProperties": false,
+        "properties": properties,
+        "example": example(resource, fields),
+    })
+}
+
+/// What a client may send. Fields that the server sets are ignored, so they are left out.
+fn body(resource: &Resource, new: bool) -> Value {
+    let may_set = |field: &&Field| match field.access {
+        Access::Open => true,
+        Access::Once => new,
+        Access::ReadOnly | Access::Touched => false,
+    };
+    let fields: Vec<&Field> = resource.fields().filter(may_set).collect();
+    let mut properties = Map::new();
+    // Where a record is made in the place of another one, the client gives its key.
+    let gives_key = new && resource.create.is_some();
+    if gives_key {
+        properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
+    }
+    for field in &fields {
+        properties.insert(field.name.to_owned(), input(field.kind, field.nullable));
+    }
+    let mut schema = json!({"type": "object", "properties": properties});
+    let mut required: Vec<&str> =
+        fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    if gives_key {
+        required.push(resource.key);
+    }
+    let shown: Vec<&&Field> = fields.iter().filter(|field| !new || field.required).collect();
+    let mut example: Map<String, Value> = shown
+        .into_iter()
+        .take(if new { usize::MAX } else { 1 })
+        .map(|field| (field.name.to_owned(), example_of(field)))
+        .collect();
+    if new && !required.is_empty() {
+        if gives_key {
+            example.insert(resource.key.to_owned(), json!(1));
+        }
+        schema["required"] = json!(required);
+    }
+    schema["example"] = Value::Object(example);
+    schema
+}
+
+/// A field as it is answered.
+fn output(kind: Kind, nullable: bool) -> Value {
+    let name = |plain: &str| match nullable {
+        true => json!([plain, "null"]),
+        false => json!(plain),
+    };
+    match kind {
+        Kind::Int { min, max } => json!({"type": name("integer"), "minimum": min, "maximum": max}),
+        Kind::Flag => json!({"type": "integer", "enum": [0, 1]}),
+        Kind::Decimal { .. } => json!({"type": name("string"), "pattern": DECIMAL}),
+        Kind::Text { max, form } => {
+            let mut schema = json!({"type": "string"});
+            if max < usize::MAX {
+                schema["maxLength"] = json!(max);
+            }
+            match form {
+                Form::Capitals => schema["pattern"] = json!(format!("^[A-Z]{{{max}}}$")),
+                Form::Name => schema["pattern"] = json!("^[a-z0-9_]+$"),
+                Form::Free | Form::Code | Form::Printable => {}
+            }
+            schema
+        }
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::DateTime => json!({"type": name("string"), "pattern": MOMENT}),
+        Kind::Ids => json!({"type": "array", "items": {"type": "integer"}}),
+        Kind::Json => json!({"type": "object"}),
+        Kind::Key(_) => json!({"type": name("integer")}),
+        Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
+        Kind::User => json!({"type": "integer", "minimum": 0}),
+        Kind::Email => json!({"type": "string", "maxLength": 254}),
+    }
+}
+
+const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
+const MOMENT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$";
+
+/// A field as it may be sent: more forms than it is answered in.
+fn input(kind: Kind, nullable: bool) -> Value {
+    let types = |types: &[&str]| {
+        let mut types = types.to_vec();
+        if nullable {
+            types.push("null");
+        }
+        json!(types)
+    };
+    match kind {
+        Kind::Int { .. } | Kind::Key(_) | Kind::User => {
+            json!({"type": types(&["integer", "string"]), "pattern": "^-?[0-9]+$"})
+        }
+        Kind::Flag => json!({"enum": [0, 1, true, false, "0", "1"]}),
+        Kind::Decimal { .. } => json!({"type": types(&["string", "number"]), "pattern": DECIMAL}),
+        Kind::DateTime => json!({
+            "type": types(&["string"]),
+            "description": "A day, or a day and time with or without an offset.",
+        }),
+        Kind::Ids => json!({"type": ["array", "string"], "items": {"type": ["integer", "string"]}}),
+        _ => output(kind, nullable),
+    }
+}
+
+fn example(resource: &Resource, fields: &[&Field]) -> Value {
+    let mut example = Map::new();
+    example.insert(resource.key.to_owned(), json!(1));
+    example.extend(fields.iter().map(|field| (field.name.to_owned(), example_of(field))));
+    Value::Object(example)
+}
+
+fn example_of(field: &Field) -> Value {
+    match field.kind {
+        Kind::Int { min, .. } => json!(min.max(1)),
+        Kind::Flag => json!(1),
+        Kind::Decimal { places, shown, max, .. } => {
+            // Nineteen and a half, or the greatest that is less.
+            let unit = 10_i64.pow(places.into());
+            json!(decimal_text((19 * unit + unit / 2).min(max), places, shown))
+        }
+        Kind::Text { max, form: Form::Capitals } => json!("EURO"[..max.min(4)]),
+        Kind::Text { form: Form::Name, .. } => json!("simple"),
+        Kind::Text { form: Form::Code | Form::Printable, .. } => json!("SPRING-26"),
+        Kind::Text { .. } => json!(field.name.replace('_', " ")),
+        Kind::Choice(words) => json!(words.first()),
+        Kind::DateTime => json!("2026-01-31T12:00:00"),
+        Kind::Ids => json!([1, 2]),
+        Kind::Json => json!({}),
+        Kind::Key(_) | Kind::User => json!(1),
+        Kind::Code { max: 3, .. } => json!("EUR"),
+        Kind::Code { .. } => json!("20260131-0000001"),
+        Kind::Email => json!("ada@example.com"),
+    }
+}
+
+fn reference(of: &str, name: &str) -> Value {
+    json!({"$ref": format!("#/components/{of}/{name}")})
+}
