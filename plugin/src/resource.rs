@@ -58,6 +58,8 @@ pub struct Resource {
     pub added: Option<Added>,
     /// Routes beside the usual ones.
     pub special: &'static [Special],
+    /// Tables of kept counts, from which totals are read where one fits.
+    pub counts: &'static [Count],
     /// What else must be true of a record as it would be after a write.
     pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
@@ -87,6 +89,7 @@ impl Resource {
         spread: None,
         added: None,
         special: &[],
+        counts: &[],
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };
@@ -128,6 +131,17 @@ pub struct Scene<'a> {
     pub call: &'a Call<'a>,
     /// Everything that the write does.
     pub transaction: &'a mut Transaction,
+}
+
+/// A table of kept counts: a row for each combination of values, with its count in `n`.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The table.
+    pub table: &'static str,
+    /// Its columns, which have the names of the resource's own.
+    pub by: &'static [&'static str],
+    /// The field whose day is in its column `day`.
+    pub day_of: Option<&'static str>,
 }
 
 /// A route beside the usual ones.

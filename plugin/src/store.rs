@@ -256,8 +256,9 @@ fn classify(error: sqlx::Error) -> Error {
         let columns = columns.map(|(_, column)| column.to_owned()).collect();
         return Error::Constraint(Constraint::Unique(columns), error);
     }
-    // Triggers stand in for some foreign keys.
-    let by_trigger = database.code().is_some_and(|code| code == "1811");
+    // Triggers stand in for some foreign keys, and say what those would.
+    let by_trigger = database.code().is_some_and(|code| code == "1811")
+        && database.message() == "FOREIGN KEY constraint failed";
     if database.is_foreign_key_violation() || by_trigger {
         return Error::Constraint(Constraint::Reference, error);
     }

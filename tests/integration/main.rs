@@ -21,4 +21,5 @@ mod records;
 mod requests;
 mod serving;
 mod specification;
+mod transactions;
 mod values;

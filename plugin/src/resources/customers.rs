@@ -2,7 +2,7 @@
 //! list of people shows; a user's addresses are all that the user has.
 
 use crate::resource::{
-    Field, Join, Nested, Resource, choice, email, filter, key, search, text, user,
+    Count, Field, Join, Nested, Resource, choice, email, filter, key, search, text, user,
 };
 
 pub(super) const CUSTOMERS: Resource = Resource {
@@ -11,6 +11,7 @@ pub(super) const CUSTOMERS: Resource = Resource {
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, COMPANY],
     detail: &[ADDRESS_1, ADDRESS_2, ZIP, ZONE_ID, COUNTRY_ID],
     hidden: &[TYPE, PHONE_2, TAX_NUMBER],
+    counts: &[Count { table: "shop_address_counts", by: &["country_id"], day_of: None }],
     filters: &[
         search(&["first_name", "last_name", "email", "company"]),
         filter("country", "country_id"),

@@ -3,7 +3,7 @@
 
 use host_interface::Response;
 
-use super::products::PRODUCTS;
+use super::products::{PRODUCT_COUNTS, PRODUCTS};
 use super::variants::amount;
 use crate::app::Call;
 use crate::crud;
@@ -28,6 +28,7 @@ pub(super) const INVENTORY: Resource = Resource {
         amount("notify_qty").nullable(),
     ],
     fixed: &[("has_stock", 1)],
+    counts: PRODUCT_COUNTS,
     unique: PRODUCTS.unique,
     create: Some(|call, resource| Box::pin(create(call, resource))),
     delete: Some(|call, resource| Box::pin(delete(call, resource))),

@@ -4,8 +4,8 @@
 use crate::error::{Error, FaultKind};
 use crate::plan::{Draft, Order, Record};
 use crate::resource::{
-    Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to, decimal, email,
-    filter, flag, int, key, modified_on, money, search, text, unique, user,
+    Count, Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to, decimal,
+    email, filter, flag, int, key, modified_on, money, search, text, unique, user,
 };
 use crate::sql::Statement;
 use crate::value::{self, Value};
@@ -64,6 +64,23 @@ pub(super) const ORDERS: Resource = Resource {
         date_from("created_on"),
         date_to("created_on"),
         filter("payment_type", "orderpayment_type"),
+    ],
+    counts: &[
+        Count {
+            table: "shop_order_counts",
+            by: &["order_state_id", "orderpayment_type", "currency_code"],
+            day_of: None,
+        },
+        Count {
+            table: "shop_order_counts_by_user",
+            by: &["user_id", "order_state_id"],
+            day_of: None,
+        },
+        Count {
+            table: "shop_order_counts_by_day",
+            by: &["order_state_id"],
+            day_of: Some("created_on"),
+        },
     ],
     unique: &[unique(&["order_id"])],
     nested: &[Nested {

@@ -2,8 +2,8 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::resource::{
-    Resource, contains, created_on, equals, filter, flag, int, key, modified_on, money, name,
-    search, text, unique,
+    Count, Resource, contains, created_on, equals, filter, flag, int, key, modified_on, money,
+    name, search, text, unique,
 };
 
 pub(super) const PRODUCTS: Resource = Resource {
@@ -42,6 +42,7 @@ pub(super) const PRODUCTS: Resource = Resource {
         contains("sku", &["sku"]).replacing("search"),
         equals("visibility"),
     ],
+    counts: PRODUCT_COUNTS,
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()
@@ -49,3 +50,22 @@ pub(super) const PRODUCTS: Resource = Resource {
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
     ..Resource::CRUD
 };
+
+/// How many products there are, the smallest table first.
+pub(super) const PRODUCT_COUNTS: &[Count] = &[
+    Count {
+        table: "shop_product_counts",
+        by: &["has_stock", "enabled", "visibility", "product_type"],
+        day_of: None,
+    },
+    Count {
+        table: "shop_product_counts_by_manufacturer",
+        by: &["manufacturer_id", "enabled"],
+        day_of: None,
+    },
+    Count {
+        table: "shop_product_counts_by_category",
+        by: &["category_id", "enabled"],
+        day_of: None,
+    },
+];
