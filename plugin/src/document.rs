@@ -245,7 +245,10 @@ struct Relation {
 
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
-        let Kind::Key(kind) = field.kind else { return None };
+        let kind = match (field.kind, field.foreign) {
+            (Kind::Key(kind), _) | (_, Some(kind)) => kind,
+            _ => return None,
+        };
         let target = resources::find(kind).filter(|target| target.crud);
         let none = field.zero_is_none && cell.int() == 0;
         let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());

@@ -108,8 +108,9 @@ fn operation(endpoint: &Endpoint) -> Value {
         ("400", "BadRequest", true),
         ("401", "Unauthorised", true),
         ("403", "Forbidden", endpoint.action.is_some()),
-        // A list below a record that does not exist is empty.
-        ("404", "NotFound", with_id && !is_list),
+        // A list below a record that does not exist is empty, but an id of other than digits is
+        // the path of no route.
+        ("404", "NotFound", with_id),
         ("406", "NotAcceptable", true),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
         ("500", "Internal", true),
@@ -181,6 +182,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
         "in": "query",
         "description": "The field to order by.",
         "schema": {"type": "string", "enum": columns},
+        "example": resource.key,
     }));
     parameters.push(reference("parameters", "list.direction"));
     let only = match endpoint.operation {
@@ -193,22 +195,25 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
 }
 
 fn query(resource: &Resource, filter: &Filter) -> Value {
-    let (description, schema) = match filter.test {
+    let (description, schema, example) = match filter.test {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
             let text = format!("Text that stands anywhere in {fields}, without regard to case.");
-            (text, json!({"type": "string"}))
+            (text, json!({"type": "string"}), json!("lamp"))
         }
         Test::From(field) => {
-            (format!("The first day of {field}."), json!({"type": "string", "format": "date"}))
+            let day = json!({"type": "string", "format": "date"});
+            (format!("The first day of {field}."), day, json!("2026-01-01"))
         }
         Test::To(field) => {
-            (format!("The last day of {field}."), json!({"type": "string", "format": "date"}))
+            let day = json!({"type": "string", "format": "date"});
+            (format!("The last day of {field}."), day, json!("2026-01-31"))
         }
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);
             let schema = field.map_or_else(|| json!({}), |field| output(field.kind, false));
-            (format!("The value of {name}."), schema)
+            let example = field.map_or(Value::Null, example_of);
+            (format!("The value of {name}."), schema, example)
         }
     };
     json!({
@@ -216,6 +221,7 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         "in": "query",
         "description": description,
         "schema": schema,
+        "example": example,
     })
 }
 

@@ -185,6 +185,9 @@ pub struct Field {
     pub zero_is_none: bool,
     /// A column that the record which the key names must have in common with this one.
     pub within: Option<&'static str>,
+    /// The kind of what a number names that is no resource of the store: a relationship without a
+    /// link.
+    pub foreign: Option<&'static str>,
     /// What its relationship is called, where not by the field's name.
     pub relation: Option<&'static str>,
     /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
@@ -339,6 +342,7 @@ impl Field {
             owned: false,
             zero_is_none: false,
             within: None,
+            foreign: None,
             relation: None,
             joined: None,
         }
@@ -379,6 +383,12 @@ impl Field {
     pub const fn or_zero(mut self) -> Self {
         self.zero_is_none = true;
         self.default = Default::Int(0);
+        self
+    }
+
+    /// The number names something of this kind that is no resource of the store.
+    pub const fn naming(mut self, kind: &'static str) -> Self {
+        self.foreign = Some(kind);
         self
     }
 

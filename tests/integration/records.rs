@@ -385,11 +385,12 @@ async fn a_sku_is_unique_in_any_case_among_all_variants_unless_empty() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_32_parallel_posts_of_one_sku_or_coupon_code_one_is_created() {
+async fn of_32_parallel_posts_of_one_sku_coupon_or_voucher_code_one_is_created() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let product = json!({"product_name": "Twin", "sku": "TWIN"});
     let coupon = json!({"coupon_name": "Twin", "coupon_code": "TWIN", "value": 1});
-    for (path, body) in [("/products", product), ("/coupons", coupon)] {
+    let voucher = json!({"voucher_code": "TWIN", "voucher_value": 1});
+    for (path, body) in [("/products", product), ("/coupons", coupon), ("/vouchers", voucher)] {
         let posts = (0..32).map(|_| {
             let (shop, body) = (shop.clone(), body.clone());
             tokio::spawn(async move { shop.post(path, body).send().await.status })
@@ -868,4 +869,32 @@ async fn two_demonstrations_are_the_same_and_add_up() {
         let total = subtotal + of("order_tax") + of("order_shipping") - of("order_discount");
         assert_eq!(of("order_total"), total);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tax_profiles_and_rates_from_creation_to_removal() {
+    let shop = Shop::open().await;
+    let profile = shop.create("/taxprofiles", json!({"taxprofile_name": "Books"})).await;
+    let path = format!("/taxprofiles/{profile}");
+    let changed = shop.patch(&path, json!({"enabled": "0"})).send().await.expect(200);
+    assert_eq!(changed.attribute("enabled"), 0);
+    shop.delete(&path).send().await.expect(204);
+
+    let rate = json!({"taxrate_name": "VAT", "tax_percent": 7.125, "geozone_id": 3});
+    let rate = shop.post("/taxrates", rate).send().await.expect(201);
+    assert_eq!(rate.attribute("tax_percent"), "7.125");
+    // A geographic zone is no resource of the store, so there is no link to it.
+    assert_eq!(
+        rate.json()["data"]["relationships"]["geozone"],
+        json!({"data": {"type": "geozones", "id": "3"}})
+    );
+    let path = format!("/taxrates/{}", rate.id());
+    for wrong in [json!("100.001"), json!(-1), json!("7.1255"), json!("7%"), json!(null)] {
+        let answer = shop.patch(&path, json!({"tax_percent": wrong})).send().await.expect(422);
+        assert_eq!(answer.errors(), ["422 invalid_value pointer /tax_percent"]);
+    }
+    let whole = json!({"tax_percent": "100.000", "geozone_id": null});
+    let whole = shop.patch(&path, whole).send().await.expect(200);
+    assert_eq!(whole.attribute("tax_percent"), "100");
+    shop.delete(&path).send().await.expect(204);
 }

@@ -304,3 +304,19 @@ async fn get_answers_head_too() {
         assert_eq!(head.header("content-type"), get.header("content-type"));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_requests_are_all_answered() {
+    let shop = std::sync::Arc::new(Shop::open().await);
+    let asking = (0..8).map(|_| {
+        let shop = shop.clone();
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                shop.get("/countries?page[limit]=1").send().await.expect(200);
+            }
+        })
+    });
+    for asked in asking.collect::<Vec<_>>() {
+        asked.await.unwrap();
+    }
+}

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::harness::Shop;
 
 const FIELDS: &str = include_str!("../spec/fields.md");
+const ROWS: &str = include_str!("../spec/rows.md");
 
 /// One row of the table of fields.
 struct Row {
@@ -17,11 +18,11 @@ struct Row {
 }
 
 /// The rows of the table whose header begins with these cells, as lists of cells.
-fn table(header: &[&str]) -> Vec<Vec<&'static str>> {
+fn table(text: &'static str, header: &[&str]) -> Vec<Vec<&'static str>> {
     let cells = |line: &'static str| -> Vec<&'static str> {
         line.trim_matches('|').split('|').map(str::trim).collect()
     };
-    let mut lines = FIELDS.lines().skip_while(|line| cells(line) != header).skip(2);
+    let mut lines = text.lines().skip_while(|line| cells(line) != header).skip(2);
     let mut rows = Vec::new();
     while let Some(line) = lines.next().filter(|line| line.starts_with('|')) {
         rows.push(cells(line));
@@ -38,7 +39,7 @@ fn names(cell: &'static str) -> Vec<&'static str> {
 }
 
 fn fields() -> Vec<Row> {
-    table(&["type", "key", "list fields", "detail fields"])
+    table(FIELDS, &["type", "key", "list fields", "detail fields"])
         .into_iter()
         .map(|row| Row { kind: row[0], key: row[1], list: names(row[2]), detail: names(row[3]) })
         .collect()
@@ -89,8 +90,10 @@ fn the_table_and_the_plugin_know_the_same_resources() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_filter_of_the_table_is_taken_and_no_other() {
     let shop = Shop::open().await;
-    let filters: BTreeMap<&str, Vec<&str>> =
-        table(&["type", "filters"]).into_iter().map(|row| (row[0], names(row[1]))).collect();
+    let filters: BTreeMap<&str, Vec<&str>> = table(FIELDS, &["type", "filters"])
+        .into_iter()
+        .map(|row| (row[0], names(row[1])))
+        .collect();
     let all: Vec<&str> = filters.values().flatten().copied().collect();
     for row in fields().into_iter().filter(|row| is_read_alone(row.kind)) {
         let known = &filters[row.kind];
@@ -126,5 +129,23 @@ async fn every_list_can_be_ordered_by_each_of_its_fields_both_ways() {
             let path = format!("{list}?list[ordering]={name}");
             shop.get(&path).send().await.expect(400);
         }
+    }
+}
+
+#[test]
+fn every_row_of_the_tables_has_a_test_that_names_it() {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("integration");
+    let rows = table(ROWS, &["table", "row", "test"]);
+    for row in &rows {
+        let (module, test) = row[2].split_once("::").unwrap();
+        let text = std::fs::read_to_string(source.join(module).with_extension("rs")).unwrap();
+        assert!(text.contains(&format!("fn {test}()")), "{} {}: {}", row[0], row[1], row[2]);
+    }
+    for Row { kind, .. } in fields() {
+        assert!(rows.iter().any(|row| row[0] == "fields" && row[1] == kind), "{kind}");
+    }
+    for resource in plugin::resources::ALL.iter().filter(|resource| resource.crud) {
+        let path = format!("/{}", resource.kind);
+        assert!(rows.iter().any(|row| row[0] == "CRUD" && row[1] == path), "{path}");
     }
 }

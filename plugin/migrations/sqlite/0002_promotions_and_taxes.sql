@@ -37,7 +37,7 @@ CREATE TABLE shop_methods (
     method_kind  INTEGER NOT NULL CHECK (method_kind IN (1, 2)),
     name         TEXT NOT NULL CHECK (length(name) <= 255),
     name_fold    TEXT NOT NULL,
-    element      TEXT NOT NULL CHECK (length(element) BETWEEN 1 AND 64
+    element      TEXT NOT NULL CHECK (length(element) BETWEEN 1 AND 255
                       AND element NOT GLOB '*[^a-z0-9_]*'),
     enabled      INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     ordering     INTEGER NOT NULL DEFAULT 0,

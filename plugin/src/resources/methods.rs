@@ -26,7 +26,7 @@ const METHOD: Resource = Resource {
     key: "extension_id",
     list: &[
         text("name", 255).required(),
-        name("element", 64).required(),
+        name("element", 255).required(),
         flag("enabled"),
         int("ordering"),
     ],

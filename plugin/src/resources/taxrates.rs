@@ -13,7 +13,7 @@ pub(super) const TAXRATES: Resource = Resource {
     list: &[
         text("taxrate_name", 255).required(),
         decimal("tax_percent", 3, 0, WHOLE).required(),
-        int("geozone_id").nullable(),
+        int("geozone_id").nullable().naming("geozones"),
         flag("enabled"),
     ],
     ..Resource::CRUD
