@@ -22,8 +22,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use host_interface::{
-    BoxFuture, DemoSize, Description, Environment, Error, Headers, Host, HostHandle, LoadedPlugin,
-    LogRecord, Mail, Method, ProgressHandle, Request, Response, SharedUser, User, UserQuery,
+    DemoSize, Description, Environment, Headers, HostHandle, LoadedPlugin, Method, ProgressHandle,
+    Request, Response, SharedUser, User,
 };
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
@@ -31,6 +31,7 @@ use plugin::app::{self, App};
 use plugin::document::MEDIA_TYPE;
 use plugin::store::Store;
 use plugin::{demo, reference};
+use tests::PermissiveHost;
 use tokio::net::{TcpListener, TcpStream};
 
 const CONNECTIONS: usize = 8;
@@ -174,7 +175,7 @@ impl Handler {
 }
 
 async fn serve(variant: &str, database: &Path) {
-    let host = HostHandle::new(Permissive);
+    let host = HostHandle::new(PermissiveHost);
     let environment =
         Environment::new(format!("sqlite://{}", database.display())).base_path("/api/index.php");
     let handler = match variant {
@@ -235,33 +236,5 @@ struct Sent(HeaderMap);
 impl Headers for Sent {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
         self.0.get_all(name).iter().nth(nth).map(|value| value.as_bytes())
-    }
-}
-
-struct Permissive;
-
-impl Host for Permissive {
-    fn authorise(&self, _user: i64, _action: &str, _asset: &str) -> bool {
-        true
-    }
-
-    fn find_user(&self, _query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-        BoxFuture::ready(Ok(None))
-    }
-
-    fn parameters(&self) -> String {
-        "{\"default_currency\":\"EUR\"}".to_owned()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        0
-    }
-
-    fn send_mail(&self, _mail: Mail) -> BoxFuture<Result<(), Error>> {
-        BoxFuture::ready(Ok(()))
-    }
-
-    fn log(&self, record: &LogRecord<'_>) {
-        eprintln!("{}: {}", record.target(), record.message());
     }
 }

@@ -5,49 +5,19 @@
 //! These tests reach under the services, so they use the statically linked engine on a file that
 //! the loaded library never opens.
 
-use host_interface::{
-    BoxFuture, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response,
-    SharedUser, User, UserQuery,
-};
+use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
 use plugin::app::{self, App};
 use plugin::reference;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tests::PermissiveHost;
 
 /// A store without a host around it.
 struct Bare {
     app: App,
     _data: TempDir,
-}
-
-struct Permissive;
-
-impl Host for Permissive {
-    fn authorise(&self, _user: i64, _action: &str, _asset: &str) -> bool {
-        true
-    }
-
-    fn find_user(&self, _query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-        BoxFuture::ready(Ok(None))
-    }
-
-    fn parameters(&self) -> String {
-        let declared = plugin::parameters::declared();
-        let defaults = declared.into_iter().map(|parameter| (parameter.name, parameter.default));
-        Value::Object(defaults.collect()).to_string()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        1
-    }
-
-    fn send_mail(&self, _mail: Mail) -> BoxFuture<Result<(), Error>> {
-        BoxFuture::ready(Ok(()))
-    }
-
-    fn log(&self, _record: &LogRecord<'_>) {}
 }
 
 struct Json;
@@ -65,7 +35,7 @@ impl Bare {
         let store = Store::open(&url).unwrap();
         store.migrate().await.unwrap();
         reference::install(&store).await.unwrap();
-        Bare { app: App::new(HostHandle::new(Permissive), store, ""), _data: data }
+        Bare { app: App::new(HostHandle::new(PermissiveHost), store, ""), _data: data }
     }
 
     async fn ask(&self, method: Method, path: &str, body: Value) -> Response {
