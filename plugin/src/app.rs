@@ -10,7 +10,7 @@ use crate::document::MEDIA_TYPE;
 use crate::error::{Error, Fault, FaultKind};
 use crate::openapi;
 use crate::parameters::{self, ParameterCache};
-use crate::resource::{self, Nested, Resource};
+use crate::resource::{Nested, Resource, Special};
 use crate::resources;
 use crate::store::Store;
 
@@ -90,7 +90,7 @@ pub enum Operation {
     /// Reads a page of the records below another one.
     Nested(&'static Resource, &'static Nested),
     /// What the resource's file says.
-    Special(&'static Resource, resource::Operation),
+    Special(&'static Resource, &'static Special),
 }
 
 impl App {
@@ -133,7 +133,7 @@ impl App {
                 None => crud::delete(&call, resource).await,
             },
             Operation::Nested(resource, nested) => crud::nested(&call, resource, nested).await,
-            Operation::Special(resource, run) => run(&call, resource).await,
+            Operation::Special(resource, special) => (special.run)(&call, resource).await,
         }
     }
 
@@ -225,7 +225,7 @@ fn endpoints_of(resource: &'static Resource) -> impl Iterator<Item = Endpoint> {
         name: format!("{}.{}", resource.kind, special.name),
         action: special.action,
         asset: asset(special.asset.unwrap_or(resource.kind)),
-        operation: Operation::Special(resource, special.run),
+        operation: Operation::Special(resource, special),
     });
     crud.into_iter().filter(|_| resource.crud).chain(nested).chain(special)
 }

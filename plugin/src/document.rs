@@ -65,6 +65,38 @@ pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Resu
     write(&Document { links: Own { own }, data }, 2048)
 }
 
+/// The document of a list whose records no table holds: each an id and its attributes.
+///
+/// # Errors
+/// When an attribute cannot be written.
+pub fn computed(
+    kind: &str,
+    records: &[(String, serde_json::Value)],
+    total: i64,
+    listing: &Listing,
+    path: &str,
+) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Record<'a> {
+        r#type: &'a str,
+        id: &'a str,
+        attributes: &'a serde_json::Value,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        links: Pages<'a>,
+        data: Vec<Record<'a>>,
+        meta: Meta,
+    }
+    let record = |(id, attributes)| Record { r#type: kind, id, attributes };
+    let document = Document {
+        links: Pages { listing, total, path },
+        data: records.iter().map(|(id, attributes)| record((id, attributes))).collect(),
+        meta: Meta { total_pages: pages(total, listing.limit), total },
+    };
+    write(&document, 512 * (records.len() + 1))
+}
+
 /// The path of a record: `root` is the path of the store.
 pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
     format!("{root}/{}/{key}", resource.kind)

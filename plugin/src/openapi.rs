@@ -8,7 +8,7 @@ use crate::app::{Endpoint, Operation};
 use crate::document::MEDIA_TYPE;
 use crate::error::FaultKind;
 use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
-use crate::resource::{Access, Field, Filter, Resource, Test};
+use crate::resource::{Access, Field, Filter, Gives, Resource, Special, Test};
 use crate::resources;
 use crate::value::{Form, Kind, decimal_text};
 
@@ -24,8 +24,24 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         }
     }
     let mut schemas = Map::new();
-    for resource in resources::ALL.iter().filter(|resource| !resource.table.is_empty()) {
-        schemas.extend(schemas_of(resource));
+    for resource in resources::ALL {
+        let special = resource.special.iter().flat_map(|special| {
+            let given = match special.gives {
+                Gives::New(given) | Gives::One(given) => Some(given),
+                Gives::Computed(..) | Gives::Open => None,
+            };
+            given.into_iter().chain(special.takes)
+        });
+        // What has no table has no schema of its own.
+        let own = Some(resource).filter(|resource| !resource.table.is_empty());
+        for resource in own.into_iter().chain(special.map(|view| view())) {
+            schemas.extend(schemas_of(resource));
+        }
+    }
+    for special in resources::ALL.iter().flat_map(|resource| resource.special) {
+        if let Gives::Computed(view, fields) = special.gives {
+            schemas.extend(computed_schemas(view(), fields));
+        }
     }
     schemas.extend(common_schemas());
     json!({
@@ -75,21 +91,20 @@ const ERRORS: [(&str, &str, FaultKind); 8] = [
 fn operation(endpoint: &Endpoint) -> Value {
     let resource = endpoint.resource();
     let mut responses = Map::new();
-    let one = || reference("schemas", &format!("{}.document", resource.kind));
-    let list = || reference("schemas", &format!("{}.list", resource.kind));
+    let one = || named(resource, "document");
+    let list = || named(resource, "list");
     let (status, what, schema) = match endpoint.operation {
         Operation::List(_) | Operation::Nested(..) => ("200", "A page of records", Some(list())),
         Operation::Show(_) => ("200", "The record", Some(one())),
         Operation::Create(_) => ("201", "The new record", Some(one())),
         Operation::Update(_) => ("200", "The record as it is now", Some(one())),
         Operation::Delete(_) => ("204", "It is gone", None),
-        Operation::Special(..) if resource.table.is_empty() => {
-            ("200", "The record", Some(reference("schemas", "any.document")))
-        }
-        Operation::Special(..) if endpoint.method == Method::Post => {
-            ("201", "The new record", Some(one()))
-        }
-        Operation::Special(..) => ("200", "The records", Some(list())),
+        Operation::Special(_, special) => match special.gives {
+            Gives::New(given) => ("201", "The new record", Some(named(given(), "document"))),
+            Gives::One(given) => ("200", "The record", Some(named(given(), "document"))),
+            Gives::Computed(view, _) => ("200", "A page of records", Some(named(view(), "list"))),
+            Gives::Open => ("200", "The record", Some(reference("schemas", "any.document"))),
+        },
     };
     let mut success = json!({"description": what});
     if let Some(schema) = schema {
@@ -103,7 +118,11 @@ fn operation(endpoint: &Endpoint) -> Value {
     }
     responses.insert(status.to_owned(), success);
     let with_id = endpoint.path.contains("{id");
-    let is_list = matches!(endpoint.operation, Operation::List(_) | Operation::Nested(..));
+    let is_list = match endpoint.operation {
+        Operation::List(_) | Operation::Nested(..) => true,
+        Operation::Special(_, special) => matches!(special.gives, Gives::Computed(..)),
+        _ => false,
+    };
     for (status, name, applies) in [
         ("400", "BadRequest", true),
         ("401", "Unauthorised", true),
@@ -132,7 +151,11 @@ fn operation(endpoint: &Endpoint) -> Value {
             Method::Post => "new",
             _ => "change",
         };
-        let schema = reference("schemas", &format!("{}.{input}", resource.kind));
+        let taken = match endpoint.operation {
+            Operation::Special(_, special) => special.takes.map_or(resource, |taken| taken()),
+            _ => resource,
+        };
+        let schema = named(taken, input);
         operation["requestBody"] = json!({
             "required": true,
             "content": {"application/json": {"schema": schema}},
@@ -157,8 +180,14 @@ fn summary(endpoint: &Endpoint) -> String {
             let above = resources::find(nested.parent).map_or("record", |parent| parent.singular);
             format!("List the {} of one {above}", nested.segment)
         }
-        Operation::Special(..) if endpoint.method == Method::Post => {
+        Operation::Special(_, Special { gives: Gives::New(_), .. }) => {
             format!("Add one {singular}")
+        }
+        Operation::Special(_, Special { gives: Gives::Computed(..), .. }) => {
+            format!("List one's own {kind}")
+        }
+        Operation::Special(_, Special { takes: Some(taken), .. }) => {
+            format!("Add one {} of a {singular}", taken().singular)
         }
         Operation::Special(..) => format!("Read the {singular}"),
     }
@@ -172,7 +201,10 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     if !is_list {
         return parameters;
     }
-    let resource = endpoint.resource();
+    let resource = match endpoint.operation {
+        Operation::Special(_, Special { gives: Gives::Computed(view, _), .. }) => view(),
+        _ => endpoint.resource(),
+    };
     parameters.push(reference("parameters", "page.offset"));
     parameters.push(reference("parameters", "page.limit"));
     let columns: Vec<&str> =
@@ -187,6 +219,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     parameters.push(reference("parameters", "list.direction"));
     let only = match endpoint.operation {
         Operation::Nested(_, nested) => Some(nested.filters),
+        Operation::Special(..) => Some(&[][..]),
         _ => None,
     };
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
@@ -381,7 +414,8 @@ fn common_schemas() -> Map<String, Value> {
 /// The schemas of a resource: its attributes in lists and alone, its documents, and its bodies.
 fn schemas_of(resource: &Resource) -> Map<String, Value> {
     let kind = resource.kind;
-    let schema = |name: &str| reference("schemas", &format!("{kind}.{name}"));
+    let of = resource.schema_name();
+    let schema = |name: &str| named(resource, name);
     let list: Vec<&Field> = resource.list.iter().collect();
     let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
     let object = |attributes: &str| {
@@ -410,7 +444,7 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
         record
     };
     let mut schemas = Map::new();
-    let mut add = |name: &str, schema: Value| schemas.insert(format!("{kind}.{name}"), schema);
+    let mut add = |name: &str, schema: Value| schemas.insert(format!("{of}.{name}"), schema);
     add("row", attributes(resource, &list));
     add("record", attributes(resource, &all));
     add(
@@ -450,6 +484,47 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
         add("change", body(resource, false));
     }
     schemas
+}
+
+/// The schemas of a list whose records are worked out: they have no key among their attributes.
+fn computed_schemas(view: &Resource, fields: &[Field]) -> [(String, Value); 2] {
+    let properties: Map<String, Value> = fields
+        .iter()
+        .map(|field| (field.name.to_owned(), output(field.kind, field.nullable)))
+        .collect();
+    let example: Map<String, Value> =
+        fields.iter().map(|field| (field.name.to_owned(), example_of(field))).collect();
+    let row = json!({
+        "type": "object",
+        "required": properties.keys().collect::<Vec<_>>(),
+        "additionalProperties": false,
+        "properties": properties,
+        "example": example,
+    });
+    let list = json!({
+        "type": "object",
+        "required": ["links", "data", "meta"],
+        "properties": {
+            "links": reference("schemas", "links"),
+            "data": {"type": "array", "items": {
+                "type": "object",
+                "required": ["type", "id", "attributes"],
+                "properties": {
+                    "type": {"const": view.kind},
+                    "id": {"type": "string"},
+                    "attributes": named(view, "row"),
+                },
+            }},
+            "meta": reference("schemas", "meta"),
+        },
+        "example": {
+            "links": {"self": format!("/api/index.php/v1/shop/{}", view.kind)},
+            "data": [{"type": view.kind, "id": "1", "attributes": example}],
+            "meta": {"total-pages": 1, "total": 1},
+        },
+    });
+    let name = view.schema_name();
+    [(format!("{name}.row"), row), (format!("{name}.list"), list)]
 }
 
 fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
@@ -596,6 +671,11 @@ fn example_of(field: &Field) -> Value {
         Kind::Code { .. } => json!("20260131-0000001"),
         Kind::Email => json!("ada@example.com"),
     }
+}
+
+/// A schema of a resource.
+fn named(resource: &Resource, name: &str) -> Value {
+    reference("schemas", &format!("{}.{name}", resource.schema_name()))
 }
 
 fn reference(of: &str, name: &str) -> Value {

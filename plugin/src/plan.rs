@@ -168,7 +168,7 @@ impl Draft {
 
     /// The fields that are to be written, with their values.
     pub fn changes(&self) -> impl Iterator<Item = (&Field, &Value)> + Clone {
-        let own = |(field, _): &(&Field, _)| field.joined.is_none();
+        let own = |(field, _): &(&Field, _)| field.joined.is_none() && field.computed.is_none();
         let pairs = self.resource.fields().zip(&self.values).filter(own);
         pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }

@@ -18,6 +18,8 @@ use crate::value::{Form, Kind};
 pub struct Resource {
     /// The JSON:API type, which is also the path's segment and the permission's asset.
     pub kind: &'static str,
+    /// What schemas of it are called, where not by the kind: a view of another resource.
+    pub view: Option<&'static str>,
     /// What one record is called in messages.
     pub singular: &'static str,
     /// The table that holds the records.
@@ -70,6 +72,7 @@ impl Resource {
     /// What most resources have in common; a file names only what is its own.
     pub const CRUD: Resource = Resource {
         kind: "",
+        view: None,
         singular: "",
         table: "",
         key: "",
@@ -93,6 +96,11 @@ impl Resource {
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };
+
+    /// What schemas of it are called.
+    pub fn schema_name(&self) -> &'static str {
+        self.view.unwrap_or(self.kind)
+    }
 
     /// All fields after the key: those of lists, those of single records, then the hidden ones.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
@@ -157,8 +165,28 @@ pub struct Special {
     pub action: Option<&'static str>,
     /// The kind of the resource whose asset it is, where that is another one.
     pub asset: Option<&'static str>,
+    /// The fields that its body has.
+    pub takes: Option<View>,
+    /// What it answers with.
+    pub gives: Gives,
     /// What it does.
     pub run: Operation,
+}
+
+/// A resource, or a view of one. A function, because a resource's routes may name it itself.
+pub type View = fn() -> &'static Resource;
+
+/// What a route beside the usual ones answers with.
+#[derive(Clone, Copy, Debug)]
+pub enum Gives {
+    /// A new record.
+    New(View),
+    /// A record.
+    One(View),
+    /// A page of records that are worked out from a view, with these attributes.
+    Computed(View, &'static [Field]),
+    /// One record whose attributes depend on the site.
+    Open,
 }
 
 /// A field and what is wrong with it, a sentence for the client.
@@ -190,6 +218,8 @@ pub struct Field {
     pub foreign: Option<&'static str>,
     /// What its relationship is called, where not by the field's name.
     pub relation: Option<&'static str>,
+    /// The expression that it is computed by; `t` is the resource's own table.
+    pub computed: Option<&'static str>,
     /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
     /// column of the field's name.
     pub joined: Option<(&'static str, &'static str)>,
@@ -343,6 +373,7 @@ impl Field {
             zero_is_none: false,
             within: None,
             foreign: None,
+            computed: None,
             relation: None,
             joined: None,
         }
@@ -369,6 +400,13 @@ impl Field {
 
     /// Clients cannot set it: a new record has the default.
     pub const fn read_only(mut self) -> Self {
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// It is computed by an expression about the resource's own table, which is `t`.
+    pub const fn computed(mut self, expression: &'static str) -> Self {
+        self.computed = Some(expression);
         self.access = Access::ReadOnly;
         self
     }

@@ -388,9 +388,10 @@ fn own(name: &str) -> String {
 
 /// The column that a field is read from.
 fn column(field: &Field) -> String {
-    match field.joined {
-        Some((alias, column)) => format!("{alias}.{column}"),
-        None => own(field.name),
+    match (field.computed, field.joined) {
+        (Some(expression), _) => expression.to_owned(),
+        (None, Some((alias, column))) => format!("{alias}.{column}"),
+        (None, None) => own(field.name),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Role, Shop};
 
-use Needs::{Configuration, Create, Delete, Edit, View};
+use Needs::{Configuration, Create, Delete, Edit, Token, View};
 
 /// The permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ enum Needs {
     Delete,
     /// To view the store's configuration, which a rule on the store does not reach.
     Configuration,
+    /// Nothing but a valid token.
+    Token,
 }
 
 /// All routes: method, path with `{id}`, permission.
@@ -110,6 +112,8 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/zones/{id}", View),
     ("PATCH", "/zones/{id}", Edit),
     ("DELETE", "/zones/{id}", Delete),
+    ("POST", "/vouchers/{id}/adjust", Edit),
+    ("GET", "/vouchers/mine", Token),
     ("GET", "/config", Configuration),
 ];
 
@@ -118,7 +122,8 @@ const NO_RECORD: &str = "999999999";
 
 fn may(role: Role, needs: Needs) -> bool {
     match role {
-        Role::Nobody | Role::Public | Role::Registered => false,
+        Role::Nobody | Role::Public => false,
+        Role::Registered => needs == Token,
         Role::Manager => !matches!(needs, Delete | Configuration),
         Role::Administrator | Role::SuperUser => true,
     }

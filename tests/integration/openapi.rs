@@ -127,6 +127,19 @@ async fn what_is_answered_is_what_the_document_says_and_so_is_every_example() {
         let content = &operation["responses"]["200"]["content"]["application/vnd.api+json"];
         check(&document, &content["schema"], &answer, path);
     }
+    // The administrator of this shop has a voucher of its own.
+    shop.create(
+        "/vouchers",
+        serde_json::json!({
+            "voucher_value": 1, "email_to": "administrator@example.com",
+        }),
+    )
+    .await;
+    let mine = shop.get("/vouchers/mine").send().await.expect(200);
+    assert_eq!(mine.total(), 1);
+    let schema = &document["components"]["schemas"]["vouchers.mine.list"];
+    check(&document, schema, &mine.json(), "/vouchers/mine");
+
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         let example = schema.get("example").unwrap_or_else(|| panic!("{name} has an example"));
         check(&document, schema, example, name);

@@ -898,3 +898,127 @@ async fn tax_profiles_and_rates_from_creation_to_removal() {
     assert_eq!(whole.attribute("tax_percent"), "100");
     shop.delete(&path).send().await.expect(204);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vouchers_balance_moves_by_adjustments_and_never_below_zero() {
+    let shop = Shop::stocked().await;
+    let adjust = async |kind: &str, amount: Value| {
+        let body = json!({"adjustment_type": kind, "amount": amount, "reason": "Test"});
+        shop.post("/vouchers/1/adjust", body).send().await
+    };
+    let spent = adjust("debit", json!("12.34567")).await.expect(200);
+    assert_eq!(spent.attribute("remaining_balance"), "37.65433");
+    assert_eq!(spent.attribute("voucher_value"), "50.00", "the value stays");
+    assert_eq!(spent.attribute("subject"), "");
+    assert_eq!(spent.json()["data"]["type"], "vouchers");
+    let credit = adjust("credit", json!(10)).await.expect(200);
+    assert_eq!(credit.attribute("remaining_balance"), "47.65433");
+    let corrected = adjust("correction", json!("-7.65433")).await.expect(200);
+    assert_eq!(corrected.attribute("remaining_balance"), "40.00");
+    for (kind, amount, error) in [
+        ("debit", json!("40.00001"), "422 refused pointer /amount"),
+        ("correction", json!(-41), "422 refused pointer /amount"),
+        ("debit", json!(0), "422 invalid_value pointer /amount"),
+        ("credit", json!("-1"), "422 invalid_value pointer /amount"),
+        ("debit", json!("-1"), "422 invalid_value pointer /amount"),
+        ("gift", json!(1), "422 invalid_value pointer /adjustment_type"),
+        ("credit", json!("999999999999"), "422 refused pointer /amount"),
+    ] {
+        let answer = adjust(kind, amount.clone()).await.expect(422);
+        assert_eq!(answer.errors(), [error], "{kind} {amount}");
+    }
+    let empty = shop.post("/vouchers/1/adjust", json!({"amount": "x"})).send().await.expect(400);
+    assert_eq!(
+        empty.errors(),
+        [
+            "422 invalid_value pointer /amount",
+            "400 missing_field pointer /adjustment_type",
+            "400 missing_field pointer /reason",
+        ]
+    );
+    shop.post("/vouchers/999/adjust", json!({})).send().await.expect(404);
+    let all = adjust("debit", json!(40)).await.expect(200);
+    assert_eq!(all.attribute("remaining_balance"), "0.00");
+    // What is spent stays spent: the value cannot drop below it.
+    shop.patch("/vouchers/1", json!({"voucher_value": "49.99"})).send().await.expect(422);
+    shop.delete("/vouchers/1").send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_150_parallel_debits_of_1_01_on_100_exactly_99_succeed() {
+    let shop = std::sync::Arc::new(Shop::stocked().await);
+    let voucher = shop.create("/vouchers", json!({"voucher_value": "100.00"})).await;
+    let debits = (0..150).map(|_| {
+        let shop = shop.clone();
+        tokio::spawn(async move {
+            let body = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
+            let path = format!("/vouchers/{voucher}/adjust");
+            shop.post(&path, body).send().await.status
+        })
+    });
+    let mut statuses = Vec::new();
+    for debit in debits.collect::<Vec<_>>() {
+        statuses.push(debit.await.unwrap());
+    }
+    let of = |status: u16| statuses.iter().filter(|known| **known == status).count();
+    assert_eq!((of(200), of(422)), (99, 51));
+    let last = json!({"adjustment_type": "debit", "amount": "0.01", "reason": "The rest"});
+    let last = shop.post(&format!("/vouchers/{voucher}/adjust"), last).send().await.expect(200);
+    assert_eq!(last.attribute("remaining_balance"), "0.00");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ones_own_vouchers_are_shown_with_masked_codes_balances_and_states() {
+    let shop = Shop::open().await;
+    for (code, extra) in [
+        ("ABCDEFGH", json!({})),
+        ("1234", json!({"enabled": 0})),
+        ("Żółć-code", json!({"valid_from": "2999-01-01"})),
+        ("EXPIRED1", json!({"valid_to": "2001-01-01"})),
+        ("EMPTY-01", json!({"voucher_value": 0})),
+        ("SOMEBODY", json!({"email_to": "else@example.com"})),
+        ("NOBODYS1", json!({"email_to": ""})),
+    ] {
+        let mut body = json!({
+            "voucher_code": code, "voucher_value": 5, "email_to": "Registered@EXAMPLE.com",
+        });
+        for (name, value) in extra.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        shop.create("/vouchers", body).await;
+    }
+    let debit = json!({"adjustment_type": "debit", "amount": "1.5", "reason": "Test"});
+    shop.post("/vouchers/1/adjust", debit).send().await.expect(200);
+    let registered = crate::harness::Role::Registered;
+    let mine = shop.get("/vouchers/mine").by(registered).send().await.expect(200);
+    assert_eq!(mine.ids(), [1, 2, 3, 4, 5]);
+    assert_eq!(mine.total(), 5);
+    assert_eq!(
+        mine.column("masked_code"),
+        ["****EFGH", "****", "*****code", "****RED1", "****Y-01"]
+    );
+    assert_eq!(mine.column("remaining_balance"), ["3.50", "5.00", "5.00", "5.00", "0.00"]);
+    assert_eq!(
+        mine.column("status"),
+        ["active", "disabled", "not_yet_valid", "expired", "depleted"]
+    );
+    let first = &mine.json()["data"][0];
+    assert_eq!(first["type"], "vouchers");
+    let names: Vec<&String> = first["attributes"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "masked_code",
+            "voucher_type",
+            "voucher_value",
+            "remaining_balance",
+            "valid_from",
+            "valid_to",
+            "status",
+        ]
+    );
+    let sorted = "/vouchers/mine?list[ordering]=remaining_balance&page[limit]=1";
+    assert_eq!(shop.get(sorted).by(registered).send().await.expect(200).ids(), [5]);
+    assert_eq!(shop.get("/vouchers/mine").send().await.expect(200).total(), 0);
+    shop.get("/vouchers/mine?filter[enabled]=1").send().await.expect(400);
+}

@@ -7,7 +7,7 @@ use crate::crud;
 use crate::document;
 use crate::error::Error;
 use crate::request;
-use crate::resource::{Resource, Special};
+use crate::resource::{Gives, Resource, Special};
 
 pub(super) const CONFIG: Resource = Resource {
     kind: "config",
@@ -19,6 +19,8 @@ pub(super) const CONFIG: Resource = Resource {
         name: "show",
         action: Some("store.view"),
         asset: None,
+        takes: None,
+        gives: Gives::Open,
         run: |call, _| Box::pin(show(call)),
     }],
     ..Resource::CRUD

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::plan::{Draft, Intent, Page, Record};
 use crate::request::{self, Body};
 use crate::resource::{
-    Field, Join, Nested, Resource, Scene, Special, created_on, flag, int, key, text,
+    Field, Gives, Join, Nested, Resource, Scene, Special, created_on, flag, int, key, text,
 };
 use crate::sql::{self, Statement};
 use crate::store::Transaction;
@@ -39,6 +39,8 @@ pub(super) const ORDERHISTORIES: Resource = Resource {
         name: "create",
         action: Some("store.edit"),
         asset: Some("orders"),
+        takes: Some(|| &ORDERHISTORIES),
+        gives: Gives::New(|| &ORDERHISTORIES),
         run: |call, resource| Box::pin(create(call, resource)),
     }],
     ..Resource::CRUD

@@ -1,14 +1,21 @@
 //! Vouchers: gift cards. What is left of one is its value and the sum of its ledger, which is only
 //! ever added to.
 
-use crate::error::Error;
-use crate::plan::{Draft, Record};
+use host_interface::{Method, Response};
+use serde_json::json;
+
+use crate::app::Call;
+use crate::crud;
+use crate::document;
+use crate::error::{Error, FaultKind};
+use crate::plan::{Condition, Draft, Intent, Order, Page, Record, Shape};
+use crate::request::{self, Body, Listing, Scope};
 use crate::resource::{
-    Complaint, Resource, Scene, code_of, created_on, email, flag, moment, money, printable, text,
-    unique,
+    Complaint, Field, Gives, Resource, Scene, Special, Step, choice, code_of, created_on, decimal,
+    email, flag, moment, money, printable, text, unique,
 };
 use crate::sql::Statement;
-use crate::value::{Value, decimal_text};
+use crate::value::{self, Value, decimal_text};
 
 use super::coupons::valid_from_before_to;
 
@@ -19,23 +26,245 @@ pub(super) const VOUCHERS: Resource = Resource {
     key: "shop_voucher_id",
     list: &[
         printable("voucher_code", 255).derived(),
-        text("voucher_type", 64).default_text("giftcard"),
+        VOUCHER_TYPE,
         email("email_to"),
-        money("voucher_value").required(),
+        VOUCHER_VALUE,
         flag("enabled"),
         created_on(),
     ],
-    detail: &[
-        code_of("order_id", "orders", "order_id", 64),
-        text("subject", 255),
-        moment("valid_from"),
-        moment("valid_to"),
-    ],
+    detail: &[ORDER_ID, SUBJECT, VALID_FROM, VALID_TO],
     unique: &[unique(&["voucher_code"]).in_any_case()],
+    special: &[
+        Special {
+            method: Method::Post,
+            path: "vouchers/{id:digits}/adjust",
+            name: "adjust",
+            action: Some("store.edit"),
+            asset: None,
+            takes: Some(|| &ADJUSTMENT),
+            gives: Gives::One(|| &BALANCE),
+            run: run_adjust,
+        },
+        Special {
+            method: Method::Get,
+            path: "vouchers/mine",
+            name: "mine",
+            // A valid token is enough: it shows what is its user's own.
+            action: None,
+            asset: None,
+            takes: None,
+            gives: Gives::Computed(|| &MINE, SHOWN),
+            run: run_mine,
+        },
+    ],
     derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
     check: |voucher| valid_from_before_to(voucher).into_iter().collect::<Vec<Complaint>>(),
     ..Resource::CRUD
 };
+
+/// A voucher with what is left of it.
+const BALANCE: Resource = Resource {
+    view: Some("vouchers.balance"),
+    detail: &[ORDER_ID, SUBJECT, VALID_FROM, VALID_TO, REMAINING_BALANCE],
+    special: &[],
+    ..VOUCHERS
+};
+
+/// A voucher as the one it was given to sees it is worked out from these fields.
+const MINE: Resource = Resource {
+    view: Some("vouchers.mine"),
+    list: &[
+        text("masked_code", 255).joined("t", "voucher_code"),
+        VOUCHER_TYPE,
+        VOUCHER_VALUE,
+        REMAINING_BALANCE,
+        VALID_FROM,
+        VALID_TO,
+    ],
+    detail: &[],
+    hidden: &[flag("enabled")],
+    crud: false,
+    special: &[],
+    ..VOUCHERS
+};
+
+/// What is shown of it.
+const SHOWN: &[Field] = &[
+    text("masked_code", 255),
+    VOUCHER_TYPE,
+    VOUCHER_VALUE,
+    money("remaining_balance"),
+    VALID_FROM,
+    VALID_TO,
+    choice("status", &["active", "disabled", "not_yet_valid", "expired", "depleted"]),
+];
+
+/// What moves the balance of a voucher.
+const ADJUSTMENT: Resource = Resource {
+    kind: "vouchers",
+    view: Some("vouchers.adjustment"),
+    singular: "adjustment",
+    list: &[
+        choice("adjustment_type", &["credit", "debit", "correction"]).required(),
+        decimal("amount", 5, 1 - MAX, MAX - 1).required(),
+        text("reason", 255).required(),
+        text("note", 65_535),
+    ],
+    check: amount_goes_with_type,
+    ..Resource::CRUD
+};
+
+const VOUCHER_TYPE: Field = text("voucher_type", 64).default_text("giftcard");
+const VOUCHER_VALUE: Field = money("voucher_value").required();
+const ORDER_ID: Field = code_of("order_id", "orders", "order_id", 64);
+const SUBJECT: Field = text("subject", 255);
+const VALID_FROM: Field = moment("valid_from");
+const VALID_TO: Field = moment("valid_to");
+const REMAINING_BALANCE: Field = money("remaining_balance").computed(
+    "t.voucher_value + (SELECT coalesce(sum(l.amount), 0) FROM shop_voucher_ledger l \
+     WHERE l.voucher_id = t.shop_voucher_id)",
+);
+
+/// A million million, in units of 10^-5: no balance is as large.
+const MAX: i64 = 10_i64.pow(17);
+
+fn amount_goes_with_type(adjustment: &Record) -> Vec<Complaint> {
+    let amount = adjustment.value("amount").int();
+    let correction = adjustment.value("adjustment_type").text() == "correction";
+    match (*adjustment.value("amount") == Value::Null, amount) {
+        (true, _) => Vec::new(),
+        (false, 0) => vec![("amount", "amount must not be zero.".to_owned())],
+        (false, ..0) if !correction => {
+            vec![("amount", "Only a correction may be negative.".to_owned())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+// Functions of their own, because the routes above are constants that the futures refer to.
+fn run_adjust<'a>(call: &'a Call<'_>, _: &'static Resource) -> Step<'a, Response> {
+    Box::pin(adjust(call))
+}
+
+fn run_mine<'a>(call: &'a Call<'_>, _: &'static Resource) -> Step<'a, Response> {
+    Box::pin(mine(call))
+}
+
+/// Writes an entry of the ledger, and nothing else. The transaction takes the adjustments of one
+/// voucher one after the other.
+async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let id = request::id(call.request)?;
+    let body = Body::read(call.request, &ADJUSTMENT, id)?;
+    let key = crud::path_key(call, &VOUCHERS)?;
+    let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
+    let mut transaction = call.app.store.begin().await?;
+    let balance = Statement::fixed(
+        "SELECT v.voucher_value + coalesce((SELECT sum(amount) FROM shop_voucher_ledger \
+         WHERE voucher_id = v.shop_voucher_id), 0) FROM shop_vouchers v \
+         WHERE v.shop_voucher_id = ?",
+        vec![Value::Int(key)],
+    );
+    let found = transaction.numbers(balance).await?;
+    let before = *found.first().ok_or_else(|| crud::missing(&VOUCHERS))?;
+    let adjustment = draft.as_record();
+    let amount = match adjustment.value("adjustment_type").text() {
+        "debit" => -adjustment.value("amount").int(),
+        _ => adjustment.value("amount").int(),
+    };
+    let after = before + amount;
+    if after < 0 {
+        let left = decimal_text(before, 5, 2);
+        let detail = format!("The balance is {left} and cannot fall below zero.");
+        draft.fault_at(FaultKind::Refused, "amount", detail);
+    } else if after >= MAX {
+        draft.fault_at(FaultKind::Refused, "amount", "The balance would be too large.");
+    }
+    crud::settle(&mut draft, &adjustment, &mut transaction).await?;
+    let entry = Statement::fixed(
+        "INSERT INTO shop_voucher_ledger (voucher_id, adjustment_type, amount, balance_before, \
+         balance_after, reason, note, user_id, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        vec![
+            Value::Int(key),
+            adjustment.value("adjustment_type").clone(),
+            Value::Int(amount),
+            Value::Int(before),
+            Value::Int(after),
+            adjustment.value("reason").clone(),
+            adjustment.value("note").clone(),
+            Value::Int(call.request.user().map_or(0, host_interface::User::id)),
+            Value::Text(value::now()),
+        ],
+    );
+    transaction.execute(entry).await?;
+    let cells = transaction.page(&Page::of_one(&BALANCE, key)).await?;
+    transaction.commit().await?;
+    crud::single(200, call, &BALANCE, &cells)
+}
+
+/// The vouchers that were sent to the caller's e-mail address.
+async fn mine(call: &Call<'_>) -> Result<Response, Error> {
+    let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
+    let email = call.request.user().map_or("", host_interface::User::email);
+    let own = match email {
+        // Vouchers without an address are nobody's.
+        "" => Condition::Key(0),
+        email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
+    };
+    let page = Page {
+        resource: &MINE,
+        shape: Shape::List,
+        conditions: vec![own],
+        order: Order { ..listing.order },
+        offset: listing.offset,
+        limit: listing.limit,
+    };
+    let cells = call.app.store.page(&page).await?;
+    let now = value::now();
+    let records = cells.rows()?.into_iter().map(|row| {
+        let cell = |at: usize| row.get(at).map_or(Value::Null, value::Cell::to_value);
+        let amount = |at: usize| decimal_text(cell(at).int(), 5, 2);
+        let moment = |at: usize| match cell(at) {
+            Value::Text(moment) => json!(moment),
+            _ => json!(null),
+        };
+        let attributes = json!({
+            "masked_code": masked(cell(1).text()),
+            "voucher_type": cell(2).text(),
+            "voucher_value": amount(3),
+            "remaining_balance": amount(4),
+            "valid_from": moment(5),
+            "valid_to": moment(6),
+            "status": status(&cell(7), &cell(4), cell(5).text(), cell(6).text(), &now),
+        });
+        (cell(0).to_string(), attributes)
+    });
+    let records: Vec<_> = records.collect();
+    let path = call.request.path();
+    Ok(crud::answer(200, document::computed("vouchers", &records, cells.total(), &listing, path)?))
+}
+
+/// A code with all but its last four characters covered; one of four or fewer wholly.
+fn masked(code: &str) -> String {
+    let length = code.chars().count();
+    let shown = if length > 4 { 4 } else { 0 };
+    let covered = std::iter::repeat_n('*', length - shown);
+    covered.chain(code.chars().skip(length - shown)).collect()
+}
+
+fn status(enabled: &Value, balance: &Value, from: &str, to: &str, now: &str) -> &'static str {
+    if enabled.int() == 0 {
+        "disabled"
+    } else if from > now {
+        "not_yet_valid"
+    } else if !to.is_empty() && to < now {
+        "expired"
+    } else if balance.int() == 0 {
+        "depleted"
+    } else {
+        "active"
+    }
+}
 
 /// Letters and digits that nobody takes for one another: 32, so that each is five random bits.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
