@@ -88,10 +88,10 @@ pub fn computed(
         data: Vec<Record<'a>>,
         meta: Meta,
     }
-    let record = |(id, attributes)| Record { r#type: kind, id, attributes };
+    let data = records.iter().map(|(id, attributes)| Record { r#type: kind, id, attributes });
     let document = Document {
         links: Pages { listing, total, path },
-        data: records.iter().map(|(id, attributes)| record((id, attributes))).collect(),
+        data: data.collect(),
         meta: Meta { total_pages: pages(total, listing.limit), total },
     };
     write(&document, 512 * (records.len() + 1))

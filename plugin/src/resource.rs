@@ -11,7 +11,7 @@ use crate::error::{Error, Fault};
 use crate::parameters::Parameters;
 use crate::plan::{Draft, Order, Record};
 use crate::store::Transaction;
-use crate::value::{Form, Kind};
+use crate::value::{Form, Kind, MAX_AMOUNT};
 
 /// A kind of record that clients read and write.
 #[derive(Clone, Copy, Debug)]
@@ -282,7 +282,7 @@ pub const fn code(name: &'static str, max: usize) -> Field {
 
 /// An amount of money, not negative, below a million million.
 pub const fn money(name: &'static str) -> Field {
-    let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: 10_i64.pow(17) - 1 };
+    let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
     Field::new(name, kind, Default::Int(0))
 }
 
@@ -348,6 +348,11 @@ pub const fn capitals(name: &'static str, count: usize) -> Field {
 /// One of several words, by default the first.
 pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Field {
     Field::new(name, Kind::Choice(words), Default::Text(words[0]))
+}
+
+/// A quantity or measure, not negative, with up to five fraction digits.
+pub const fn amount(name: &'static str) -> Field {
+    decimal(name, 5, 0, MAX_AMOUNT)
 }
 
 /// An exact decimal with this many fraction digits, its limits counted in the last of them.

@@ -13,6 +13,10 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, UtcOffset};
 
+/// The greatest amount of money, and the greatest of most decimals, in units of 10^-5: a million
+/// million less the last unit.
+pub const MAX_AMOUNT: i64 = 10_i64.pow(17) - 1;
+
 /// What a field holds, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

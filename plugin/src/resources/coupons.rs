@@ -2,12 +2,10 @@
 
 use crate::plan::Record;
 use crate::resource::{
-    Complaint, Resource, choice, code, decimal, equals, flag, ids, int, moment, money, search,
-    text, unique,
+    Complaint, Resource, amount, choice, code, equals, flag, ids, int, moment, money, search, text,
+    unique,
 };
 
-/// A million million less the last unit, in units of 10^-5.
-const MAX_VALUE: i64 = 10_i64.pow(17) - 1;
 /// A hundred percent, in units of 10^-5.
 const WHOLE: i64 = 10_000_000;
 
@@ -20,7 +18,7 @@ pub(super) const COUPONS: Resource = Resource {
         text("coupon_name", 255).required(),
         code("coupon_code", 255).required(),
         flag("enabled"),
-        decimal("value", 5, 0, MAX_VALUE).required(),
+        amount("value").required(),
         choice(
             "value_type",
             &["fixed_cart", "fixed_product", "percentage_cart", "percentage_product"],

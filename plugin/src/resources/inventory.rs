@@ -4,13 +4,12 @@
 use host_interface::Response;
 
 use super::products::{PRODUCT_COUNTS, PRODUCTS};
-use super::variants::amount;
 use crate::app::Call;
 use crate::crud;
 use crate::error::{Error, FaultKind};
 use crate::plan::{Draft, Intent, Page};
 use crate::request::{self, Body};
-use crate::resource::{Resource, flag, int, text};
+use crate::resource::{Resource, amount, flag, int, text};
 use crate::sql::Statement;
 use crate::value::Value;
 

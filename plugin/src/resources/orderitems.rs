@@ -1,11 +1,9 @@
 //! Order items: the lines of orders. They are snapshots, so what they were made from may change or
 //! go.
 
-use crate::resource::{Nested, Resource, int, json, money, text};
+use crate::resource::{Nested, Resource, amount, created_on, int, json, money, text};
 
 use super::orderhistories::{ORDER, ORDER_KEY, ORDER_REFERENCE};
-use super::variants::amount;
-use crate::resource::created_on;
 
 pub(super) const ORDERITEMS: Resource = Resource {
     kind: "orderitems",

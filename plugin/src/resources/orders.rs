@@ -8,7 +8,7 @@ use crate::resource::{
     email, filter, flag, int, key, modified_on, money, search, text, unique, user,
 };
 use crate::sql::Statement;
-use crate::value::{self, Value};
+use crate::value::{self, MAX_AMOUNT, Value};
 
 use super::orderhistories::{self, Entry};
 
@@ -151,7 +151,7 @@ async fn derive(
         let amount = |(name, sign): (&str, i64)| sign * draft.given(name).map_or(0, Value::int);
         let total: i64 = TOTAL.into_iter().map(amount).sum();
         match total.max(0) {
-            total if total < 10_i64.pow(17) => draft.set("order_total", Value::Int(total)),
+            total if total <= MAX_AMOUNT => draft.set("order_total", Value::Int(total)),
             _ => draft.refuse("order_total", "The total of the order is too large."),
         }
     }

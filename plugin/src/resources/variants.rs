@@ -1,6 +1,6 @@
 //! Variants: what of a product is really sold. They belong to their product and are read below it.
 
-use crate::resource::{Field, Nested, Resource, decimal, flag, int, key, money, text};
+use crate::resource::{Nested, Resource, amount, flag, int, key, money, text};
 
 pub(super) const VARIANTS: Resource = Resource {
     kind: "variants",
@@ -33,8 +33,3 @@ pub(super) const VARIANTS: Resource = Resource {
     nested: &[Nested { parent: "products", segment: "variants", by: "product_id", filters: &[] }],
     ..Resource::CRUD
 };
-
-/// A quantity or measure, not negative, with up to five fraction digits.
-pub(super) const fn amount(name: &'static str) -> Field {
-    decimal(name, 5, 0, 10_i64.pow(17) - 1)
-}

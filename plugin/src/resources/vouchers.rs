@@ -8,14 +8,14 @@ use crate::app::Call;
 use crate::crud;
 use crate::document;
 use crate::error::{Error, FaultKind};
-use crate::plan::{Condition, Draft, Intent, Order, Page, Record, Shape};
+use crate::plan::{Condition, Draft, Intent, Page, Record, Shape};
 use crate::request::{self, Body, Listing, Scope};
 use crate::resource::{
     Complaint, Field, Gives, Resource, Scene, Special, Step, choice, code_of, created_on, decimal,
     email, flag, moment, money, printable, text, unique,
 };
 use crate::sql::Statement;
-use crate::value::{self, Value, decimal_text};
+use crate::value::{self, MAX_AMOUNT, Value, decimal_text};
 
 use super::coupons::valid_from_before_to;
 
@@ -106,7 +106,7 @@ const ADJUSTMENT: Resource = Resource {
     singular: "adjustment",
     list: &[
         choice("adjustment_type", &["credit", "debit", "correction"]).required(),
-        decimal("amount", 5, 1 - MAX, MAX - 1).required(),
+        decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required(),
         text("reason", 255).required(),
         text("note", 65_535),
     ],
@@ -124,9 +124,6 @@ const REMAINING_BALANCE: Field = money("remaining_balance").computed(
     "t.voucher_value + (SELECT coalesce(sum(l.amount), 0) FROM shop_voucher_ledger l \
      WHERE l.voucher_id = t.shop_voucher_id)",
 );
-
-/// A million million, in units of 10^-5: no balance is as large.
-const MAX: i64 = 10_i64.pow(17);
 
 fn amount_goes_with_type(adjustment: &Record) -> Vec<Complaint> {
     let amount = adjustment.value("amount").int();
@@ -177,7 +174,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
         let left = decimal_text(before, 5, 2);
         let detail = format!("The balance is {left} and cannot fall below zero.");
         draft.fault_at(FaultKind::Refused, "amount", detail);
-    } else if after >= MAX {
+    } else if after > MAX_AMOUNT {
         draft.fault_at(FaultKind::Refused, "amount", "The balance would be too large.");
     }
     crud::settle(&mut draft, &adjustment, &mut transaction).await?;
@@ -215,7 +212,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         resource: &MINE,
         shape: Shape::List,
         conditions: vec![own],
-        order: Order { ..listing.order },
+        order: listing.order,
         offset: listing.offset,
         limit: listing.limit,
     };
