@@ -82,6 +82,7 @@ CREATE INDEX shop_products_sku ON shop_products (sku_fold);
 CREATE INDEX shop_products_price ON shop_products (price);
 CREATE INDEX shop_products_sale_price ON shop_products (sale_price);
 CREATE INDEX shop_products_quantity ON shop_products (quantity);
+CREATE INDEX shop_products_manage_stock ON shop_products (manage_stock);
 CREATE INDEX shop_products_image ON shop_products (main_image_fold);
 CREATE INDEX shop_products_created ON shop_products (created_on);
 CREATE INDEX shop_products_enabled_created ON shop_products (enabled, created_on);
