@@ -11,6 +11,10 @@ pub enum Error {
     /// The other side tried and could not; the text is for logs and operators.
     #[error("{0}")]
     Failed(String),
+    /// The other side will not, however often it is asked: what was given can never be accepted.
+    /// The text is for whoever gave it.
+    #[error("{0}")]
+    Refused(String),
     /// The other side panicked. Its state is as it was: a panic ends one call, not the plugin.
     #[error("panicked: {0}")]
     Panicked(String),

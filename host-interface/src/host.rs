@@ -33,7 +33,8 @@ pub trait Host: Send + Sync + 'static {
     fn parameters_revision(&self) -> u64;
 
     /// Sends a mail. It has been sent, or handed to a system that will send it, when the future is
-    /// ready with `Ok`.
+    /// ready with `Ok`. [`Error::Refused`] says that it can never be sent, for example because no
+    /// mail can have that address; after any other error it may be asked for again.
     fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>>;
 
     /// Writes a line to the host's log.
@@ -87,7 +88,8 @@ impl HostHandle {
     /// Asks the host to send a mail.
     ///
     /// # Errors
-    /// When the host could not; asking again later is the caller's.
+    /// [`Error::Refused`] when this mail can never be sent. Any other error is for now, and asking
+    /// again later is the caller's; a mail that is sent twice all the same can be told by its id.
     pub async fn send_mail(&self, mail: &Mail) -> Result<(), Error> {
         let text = serde_json::to_string(mail).map_err(Error::failed)?;
         let future = self.0.send_mail(text.into()).into_result()?;
@@ -181,17 +183,27 @@ pub struct Environment {
     /// links.
     #[serde(default)]
     pub base_path: String,
+    /// The address of a replica of that database, which may lag behind it, for reading that can
+    /// bear that: reports. Where there is none, the database itself is read.
+    #[serde(default)]
+    pub reports_url: Option<String>,
 }
 
 impl Environment {
     /// An environment with this database, mounted at the top.
     pub fn new(database_url: impl Into<String>) -> Self {
-        Self { database_url: database_url.into(), base_path: String::new() }
+        Self { database_url: database_url.into(), base_path: String::new(), reports_url: None }
     }
 
     /// Says where the routes are mounted, for example `/api/index.php`.
     pub fn base_path(mut self, path: impl Into<String>) -> Self {
         self.base_path = path.into();
+        self
+    }
+
+    /// Names a replica of the database for reports.
+    pub fn reports_url(mut self, url: impl Into<String>) -> Self {
+        self.reports_url = Some(url.into());
         self
     }
 }

@@ -122,7 +122,9 @@ mod future;
 mod host;
 mod mail;
 mod message;
+mod metric;
 mod panic;
+mod parameter;
 mod plugin;
 mod raw;
 mod root;
@@ -138,9 +140,9 @@ pub use mail::Mail;
 pub use message::{
     Body, Headers, Params, Request, RequestBuilder, Response, ResponseHeader, SharedUser,
 };
-pub use plugin::{
-    DemoSize, Description, LoadedPlugin, Parameter, ParameterKind, Plugin, Progress, ProgressHandle,
-};
+pub use metric::{Metric, MetricKind, Sample};
+pub use parameter::{Limits, Parameter, ParameterKind};
+pub use plugin::{DemoSize, Description, LoadedPlugin, Plugin, Progress, ProgressHandle};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
 pub use user::{User, UserQuery};

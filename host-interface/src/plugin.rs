@@ -11,15 +11,17 @@ use crate::error::Error;
 use crate::future::BoxFuture;
 use crate::host::{Environment, HostHandle};
 use crate::message::{Request, Response};
+use crate::metric::Metric;
 use crate::panic::{attempt, catch};
+use crate::parameter::Parameter;
 use crate::raw::{Outcome, RawPlugin, RawPlugin_TO, RawProgress, RawProgress_TO};
 use crate::route::Route;
 
 /// A plugin, as its author writes it.
 ///
 /// The life of a plugin: [`create`](Plugin::create), [`describe`](Plugin::describe),
-/// [`install`](Plugin::install), any number of [`handle`](Plugin::handle) at the same time, and
-/// [`shutdown`](Plugin::shutdown). Creating and describing do no input or output. A panic in any
+/// [`install`](Plugin::install), [`start`](Plugin::start), any number of
+/// [`handle`](Plugin::handle) at the same time, and [`shutdown`](Plugin::shutdown). Creating and describing do no input or output. A panic in any
 /// of them is caught and fails that call alone.
 pub trait Plugin: Sized + Send + Sync + 'static {
     /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
@@ -46,6 +48,10 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Ok(()))
     }
 
+    /// The host serves from now on: what the plugin does by itself, beside answering, may begin.
+    /// Not called where a command only works on the site.
+    fn start(&self) {}
+
     /// Fills a site with data to try the plugin with, and gives one line that says what it made.
     /// `progress` is called from time to time. A host whose process ends half-way asks again, so
     /// the work is to be completed then, not done twice.
@@ -54,9 +60,31 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Ok(String::new()))
     }
 
+    /// Copies everything that the plugin keeps into another place, for a site that moves to another
+    /// database, and gives one line that says what it copied and found to be the same on both
+    /// sides. Called after [`install`](Plugin::install), while nobody writes. The tables there are
+    /// the plugin's to create; what a copy that was cut off has left in them is replaced. Keys stay
+    /// as they are, and one that was given before the copy is not given again after it.
+    ///
+    /// A plugin that keeps nothing answers with an empty line.
+    fn copy(
+        &self,
+        target: Environment,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, Error>> {
+        let _ = (target, progress);
+        BoxFuture::ready(Err(Error::failed("does not know how to copy what it keeps")))
+    }
+
     /// Whether the plugin can answer now, its database included.
     fn health(&self) -> BoxFuture<Result<(), Error>> {
         BoxFuture::ready(Ok(()))
+    }
+
+    /// What the plugin measures, as it is now. Asked every few seconds where a site is watched, so
+    /// it is to be cheap.
+    fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, Error>> {
+        BoxFuture::ready(Ok(Vec::new()))
     }
 
     /// Tells the user by its credentials. Asked only of plugins whose description says that they
@@ -64,6 +92,18 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     fn authenticate(&self, credentials: Credentials) -> BoxFuture<Result<Verdict, Error>> {
         let _ = credentials;
         BoxFuture::ready(Ok(Verdict::Unknown))
+    }
+
+    /// Whether a parameter may have this value, which is of the declared kind and within its
+    /// limits. Asked before a site sets it, for what only the plugin can know: whether a record of
+    /// that key exists, for example. [`Error::Refused`] says why not, in a line for people.
+    fn check_parameter(
+        &self,
+        name: &str,
+        value: &serde_json::Value,
+    ) -> BoxFuture<Result<(), Error>> {
+        let _ = (name, value);
+        BoxFuture::ready(Ok(()))
     }
 
     /// Answers a request to one of the plugin's routes. Errors that the client made are ordinary
@@ -158,91 +198,6 @@ impl Description {
     }
 }
 
-/// A parameter that a site may set for a plugin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
-    /// The name: lower-case letters, digits and underscores.
-    pub name: String,
-    /// What values it takes.
-    pub kind: ParameterKind,
-    /// Its value where the site has set none.
-    pub default: serde_json::Value,
-    /// What it is for, a sentence for administrators.
-    pub description: String,
-}
-
-impl Parameter {
-    /// A parameter with its default.
-    pub fn new(
-        name: impl Into<String>,
-        kind: ParameterKind,
-        default: impl Into<serde_json::Value>,
-        description: impl Into<String>,
-    ) -> Self {
-        Self { name: name.into(), kind, default: default.into(), description: description.into() }
-    }
-}
-
-/// The values that a [`Parameter`] takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ParameterKind {
-    /// A string.
-    Text,
-    /// A whole number.
-    Integer,
-    /// 0 or 1.
-    Flag,
-    /// An exact decimal as a string.
-    Decimal,
-    /// A list of whole numbers.
-    IntegerList,
-}
-
-impl ParameterKind {
-    /// Whether a value is of this kind.
-    ///
-    /// ```
-    /// use host_interface::ParameterKind;
-    /// use serde_json::json;
-    ///
-    /// assert!(ParameterKind::IntegerList.admits(&json!([1, 2])));
-    /// assert!(ParameterKind::Decimal.admits(&json!("0.25")));
-    /// assert!(!ParameterKind::Flag.admits(&json!(2)));
-    /// ```
-    pub fn admits(self, value: &serde_json::Value) -> bool {
-        match self {
-            ParameterKind::Text => value.is_string(),
-            ParameterKind::Integer => value.is_i64(),
-            ParameterKind::Flag => matches!(value.as_i64(), Some(0 | 1)),
-            ParameterKind::Decimal => value.as_str().is_some_and(is_decimal),
-            ParameterKind::IntegerList => value
-                .as_array()
-                .is_some_and(|members| members.iter().all(serde_json::Value::is_i64)),
-        }
-    }
-
-    /// What the kind is called to people, for example `a whole number`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ParameterKind::Text => "a string",
-            ParameterKind::Integer => "a whole number",
-            ParameterKind::Flag => "0 or 1",
-            ParameterKind::Decimal => "a decimal number in a string",
-            ParameterKind::IntegerList => "a list of whole numbers",
-        }
-    }
-}
-
-fn is_decimal(text: &str) -> bool {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    match unsigned.split_once('.') {
-        None => digits(unsigned),
-        Some((whole, fraction)) => digits(whole) && digits(fraction),
-    }
-}
-
 /// How much demonstration data is wanted; `None` leaves it to the plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoSize {
@@ -311,6 +266,14 @@ impl LoadedPlugin {
         future.await.and_then(Outcome::into_result)
     }
 
+    /// Says that the host serves from now on.
+    ///
+    /// # Errors
+    /// When the plugin panicked over it.
+    pub fn start(&self) -> Result<(), Error> {
+        self.0.start().into_result()
+    }
+
     /// Fills the site with demonstration data; gives one line that says what was made.
     ///
     /// # Errors
@@ -318,6 +281,20 @@ impl LoadedPlugin {
     pub async fn demo(&self, size: DemoSize, progress: impl Progress) -> Result<String, Error> {
         let size = serde_json::to_string(&size).map_err(Error::failed)?;
         let future = self.0.demo(size.into(), ProgressHandle::new(progress)).into_result()?;
+        future.await.and_then(Outcome::into_result).map(String::from)
+    }
+
+    /// Copies everything that the plugin keeps into another place; gives one line that says what.
+    ///
+    /// # Errors
+    /// When the plugin could not, found a difference afterwards, or panicked.
+    pub async fn copy(
+        &self,
+        target: &Environment,
+        progress: impl Progress,
+    ) -> Result<String, Error> {
+        let target = environment_text(target)?;
+        let future = self.0.copy(target.into(), ProgressHandle::new(progress)).into_result()?;
         future.await.and_then(Outcome::into_result).map(String::from)
     }
 
@@ -330,12 +307,37 @@ impl LoadedPlugin {
         future.await.and_then(Outcome::into_result)
     }
 
+    /// What the plugin measures.
+    ///
+    /// # Errors
+    /// When it could not say.
+    pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
+        let future = self.0.metrics().into_result()?;
+        let text = future.await.and_then(Outcome::into_result)?;
+        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
+    }
+
     /// Asks the plugin whose credentials these are.
     ///
     /// # Errors
     /// When it could not find out.
     pub async fn authenticate(&self, credentials: Credentials) -> Result<Verdict, Error> {
         let future = self.0.authenticate(credentials).into_result()?;
+        future.await.and_then(Outcome::into_result)
+    }
+
+    /// Asks the plugin whether a parameter may have this value.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it may not; the text says why, to people. Any other error when the
+    /// plugin could not find out.
+    pub async fn check_parameter(
+        &self,
+        name: &str,
+        value: &serde_json::Value,
+    ) -> Result<(), Error> {
+        let value = RString::from(value.to_string());
+        let future = self.0.check_parameter(RString::from(name), value).into_result()?;
         future.await.and_then(Outcome::into_result)
     }
 
@@ -414,6 +416,13 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         self.call(|plugin| Ok(flatten(plugin.install())))
     }
 
+    fn start(&self) -> Outcome<()> {
+        self.call(|plugin| {
+            plugin.start();
+            Ok(())
+        })
+    }
+
     fn demo(
         &self,
         size: RString,
@@ -429,12 +438,46 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         })
     }
 
+    fn copy(
+        &self,
+        target: RString,
+        progress: ProgressHandle,
+    ) -> Outcome<BoxFuture<Outcome<RString>>> {
+        self.call(|plugin| {
+            let target = serde_json::from_str(target.as_str())
+                .map_err(|error| Error::Contract(error.to_string()))?;
+            let future = plugin.copy(target, progress);
+            Ok(BoxFuture::new(async move {
+                Outcome::from_result(future.await.and_then(|done| done).map(RString::from))
+            }))
+        })
+    }
+
     fn health(&self) -> Outcome<BoxFuture<Outcome<()>>> {
         self.call(|plugin| Ok(flatten(plugin.health())))
     }
 
+    fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>> {
+        self.call(|plugin| {
+            let future = plugin.metrics();
+            Ok(BoxFuture::new(async move {
+                let metrics = future.await.and_then(|metrics| metrics);
+                let text = metrics.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
+                Outcome::from_result(text.map(RString::from))
+            }))
+        })
+    }
+
     fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>> {
         self.call(|plugin| Ok(flatten(plugin.authenticate(credentials))))
+    }
+
+    fn check_parameter(&self, name: RString, value: RString) -> Outcome<BoxFuture<Outcome<()>>> {
+        self.call(|plugin| {
+            let value = serde_json::from_str(value.as_str())
+                .map_err(|error| Error::Contract(error.to_string()))?;
+            Ok(flatten(plugin.check_parameter(name.as_str(), &value)))
+        })
     }
 
     fn handle(&self, request: Request) -> Outcome<BoxFuture<Response>> {

@@ -27,10 +27,18 @@ pub trait RawPlugin: Send + Sync {
     fn describe(&self) -> Outcome<RString>;
     fn openapi(&self) -> Outcome<ROption<RString>>;
     fn install(&self) -> Outcome<BoxFuture<Outcome<()>>>;
+    fn start(&self) -> Outcome<()>;
     fn demo(&self, size: RString, progress: ProgressHandle)
     -> Outcome<BoxFuture<Outcome<RString>>>;
+    fn copy(
+        &self,
+        target: RString,
+        progress: ProgressHandle,
+    ) -> Outcome<BoxFuture<Outcome<RString>>>;
     fn health(&self) -> Outcome<BoxFuture<Outcome<()>>>;
+    fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>>;
     fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>>;
+    fn check_parameter(&self, name: RString, value: RString) -> Outcome<BoxFuture<Outcome<()>>>;
     fn handle(&self, request: Request) -> Outcome<BoxFuture<Response>>;
     #[sabi(last_prefix_field)]
     fn shutdown(&self) -> Outcome<BoxFuture<()>>;
@@ -67,6 +75,7 @@ pub enum Outcome<T> {
     Done(T),
     Failed(RString),
     Panicked(RString),
+    Refused(RString),
 }
 
 impl<T> Outcome<T> {
@@ -74,6 +83,7 @@ impl<T> Outcome<T> {
         match result {
             Ok(value) => Outcome::Done(value),
             Err(Error::Panicked(message)) => Outcome::Panicked(message.into()),
+            Err(Error::Refused(reason)) => Outcome::Refused(reason.into()),
             Err(error) => Outcome::Failed(error.to_string().into()),
         }
     }
@@ -83,6 +93,7 @@ impl<T> Outcome<T> {
             Outcome::Done(value) => Ok(value),
             Outcome::Failed(message) => Err(Error::Failed(message.into())),
             Outcome::Panicked(message) => Err(Error::Panicked(message.into())),
+            Outcome::Refused(reason) => Err(Error::Refused(reason.into())),
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Numbers that a plugin shows to whoever watches a site. How they are shown is the host's.
+
+use serde::{Deserialize, Serialize};
+
+/// One thing that is measured, with its value, or a value for each of several cases.
+///
+/// ```
+/// use host_interface::Metric;
+///
+/// let jobs = Metric::gauge("jobs", "Jobs that wait.").value(3.0);
+/// let connections = Metric::gauge("connections", "Connections to the database.")
+///     .value_of([("state", "idle")], 4.0)
+///     .value_of([("state", "busy")], 1.0);
+/// assert_eq!((jobs.samples.len(), connections.samples.len()), (1, 2));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Metric {
+    /// The name, unique in the plugin: lower-case letters, digits and underscores, with the unit
+    /// at its end where there is one, for example `waiting_seconds`.
+    pub name: String,
+    /// What is measured, a sentence for people.
+    pub description: String,
+    /// How the value moves.
+    pub kind: MetricKind,
+    /// The values.
+    pub samples: Vec<Sample>,
+}
+
+/// How the value of a [`Metric`] moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricKind {
+    /// Grows from zero while the plugin lives.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+}
+
+/// One value of a [`Metric`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Sample {
+    /// What tells it from the other values, name and value each. Of few values: every other
+    /// combination is kept by whoever watches.
+    pub labels: Vec<(String, String)>,
+    /// The value.
+    pub value: f64,
+}
+
+impl Metric {
+    /// Something that only grows.
+    pub fn counter(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::new(name.into(), description.into(), MetricKind::Counter)
+    }
+
+    /// Something that goes up and down.
+    pub fn gauge(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::new(name.into(), description.into(), MetricKind::Gauge)
+    }
+
+    /// Gives the value.
+    pub fn value(self, value: f64) -> Self {
+        self.value_of::<String, String>([], value)
+    }
+
+    /// Gives the value of one case.
+    pub fn value_of<N: Into<String>, V: Into<String>>(
+        mut self,
+        labels: impl IntoIterator<Item = (N, V)>,
+        value: f64,
+    ) -> Self {
+        let labels = labels.into_iter().map(|(name, value)| (name.into(), value.into()));
+        self.samples.push(Sample { labels: labels.collect(), value });
+        self
+    }
+
+    fn new(name: String, description: String, kind: MetricKind) -> Self {
+        Self { name, description, kind, samples: Vec::new() }
+    }
+}
