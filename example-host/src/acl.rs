@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use sqlx::{Sqlite, SqliteConnection, Transaction};
-
+use crate::database::{Connection, sql};
 use crate::error::Error;
 use crate::site::Site;
+use crate::state::change;
 
 /// The asset that all others stand below.
 pub const ROOT: &str = "root";
@@ -66,13 +66,11 @@ impl Site {
     /// # Errors
     /// When the database fails.
     pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
-        let rows: Vec<(String, String, String, bool)> = sqlx::query_as(
-            "SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
+        let statement = sql("SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
              JOIN host_groups g ON g.id = r.group_id JOIN host_assets a ON a.id = r.asset_id \
-             ORDER BY g.id, a.name, r.action",
-        )
-        .fetch_all(self.state().database().readers())
-        .await?;
+             ORDER BY g.id, a.name, r.action");
+        let rows: Vec<(String, String, String, bool)> =
+            self.state().database().fetch_all(statement).await?;
         let entry = |(group, action, asset, allowed)| RuleEntry { group, action, asset, allowed };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -91,24 +89,22 @@ impl Site {
         if !self.state().snapshot().access.knows_action(action) {
             return Err(Error::not_found("action", action));
         }
-        let mut transaction = self.state().begin().await?;
-        let group_id = crate::groups::find(&mut transaction, group).await?;
-        let asset_id = find_asset(&mut transaction, asset).await?;
         let allowed = match setting {
             Setting::Allow => Some(true),
             Setting::Deny => Some(false),
             Setting::Inherit => None,
         };
-        sqlx::query("DELETE FROM host_rules WHERE asset_id = ? AND group_id = ? AND action = ?")
-            .bind(asset_id)
-            .bind(group_id)
-            .bind(action)
-            .execute(&mut *transaction)
-            .await?;
-        if let Some(allowed) = allowed {
-            insert_rule(&mut transaction, asset_id, group_id, action, allowed).await?;
-        }
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            let group = crate::groups::find(transaction, group).await?;
+            let asset = find_asset(transaction, asset).await?;
+            let removal =
+                sql("DELETE FROM host_rules WHERE asset_id = ? AND group_id = ? AND action = ?");
+            transaction.execute(removal.bind(asset).bind(group).bind(action)).await?;
+            if let Some(allowed) = allowed {
+                insert_rule(transaction, asset, group, action, allowed).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether a user may do something, and why.
@@ -138,32 +134,23 @@ impl Site {
 
 /// Adds a rule where none is.
 pub(crate) async fn insert_rule(
-    connection: &mut SqliteConnection,
-    asset_id: i64,
-    group_id: i64,
+    transaction: &mut Connection,
+    asset: i64,
+    group: i64,
     action: &str,
     allowed: bool,
 ) -> Result<(), Error> {
-    sqlx::query("INSERT INTO host_rules (asset_id, group_id, action, allowed) VALUES (?, ?, ?, ?)")
-        .bind(asset_id)
-        .bind(group_id)
-        .bind(action)
-        .bind(allowed)
-        .execute(connection)
-        .await?;
+    let statement =
+        sql("INSERT INTO host_rules (asset_id, group_id, action, allowed) VALUES (?, ?, ?, ?)");
+    transaction.execute(statement.bind(asset).bind(group).bind(action).bind(allowed)).await?;
     Ok(())
 }
 
 /// The key of an asset.
-pub(crate) async fn find_asset(
-    connection: &mut SqliteConnection,
-    name: &str,
-) -> Result<i64, Error> {
-    sqlx::query_scalar("SELECT id FROM host_assets WHERE name = ?")
-        .bind(name)
-        .fetch_optional(connection)
-        .await?
-        .ok_or_else(|| Error::not_found("asset", name))
+pub(crate) async fn find_asset(connection: &mut Connection, name: &str) -> Result<i64, Error> {
+    let statement = sql("SELECT id FROM host_assets WHERE name = ?");
+    let found = connection.fetch_optional(statement.bind(name)).await?;
+    found.map(|(id,)| id).ok_or_else(|| Error::not_found("asset", name))
 }
 
 /// Everything that decisions are made from, as it stood at one revision of the site.
@@ -206,21 +193,17 @@ struct GroupSet {
 impl Access {
     /// Reads everything in the transaction that the caller began.
     pub(crate) async fn read(
-        transaction: &mut Transaction<'_, Sqlite>,
+        transaction: &mut Connection,
         actions: impl IntoIterator<Item = String>,
     ) -> Result<Self, Error> {
         let mut access = Self::default();
         let groups: Vec<(i64, String, Option<i64>)> =
-            sqlx::query_as("SELECT id, title, parent_id FROM host_groups")
-                .fetch_all(&mut **transaction)
-                .await?;
+            transaction.fetch_all(sql("SELECT id, title, parent_id FROM host_groups")).await?;
         access.groups =
             groups.into_iter().map(|(id, name, parent)| (id, Node { name, parent })).collect();
 
         let assets: Vec<(i64, String, Option<i64>)> =
-            sqlx::query_as("SELECT id, name, parent_id FROM host_assets")
-                .fetch_all(&mut **transaction)
-                .await?;
+            transaction.fetch_all(sql("SELECT id, name, parent_id FROM host_assets")).await?;
         let places: HashMap<i64, usize> =
             assets.iter().enumerate().map(|(place, (id, ..))| (*id, place)).collect();
         for (place, (_, name, parent)) in assets.into_iter().enumerate() {
@@ -233,10 +216,9 @@ impl Access {
         for action in built_in.into_iter().chain(actions) {
             access.intern(action);
         }
-        let rules: Vec<(i64, i64, String, bool)> =
-            sqlx::query_as("SELECT asset_id, group_id, action, allowed FROM host_rules")
-                .fetch_all(&mut **transaction)
-                .await?;
+        let rules: Vec<(i64, i64, String, bool)> = transaction
+            .fetch_all(sql("SELECT asset_id, group_id, action, allowed FROM host_rules"))
+            .await?;
         for (asset, group, action, allowed) in rules {
             let action = access.intern(action);
             if let Some(asset) = places.get(&asset).copied() {
@@ -244,13 +226,10 @@ impl Access {
             }
         }
 
-        let members: Vec<(i64, i64)> = sqlx::query_as(
-            "SELECT m.user_id, m.group_id FROM host_user_groups m \
-             JOIN host_users u ON u.id = m.user_id WHERE u.blocked = 0 \
-             ORDER BY m.user_id, m.group_id",
-        )
-        .fetch_all(&mut **transaction)
-        .await?;
+        let statement = sql("SELECT m.user_id, m.group_id FROM host_user_groups m \
+             JOIN host_users u ON u.id = m.user_id WHERE NOT u.blocked \
+             ORDER BY m.user_id, m.group_id");
+        let members: Vec<(i64, i64)> = transaction.fetch_all(statement).await?;
         access.set_members(&members);
         Ok(access)
     }

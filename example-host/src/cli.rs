@@ -14,12 +14,13 @@ use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use crate::acl::Setting;
-use crate::config::{LogFormat, Settings};
+use crate::config::{LogFormat, Settings, TlsFiles};
+use crate::copy;
 use crate::database::DatabaseUrl;
 use crate::error::one_line;
 use crate::loader;
 use crate::quickstart;
-use crate::server::Running;
+use crate::server::{self, MetricsServer, Running};
 use crate::site::Site;
 use crate::users::NewUser;
 
@@ -40,6 +41,8 @@ Examples:
       A user who works through the API; the token is shown this once.
   example-host permission explain ann store.delete com_shop.products
       Why somebody may or may not do something.
+  example-host copy --from sqlite://data/host.db --to postgres://shop:secret@localhost/shop
+      Move a site that has been stopped to a server.
 
 The commands work while a host serves the same database; it notices within a second.
 
@@ -52,7 +55,15 @@ Environment (beside those named above):
   HOST_REQUEST_TIMEOUT  seconds that a request may take [default: 30]
   HOST_HEADER_TIMEOUT   seconds that the headers of a request may take [default: 10]
   HOST_CONNECTIONS      connections at the same time [default: 1024]
+  HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate to serve with, and its key [default: none]
+  HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
+  HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1,10.0.0.0/8
+                        [default: none]
   HOST_BODY_LIMIT       bytes that the body of a request may have [default: 1048576]
+  HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
+                        [default: none; mails become files in the folder mail]
+  HOST_SMTP_TIMEOUT     seconds that the mail server may take for a mail [default: 30]
+  HOST_MAIL_FROM        whom mails are from [default: no-reply@localhost]
 
 Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage.";
 
@@ -64,8 +75,9 @@ Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage.";
 #[derive(Debug, Parser)]
 #[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
-    /// The host's own database. An extension keeps its tables in a file of its own beside it, the
-    /// store in shop.db.
+    /// The host's own database: sqlite://FILE, postgres://USER:PASSWORD@HOST/NAME, or the same with
+    /// mysql. An extension keeps its tables in the same database, on SQLite in a file of its own
+    /// beside it, the store in shop.db.
     #[arg(
         long,
         value_name = "URL",
@@ -74,6 +86,9 @@ struct Cli {
         default_value = "sqlite://data/host.db"
     )]
     database: String,
+    /// A replica of that database, which may lag behind it, to read reports from.
+    #[arg(long, value_name = "URL", env = "DATABASE_REPORTS_URL", hide_env_values = true)]
+    database_reports: Option<String>,
     /// A library to load instead of the one beside this program; may be repeated. [env:
     /// HOST_PLUGIN]
     #[arg(long, value_name = "PATH")]
@@ -106,8 +121,27 @@ enum Command {
     Config(ConfigCommand),
     /// Fill the store with data to try it with.
     Demo(DemoArgs),
+    /// Copy the site to another database, for example from SQLite to a server.
+    Copy(CopyArgs),
     /// Print the OpenAPI document of the extensions' routes.
     Openapi,
+}
+
+#[derive(Args)]
+struct CopyArgs {
+    /// The database that the site is in. Nobody may write to it meanwhile: stop its hosts first.
+    #[arg(long, value_name = "URL")]
+    from: String,
+    /// A new database for it, or one that an earlier copy was cut off in.
+    #[arg(long, value_name = "URL")]
+    to: String,
+}
+
+/// The addresses may hold passwords, which must not reach a log by way of a debug format.
+impl std::fmt::Debug for CopyArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyArgs").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -115,6 +149,17 @@ struct ServeArgs {
     /// The address and port to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", env = "HOST_LISTEN", default_value = DEFAULT_LISTEN)]
     listen: String,
+    /// The certificate to serve HTTPS with, in PEM form, followed by those between it and the one
+    /// that clients trust. Read again when the file changes. [env: HOST_TLS_CERT]
+    #[arg(long, value_name = "PATH")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM form. [env: HOST_TLS_KEY]
+    #[arg(long, value_name = "PATH")]
+    tls_key: Option<PathBuf>,
+    /// The address and port to serve metrics at, under /metrics, for Prometheus. Not for everybody
+    /// to read. [env: HOST_METRICS]
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -281,12 +326,17 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli, settings: &Settings) -> Result<(), Failure> {
-    let url: DatabaseUrl = cli.database.parse()?;
     let plugins = plugins(cli.plugin)?;
-    let site = Site::open(&url, &plugins).await?;
+    if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
+        return print(copy::copy(&from.parse()?, &to.parse()?, &plugins, Bar::new).await?);
+    }
+    let url: DatabaseUrl = cli.database.parse()?;
+    let reports = cli.database_reports.filter(|url| !url.is_empty());
+    let reports = reports.map(|url| url.parse()).transpose()?;
+    let site = Site::open_with(&url, reports.as_ref(), &plugins, &settings.mail).await?;
     let done = match cli.command {
         None => quick_start(&site, settings).await,
-        Some(Command::Serve(args)) => serve(&site, &args.listen, settings).await,
+        Some(Command::Serve(args)) => serve(&site, args, settings).await,
         Some(command) => administer(&site, command).await,
     };
     site.close().await;
@@ -309,8 +359,8 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
 
 async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
-        // Both were dealt with by the caller.
-        Command::Serve(_) => Ok(()),
+        // These were dealt with by the caller.
+        Command::Serve(_) | Command::Copy(_) => Ok(()),
         Command::User(command) => users(site, command).await,
         Command::Token(TokenCommand::Generate { name }) => {
             print([site.generate_token(&name).await?])
@@ -400,22 +450,39 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     }
 }
 
-async fn serve(site: &Site, listen: &str, settings: &Settings) -> Result<(), Failure> {
+async fn serve(site: &Site, args: ServeArgs, settings: &Settings) -> Result<(), Failure> {
     let signals = Signals::new()?;
-    let listener = bind(listen).await?;
+    let mut settings = settings.clone();
+    if args.tls_cert.is_some() || args.tls_key.is_some() {
+        settings.server.tls = TlsFiles::both(args.tls_cert, args.tls_key)?;
+    }
+    settings.metrics = args.metrics.or(settings.metrics);
+    let listener = bind(&args.listen).await?;
+    let metrics = serve_metrics(site, &settings).await?;
     let running = site.serve(listener, &settings.server)?;
-    until_told(signals, running).await
+    until_told(signals, running, metrics).await
+}
+
+/// The metrics, at their own address where there is one.
+async fn serve_metrics(site: &Site, settings: &Settings) -> Result<Option<MetricsServer>, Failure> {
+    match &settings.metrics {
+        Some(listen) => Ok(Some(site.serve_metrics(bind(listen).await?)?)),
+        None => Ok(None),
+    }
 }
 
 async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
     let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
     // An address in use is better told before the store is filled than after.
     let listener = bind(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
+    let metrics = serve_metrics(site, settings).await?;
+    server::check_tls(&settings.server)?;
     let first = quickstart::prepare(site, Bar::new).await?;
     let signals = Signals::new()?;
     let running = site.serve(listener, &settings.server)?;
     let address = reachable(running.addr());
-    let mut lines = vec![format!("Serving at http://{address}")];
+    let scheme = settings.server.scheme();
+    let mut lines = vec![format!("Serving at {scheme}://{address}")];
     if let Some(first) = first {
         lines.extend([
             String::new(),
@@ -427,7 +494,7 @@ async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
             String::new(),
             format!(
                 "curl -H 'Authorization: Bearer {}' -H 'Accept: application/vnd.api+json' \
-                 http://{address}/api/index.php/v1/shop/manufacturers",
+                 {scheme}://{address}/api/index.php/v1/shop/manufacturers",
                 first.token
             ),
             String::new(),
@@ -437,7 +504,7 @@ async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
     if let Err(error) = print(lines) {
         tracing::error!(%error, "the address could not be printed");
     }
-    until_told(signals, running).await
+    until_told(signals, running, metrics).await
 }
 
 async fn bind(listen: &str) -> Result<TcpListener, Failure> {
@@ -465,14 +532,20 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Serves until a signal, then stops gracefully; a second signal ends it at once.
-async fn until_told(mut signals: Signals, running: Running) -> Result<(), Failure> {
+/// Serves until a signal, then stops gracefully; a second signal ends it at once. The metrics can
+/// be read to the end.
+async fn until_told(
+    mut signals: Signals,
+    running: Running,
+    metrics: Option<MetricsServer>,
+) -> Result<(), Failure> {
     signals.next().await;
     tracing::info!("stopping; requests in flight are finished");
     tokio::select! {
         () = running.shutdown() => {}
         () = signals.next() => tracing::warn!("stopped at once"),
     }
+    drop(metrics);
     Ok(())
 }
 

@@ -1,7 +1,15 @@
 //! Settings that come from the environment alone, with their defaults. What has a flag too is in
 //! `cli.rs`; what a site decides for its extensions is in `parameters.rs`.
 
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
+
+use ipnet::IpNet;
+use lettre::Address;
+use lettre::message::Mailbox;
+
+use crate::mail::{SmtpUrl, SmtpUrlError};
 
 /// How the program logs and serves.
 #[derive(Clone, Debug)]
@@ -12,6 +20,10 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// How requests are served.
     pub server: ServerSettings,
+    /// How mails are sent.
+    pub mail: MailSettings,
+    /// Where the metrics are served, as `address:port`; nowhere by default.
+    pub metrics: Option<String>,
 }
 
 /// How log lines are written.
@@ -37,6 +49,43 @@ pub struct ServerSettings {
     pub connections: usize,
     /// How many bytes a request's body may have.
     pub body_limit: usize,
+    /// The certificate to serve with; in clear text without one.
+    pub tls: Option<TlsFiles>,
+    /// The proxies that are believed when they say whom they were asked by.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+/// Where a certificate and its key lie, each in PEM form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, and those between it and the one that clients trust.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+impl TlsFiles {
+    /// Both or none.
+    ///
+    /// # Errors
+    /// When only one of them is named.
+    pub fn both(
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> Result<Option<Self>, SettingsError> {
+        match (certificate, key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => Ok(Some(Self { certificate, key })),
+            _ => Err(SettingsError::HalfTls),
+        }
+    }
+}
+
+impl ServerSettings {
+    /// What addresses of the site begin with.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
 }
 
 impl Default for ServerSettings {
@@ -47,17 +96,52 @@ impl Default for ServerSettings {
             header_timeout: Duration::from_secs(10),
             connections: 1024,
             body_limit: 1024 * 1024,
+            tls: None,
+            trusted_proxies: Vec::new(),
         }
+    }
+}
+
+/// How mails are sent.
+#[derive(Clone, Debug)]
+pub struct MailSettings {
+    /// Whom mails are from.
+    pub from: Mailbox,
+    /// The mail server. Without one, mails are written into a folder beside the database.
+    pub server: Option<SmtpUrl>,
+    /// How long the server may take for a mail.
+    pub timeout: Duration,
+}
+
+impl Default for MailSettings {
+    fn default() -> Self {
+        let from = Mailbox::new(None, Address::new_dangerous("no-reply", "localhost"));
+        Self { from, server: None, timeout: Duration::from_secs(30) }
     }
 }
 
 /// A variable of the environment that has no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is {expected}, not {value:?}")]
-pub struct SettingsError {
-    name: &'static str,
-    expected: &'static str,
-    value: String,
+pub enum SettingsError {
+    /// It is set to something else than it takes.
+    #[error("{name} is {expected}, not {value:?}")]
+    Value {
+        /// The variable.
+        name: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What it is set to.
+        value: String,
+    },
+    /// The address of the mail server is none. What it is set to may hold a password.
+    #[error("HOST_SMTP_URL {0}; it looks like smtps://user:password@mail.example.com")]
+    SmtpUrl(#[from] SmtpUrlError),
+    /// A certificate without a key, or a key without a certificate.
+    #[error(
+        "TLS needs a certificate and a key: --tls-cert and --tls-key, or HOST_TLS_CERT and \
+         HOST_TLS_KEY"
+    )]
+    HalfTls,
 }
 
 impl Settings {
@@ -79,7 +163,7 @@ impl Settings {
             None => Ok(default),
             Some(value) => match value.parse() {
                 Ok(number) if number > 0 => Ok(number),
-                _ => Err(SettingsError { name, expected, value }),
+                _ => Err(SettingsError::Value { name, expected, value }),
             },
         };
         let seconds = |name, default: Duration| {
@@ -94,12 +178,25 @@ impl Settings {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
             Some(value) => {
-                return Err(SettingsError {
+                return Err(SettingsError::Value {
                     name: "HOST_LOG_FORMAT",
                     expected: "text or json",
                     value: value.to_owned(),
                 });
             }
+        };
+        let default_mail = MailSettings::default();
+        let mail = MailSettings {
+            from: match get("HOST_MAIL_FROM") {
+                None => default_mail.from,
+                Some(value) => value.parse().map_err(|_| SettingsError::Value {
+                    name: "HOST_MAIL_FROM",
+                    expected: "an address like shop@example.com or My shop <shop@example.com>",
+                    value,
+                })?,
+            },
+            server: get("HOST_SMTP_URL").map(|value| value.parse()).transpose()?,
+            timeout: seconds("HOST_SMTP_TIMEOUT", default_mail.timeout)?,
         };
         let default = ServerSettings::default();
         // More permits than a semaphore can hold would be a panic.
@@ -119,9 +216,32 @@ impl Settings {
                     "a number of bytes greater than 0",
                     default.body_limit,
                 )?,
+                tls: TlsFiles::both(
+                    get("HOST_TLS_CERT").map(PathBuf::from),
+                    get("HOST_TLS_KEY").map(PathBuf::from),
+                )?,
+                trusted_proxies: networks(get("HOST_TRUSTED_PROXIES"))?,
             },
+            mail,
+            metrics: get("HOST_METRICS"),
         })
     }
+}
+
+/// The comma-separated addresses and networks.
+fn networks(value: Option<String>) -> Result<Vec<IpNet>, SettingsError> {
+    let value = value.unwrap_or_default();
+    let networks = value.split(',').map(str::trim).filter(|network| !network.is_empty());
+    networks
+        .map(|network| {
+            let address = || network.parse().map(|address: IpAddr| IpNet::from(address));
+            network.parse().or_else(|_| address()).map_err(|_| SettingsError::Value {
+                name: "HOST_TRUSTED_PROXIES",
+                expected: "a comma-separated list of addresses and networks like 10.0.0.0/8",
+                value: network.to_owned(),
+            })
+        })
+        .collect()
 }
 
 /// The comma-separated origins. `*` is none: a site names whom it trusts.
@@ -142,7 +262,7 @@ fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
             if well_formed {
                 Ok(origin.to_owned())
             } else {
-                Err(SettingsError {
+                Err(SettingsError::Value {
                     name: "HOST_CORS_ORIGINS",
                     expected: "a comma-separated list of origins like https://shop.example.com",
                     value: origin.to_owned(),

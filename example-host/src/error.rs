@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::database::DatabaseUrlError;
+use crate::server::TlsError;
 
 /// Why something about the site could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,20 @@ pub enum Error {
     /// The host's tables could not be brought up to date.
     #[error("the host's tables could not be installed: {}", one_line(.0))]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The host's tables are of a later version of this program.
+    #[error(
+        "the database {url} is newer than this program, which does not know its migration \
+         {version}; use the version of the program that it was last used with, or a later one"
+    )]
+    NewerDatabase {
+        /// Which database, without its password.
+        url: String,
+        /// The first migration that this program does not know.
+        version: i64,
+    },
+    /// A site was being copied into the database, and that did not come to its end.
+    #[error("{0} holds a copy of a site that was not finished; copy again, which starts over")]
+    HalfACopy(String),
     /// A file or folder could not be used.
     #[error("{}: {source}", .path.display())]
     File {
@@ -29,6 +44,9 @@ pub enum Error {
     /// A library could not be loaded.
     #[error(transparent)]
     Load(#[from] host_interface::LoadError),
+    /// The certificate and its key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A plugin failed before it could serve.
     #[error("{plugin}: {step} failed: {}", one_line(.source))]
     Plugin {
@@ -72,9 +90,6 @@ pub enum Error {
     /// A password could not be hashed.
     #[error("the password could not be hashed: {0}")]
     Password(String),
-    /// A mail could not be made or stored.
-    #[error("the mail could not be stored: {0}")]
-    Mail(String),
 }
 
 impl Error {

@@ -1,13 +1,14 @@
 //! Extensions: which the site has, whether they are enabled, and what registering one brings: its
 //! assets, and once, the rules that it suggests. Knows no library and no route.
 
-use host_interface::Description;
-use sqlx::{Sqlite, Transaction};
+use host_interface::{Asset, Description};
 
 use crate::acl::{self, ROOT};
+use crate::database::{Connection, sql};
 use crate::error::Error;
 use crate::groups;
 use crate::site::Site;
+use crate::state::change;
 
 /// The built-in extension that tells users by their tokens.
 pub const TOKEN_AUTH: &str = "token-auth";
@@ -29,10 +30,9 @@ impl Site {
     /// # Errors
     /// When the database fails.
     pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
+        let statement = sql("SELECT name, version, enabled FROM host_extensions ORDER BY name");
         let rows: Vec<(String, String, bool)> =
-            sqlx::query_as("SELECT name, version, enabled FROM host_extensions ORDER BY name")
-                .fetch_all(self.state().database().readers())
-                .await?;
+            self.state().database().fetch_all(statement).await?;
         let entry = |(name, version, enabled)| ExtensionEntry { name, version, enabled };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -42,29 +42,28 @@ impl Site {
     /// # Errors
     /// When there is no such extension, or the database fails.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
-        let mut transaction = self.state().begin().await?;
-        let changed = sqlx::query("UPDATE host_extensions SET enabled = ? WHERE name = ?")
-            .bind(enabled)
-            .bind(name)
-            .execute(&mut *transaction)
-            .await?;
-        if changed.rows_affected() == 0 {
-            return Err(Error::not_found("extension", name));
-        }
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            // How many rows an update changes is not told alike where it changes nothing.
+            let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
+            let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
+            if known.is_none() {
+                return Err(Error::not_found("extension", name));
+            }
+            let statement = sql("UPDATE host_extensions SET enabled = ? WHERE name = ?");
+            transaction.execute(statement.bind(enabled).bind(name)).await?;
+            Ok(())
+        })
     }
 }
 
 /// Writes down what the host brings itself. Gives whether anything changed.
-pub(crate) async fn register_built_in(
-    transaction: &mut Transaction<'static, Sqlite>,
-) -> Result<bool, Error> {
+pub(crate) async fn register_built_in(transaction: &mut Connection) -> Result<bool, Error> {
     upsert(transaction, TOKEN_AUTH, env!("CARGO_PKG_VERSION"), true).await.map(|seen| seen.changed)
 }
 
 /// Writes down what an extension says of itself. Gives whether anything changed.
 pub(crate) async fn register(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Connection,
     description: &Description,
 ) -> Result<bool, Error> {
     let wrong = |reason: String| Error::Description { plugin: description.name.clone(), reason };
@@ -82,18 +81,7 @@ pub(crate) async fn register(
                 )),
                 error => error,
             })?;
-        let written = sqlx::query(
-            "INSERT INTO host_assets (name, title, parent_id) VALUES (?, ?, ?) \
-             ON CONFLICT (name) DO UPDATE SET title = excluded.title, \
-             parent_id = excluded.parent_id \
-             WHERE title <> excluded.title OR parent_id <> excluded.parent_id",
-        )
-        .bind(&asset.name)
-        .bind(&asset.title)
-        .bind(parent)
-        .execute(&mut **transaction)
-        .await?;
-        changed |= written.rows_affected() > 0;
+        changed |= write_asset(transaction, asset, parent).await?;
     }
     if seen.new {
         suggest(transaction, description).await?;
@@ -101,11 +89,36 @@ pub(crate) async fn register(
     Ok(changed)
 }
 
+/// Writes an asset down below its parent. Gives whether anything changed.
+async fn write_asset(
+    transaction: &mut Connection,
+    asset: &Asset,
+    parent: i64,
+) -> Result<bool, Error> {
+    let statement = sql("SELECT id, title, parent_id FROM host_assets WHERE name = ?");
+    let known: Option<(i64, String, Option<i64>)> =
+        transaction.fetch_optional(statement.bind(asset.name.as_str())).await?;
+    match known {
+        Some((_, title, above)) if title == asset.title && above == Some(parent) => Ok(false),
+        Some((id, ..)) => {
+            let statement = sql("UPDATE host_assets SET title = ?, parent_id = ? WHERE id = ?");
+            let statement = statement.bind(asset.title.as_str()).bind(parent).bind(id);
+            transaction.execute(statement).await?;
+            Ok(true)
+        }
+        None => {
+            let statement =
+                sql("INSERT INTO host_assets (name, title, parent_id) VALUES (?, ?, ?)");
+            let statement =
+                statement.bind(asset.name.as_str()).bind(asset.title.as_str()).bind(parent);
+            transaction.execute(statement).await?;
+            Ok(true)
+        }
+    }
+}
+
 /// Applies the suggested rules. From then on the site decides, so this happens once.
-async fn suggest(
-    transaction: &mut Transaction<'static, Sqlite>,
-    description: &Description,
-) -> Result<(), Error> {
+async fn suggest(transaction: &mut Connection, description: &Description) -> Result<(), Error> {
     for grant in &description.grants {
         let group = match groups::find(transaction, &grant.group).await {
             Ok(group) => group,
@@ -114,15 +127,13 @@ async fn suggest(
             Err(error) => return Err(error),
         };
         let asset = acl::find_asset(transaction, &grant.asset).await?;
-        sqlx::query(
-            "INSERT INTO host_rules (asset_id, group_id, action, allowed) VALUES (?, ?, ?, 1) \
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(asset)
-        .bind(group)
-        .bind(&grant.action)
-        .execute(&mut **transaction)
-        .await?;
+        let statement = sql("SELECT allowed FROM host_rules \
+             WHERE asset_id = ? AND group_id = ? AND action = ?");
+        let statement = statement.bind(asset).bind(group).bind(grant.action.as_str());
+        let known: Option<(bool,)> = transaction.fetch_optional(statement).await?;
+        if known.is_none() {
+            acl::insert_rule(transaction, asset, group, &grant.action, true).await?;
+        }
     }
     Ok(())
 }
@@ -133,16 +144,13 @@ struct Seen {
 }
 
 async fn upsert(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Connection,
     name: &str,
     version: &str,
     built_in: bool,
 ) -> Result<Seen, Error> {
-    let known: Option<(String, bool)> =
-        sqlx::query_as("SELECT version, built_in FROM host_extensions WHERE name = ?")
-            .bind(name)
-            .fetch_optional(&mut **transaction)
-            .await?;
+    let statement = sql("SELECT version, built_in FROM host_extensions WHERE name = ?");
+    let known: Option<(String, bool)> = transaction.fetch_optional(statement.bind(name)).await?;
     match known {
         Some((_, was_built_in)) if was_built_in != built_in => Err(Error::Description {
             plugin: name.to_owned(),
@@ -150,23 +158,14 @@ async fn upsert(
         }),
         Some((known, _)) if known == version => Ok(Seen { new: false, changed: false }),
         Some(_) => {
-            sqlx::query("UPDATE host_extensions SET version = ? WHERE name = ?")
-                .bind(version)
-                .bind(name)
-                .execute(&mut **transaction)
-                .await?;
+            let statement = sql("UPDATE host_extensions SET version = ? WHERE name = ?");
+            transaction.execute(statement.bind(version).bind(name)).await?;
             Ok(Seen { new: false, changed: true })
         }
         None => {
-            sqlx::query(
-                "INSERT INTO host_extensions (name, version, enabled, built_in) \
-                 VALUES (?, ?, 1, ?)",
-            )
-            .bind(name)
-            .bind(version)
-            .bind(built_in)
-            .execute(&mut **transaction)
-            .await?;
+            let statement = sql("INSERT INTO host_extensions (name, version, enabled, built_in) \
+                 VALUES (?, ?, TRUE, ?)");
+            transaction.execute(statement.bind(name).bind(version).bind(built_in)).await?;
             Ok(Seen { new: true, changed: true })
         }
     }

@@ -1,9 +1,9 @@
 //! Groups of users, a tree: what a group may, those below it may too. Knows nothing of rules.
 
-use sqlx::SqliteConnection;
-
+use crate::database::{Connection, sql};
 use crate::error::{Error, is_unique_violation};
 use crate::site::Site;
+use crate::state::change;
 use crate::users::{fold, name_of};
 
 /// A group as administrators see it.
@@ -23,12 +23,10 @@ impl Site {
     /// # Errors
     /// When the database fails.
     pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
-        let rows: Vec<(i64, String, Option<String>)> = sqlx::query_as(
-            "SELECT g.id, g.title, p.title FROM host_groups g \
-             LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id",
-        )
-        .fetch_all(self.state().database().readers())
-        .await?;
+        let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
+             LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
+        let rows: Vec<(i64, String, Option<String>)> =
+            self.state().database().fetch_all(statement).await?;
         Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
     }
 
@@ -38,30 +36,22 @@ impl Site {
     /// When the title is taken, there is no such parent, or the database fails.
     pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
         let title = name_of("the name of a group", title)?;
-        let mut transaction = self.state().begin().await?;
-        let parent = find(&mut transaction, parent).await?;
-        let added = sqlx::query_scalar(
-            "INSERT INTO host_groups (title, title_fold, parent_id) VALUES (?, ?, ?) RETURNING id",
-        )
-        .bind(title)
-        .bind(fold(title))
-        .bind(parent)
-        .fetch_one(&mut *transaction)
-        .await;
-        let id = match added {
-            Err(error) if is_unique_violation(&error) => return Err(Error::taken("group", title)),
-            added => added?,
-        };
-        self.state().commit(transaction).await?;
-        Ok(id)
+        change!(self.state(), |transaction| {
+            let parent = find(transaction, parent).await?;
+            let statement =
+                sql("INSERT INTO host_groups (title, title_fold, parent_id) VALUES (?, ?, ?)");
+            let added = transaction.insert(statement.bind(title).bind(fold(title)).bind(parent));
+            match added.await {
+                Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
+                added => Ok(added?),
+            }
+        })
     }
 }
 
 /// The key of a group, by its title.
-pub(crate) async fn find(connection: &mut SqliteConnection, title: &str) -> Result<i64, Error> {
-    sqlx::query_scalar("SELECT id FROM host_groups WHERE title_fold = ?")
-        .bind(fold(title.trim()))
-        .fetch_optional(connection)
-        .await?
-        .ok_or_else(|| Error::not_found("group", title))
+pub(crate) async fn find(connection: &mut Connection, title: &str) -> Result<i64, Error> {
+    let statement = sql("SELECT id FROM host_groups WHERE title_fold = ?");
+    let found = connection.fetch_optional(statement.bind(fold(title.trim()))).await?;
+    found.map(|(id,)| id).ok_or_else(|| Error::not_found("group", title))
 }

@@ -1,11 +1,13 @@
 //! The parameters that extensions declare and a site may set. Checks values against what the
-//! extension declared; what they mean is the extension's.
+//! extension declared, then has the extension check them; what they mean is the extension's.
 
-use host_interface::{Description, Parameter};
+use host_interface::{Description, LoadedPlugin, Parameter};
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::database::sql;
+use crate::error::{Error, one_line};
 use crate::site::Site;
+use crate::state::change;
 
 /// A parameter with the value that is in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,39 +54,42 @@ impl Site {
     /// Sets a parameter; `null` gives it back its default.
     ///
     /// # Errors
-    /// When no loaded extension declares it, the value is of another kind, or the database fails.
+    /// When no loaded extension declares it, the value is not one that the parameter takes or the
+    /// extension refuses it, or the database fails.
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
-        let (extension, parameter) = self.declared(name)?;
-        if !value.is_null() && !parameter.kind.admits(value) {
-            return Err(Error::Invalid(format!(
-                "{name} is {}, not {value}",
-                parameter.kind.as_str()
-            )));
+        let (extension, parameter, plugin) = self.declared(name)?;
+        let unset = value.is_null();
+        if !unset && !parameter.admits(value) {
+            let expected = parameter.expectation();
+            return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
         }
-        let mut transaction = self.state().begin().await?;
-        sqlx::query("DELETE FROM host_parameters WHERE extension = ? AND name = ?")
-            .bind(extension)
-            .bind(name)
-            .execute(&mut *transaction)
-            .await?;
-        if !value.is_null() {
-            sqlx::query("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)")
-                .bind(extension)
-                .bind(name)
-                .bind(value.to_string())
-                .execute(&mut *transaction)
-                .await?;
-        }
-        self.state().commit(transaction).await
+        // A default may have become impossible too: what it names is a record like any other.
+        let in_force = if unset { &parameter.default } else { value };
+        plugin.check_parameter(name, in_force).await.map_err(|error| match error {
+            host_interface::Error::Refused(why) => {
+                Error::Invalid(format!("{name} cannot be {in_force}: {}", one_line(why)))
+            }
+            source => Error::Plugin { plugin: extension.to_owned(), step: "check", source },
+        })?;
+        change!(self.state(), |transaction| {
+            let removal = sql("DELETE FROM host_parameters WHERE extension = ? AND name = ?");
+            transaction.execute(removal.bind(extension).bind(name)).await?;
+            if !unset {
+                let statement =
+                    sql("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)");
+                let statement = statement.bind(extension).bind(name).bind(value.to_string());
+                transaction.execute(statement).await?;
+            }
+            Ok(())
+        })
     }
 
-    fn declared(&self, name: &str) -> Result<(&str, &Parameter), Error> {
-        self.state()
-            .descriptions()
-            .iter()
-            .find_map(|of| {
+    /// A parameter, with the name of the extension that declares it and the extension.
+    fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
+        self.plugins()
+            .find_map(|(of, plugin)| {
                 let parameter = of.parameters.iter().find(|parameter| parameter.name == name)?;
-                Some((of.name.as_str(), parameter))
+                Some((of.name.as_str(), parameter, &**plugin))
             })
             .ok_or_else(|| Error::not_found("parameter", name))
     }
@@ -158,7 +163,7 @@ impl Parameters {
     fn object(&self, description: &Description) -> Value {
         let members = description.parameters.iter().map(|parameter| {
             let set = self.set(&description.name, &parameter.name);
-            let value = set.filter(|value| parameter.kind.admits(value));
+            let value = set.filter(|value| parameter.admits(value));
             (parameter.name.clone(), value.unwrap_or(&parameter.default).clone())
         });
         Value::Object(members.collect())

@@ -4,13 +4,18 @@
 
 use host_interface::{DemoSize, Progress};
 
+use crate::database::sql;
 use crate::error::Error;
 use crate::site::Site;
+use crate::state::change;
 use crate::tokens;
 use crate::users::{NewUser, Prepared};
 
 /// The name of the administrator that the quick start makes.
 const ADMINISTRATOR: &str = "admin";
+
+/// How far the first start has come.
+const STATE: &str = "SELECT demo_filled, quick_start_finished FROM host_state";
 
 /// What the first start made. Shown once: only hashes of it are kept.
 #[derive(Clone)]
@@ -41,10 +46,7 @@ pub async fn prepare<P: Progress>(
     progress: impl FnMut() -> P,
 ) -> Result<Option<FirstStart>, Error> {
     let state = site.state();
-    let (demo_filled, finished): (bool, bool) =
-        sqlx::query_as("SELECT demo_filled, quick_start_finished FROM host_state")
-            .fetch_one(state.database().readers())
-            .await?;
+    let (demo_filled, finished): (bool, bool) = state.database().fetch_one(sql(STATE)).await?;
     if finished || has_users(site).await? {
         return Ok(None);
     }
@@ -60,20 +62,23 @@ pub async fn prepare<P: Progress>(
     });
     let administrator = administrator.await?;
 
-    // All or nothing: a crash leaves either no administrator or one whose start is finished.
-    let mut transaction = state.begin().await?;
-    let id = administrator.insert(&mut transaction).await?;
-    let token = tokens::insert(&mut transaction, id).await?;
-    sqlx::query("UPDATE host_state SET quick_start_finished = 1")
-        .execute(&mut *transaction)
-        .await?;
-    state.commit(transaction).await?;
-    Ok(Some(FirstStart { username: ADMINISTRATOR.to_owned(), password, token }))
+    // All or nothing: a crash leaves either no administrator or one whose start is finished, and
+    // of two starts at the same time one makes it.
+    let token = change!(state, |transaction| {
+        let (_, finished): (bool, bool) = transaction.fetch_one(sql(STATE)).await?;
+        if finished {
+            return Ok(None);
+        }
+        let id = administrator.insert(transaction).await?;
+        let token = tokens::insert(transaction, id).await?;
+        transaction.execute(sql("UPDATE host_state SET quick_start_finished = TRUE")).await?;
+        Ok(Some(token))
+    })?;
+    Ok(token.map(|token| FirstStart { username: ADMINISTRATOR.to_owned(), password, token }))
 }
 
 async fn has_users(site: &Site) -> Result<bool, Error> {
-    let found: Option<i64> = sqlx::query_scalar("SELECT id FROM host_users LIMIT 1")
-        .fetch_optional(site.state().database().readers())
-        .await?;
+    let statement = sql("SELECT id FROM host_users LIMIT 1");
+    let found: Option<(i64,)> = site.state().database().fetch_optional(statement).await?;
     Ok(found.is_some())
 }

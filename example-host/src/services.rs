@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use host_interface::{BoxFuture, Error, Host, Level, LogRecord, Mail, User, UserQuery};
 use tokio::runtime::Handle;
 
-use crate::mail::MailFolder;
+use crate::database::sql;
+use crate::error::one_line;
+use crate::mail::Mailer;
 use crate::state::State;
 use crate::users::fold;
 
@@ -18,7 +20,7 @@ pub(crate) struct Services {
     link: Arc<OnceLock<Link>>,
     started: Arc<AtomicBool>,
     runtime: Handle,
-    mail: MailFolder,
+    mailer: Mailer,
 }
 
 #[derive(Debug)]
@@ -29,8 +31,8 @@ struct Link {
 
 impl Services {
     /// Services whose work is done by the runtime that the caller is in.
-    pub(crate) fn new(mail: MailFolder) -> Self {
-        Self { link: Arc::default(), started: Arc::default(), runtime: Handle::current(), mail }
+    pub(crate) fn new(mailer: Mailer) -> Self {
+        Self { link: Arc::default(), started: Arc::default(), runtime: Handle::current(), mailer }
     }
 
     /// Says which site and extension they are for.
@@ -95,14 +97,15 @@ impl Host for Services {
     }
 
     fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
-        let folder = self.mail.clone();
-        let task = self.runtime.spawn_blocking(move || {
-            folder.write(&mail).map_err(|error| {
-                tracing::error!(%error, mail = mail.id, "a mail was not written");
-                Error::failed(error)
+        let mailer = self.mailer.clone();
+        self.run(async move {
+            mailer.send(&mail).await.map_err(|error| {
+                let refused = error.is_permanent();
+                let error = one_line(error);
+                tracing::warn!(error, refused, mail = mail.id, "a mail was not sent");
+                if refused { Error::Refused(error) } else { Error::Failed(error) }
             })
-        });
-        BoxFuture::new(async move { task.await.unwrap_or_else(|error| Err(Error::failed(error))) })
+        })
     }
 
     /// A log's metadata is fixed when the host is compiled, so there is one place in the code for
@@ -132,17 +135,17 @@ impl Host for Services {
     }
 }
 
-async fn find_user(state: &State, query: UserQuery) -> Result<Option<User>, sqlx::Error> {
+async fn find_user(state: &State, query: UserQuery) -> Result<Option<User>, crate::error::Error> {
     const BY_ID: &str = "SELECT id, username, name, email FROM host_users WHERE id = ?";
     const BY_NAME: &str =
         "SELECT id, username, name, email FROM host_users WHERE username_fold = ?";
     const BY_EMAIL: &str = "SELECT id, username, name, email FROM host_users WHERE email_fold = ?";
-    let query = match &query {
-        UserQuery::Id(id) => sqlx::query_as(BY_ID).bind(*id),
-        UserQuery::Username(name) => sqlx::query_as(BY_NAME).bind(fold(name)),
-        UserQuery::Email(address) => sqlx::query_as(BY_EMAIL).bind(fold(address)),
+    let statement = match &query {
+        UserQuery::Id(id) => sql(BY_ID).bind(*id),
+        UserQuery::Username(name) => sql(BY_NAME).bind(fold(name)),
+        UserQuery::Email(address) => sql(BY_EMAIL).bind(fold(address)),
     };
     let row: Option<(i64, String, String, String)> =
-        query.fetch_optional(state.database().readers()).await?;
+        state.database().fetch_optional(statement).await?;
     Ok(row.map(|(id, username, name, email)| User::new(id, username, name, email)))
 }

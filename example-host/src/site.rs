@@ -2,22 +2,25 @@
 //! is missing. What administrators do with it stands in the file of each concern.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{DemoSize, Description, Environment, HostHandle, LoadedPlugin, Progress};
+use host_interface::{
+    DemoSize, Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress,
+};
 
-use crate::database::{Database, DatabaseUrl};
+use crate::config::MailSettings;
+use crate::database::{Database, DatabaseUrl, sql, transact};
 use crate::error::Error;
 use crate::extensions;
 use crate::loader;
-use crate::mail::MailFolder;
+use crate::mail::Mailer;
+use crate::metrics::Metrics;
 use crate::server;
 use crate::services::Services;
-use crate::state::{self, State};
+use crate::state::{self, State, change};
 
 /// Where the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
@@ -34,6 +37,7 @@ pub struct Site {
 #[derive(Debug)]
 struct Inner {
     state: Arc<State>,
+    metrics: Arc<Metrics>,
     plugins: Vec<Arc<LoadedPlugin>>,
     closed: AtomicBool,
 }
@@ -45,17 +49,33 @@ impl Site {
     /// # Errors
     /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
     pub async fn open(url: &DatabaseUrl, plugins: &[PathBuf]) -> Result<Self, Error> {
+        Self::open_with(url, None, plugins, &MailSettings::default()).await
+    }
+
+    /// The same for a site that reads reports from a replica of the database, where it has one,
+    /// and sends its mails in this way.
+    ///
+    /// # Errors
+    /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
+    pub async fn open_with(
+        url: &DatabaseUrl,
+        reports: Option<&DatabaseUrl>,
+        plugins: &[PathBuf],
+        mail: &MailSettings,
+    ) -> Result<Self, Error> {
+        let metrics = Arc::new(Metrics::new());
+        let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
         // Libraries come first: one that cannot be loaded must not leave a database behind.
         let created = plugins
             .iter()
-            .map(|path| Created::new(path, url))
+            .map(|path| Created::new(path, url, reports, &mailer))
             .collect::<Result<Vec<Created>, Error>>()?;
         check_together(&created)?;
 
         let database = Database::open(url).await?;
-        // Two first starts at the same time must not install at the same time.
-        let lock = lock(url.beside("host.lock")).await?;
-        database.migrate().await?;
+        // Starts at the same time must not install at the same time.
+        let start = database.start(url).await?;
+        refuse_half_a_copy(&database, url).await?;
         let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
         let state = Arc::new(State::new(database, descriptions));
         register(&state).await?;
@@ -72,8 +92,10 @@ impl Site {
             created.services.started();
             plugins.push(created.plugin);
         }
-        drop(lock);
-        Ok(Self { inner: Arc::new(Inner { state, plugins, closed: AtomicBool::new(false) }) })
+        start.end().await;
+        Ok(Self {
+            inner: Arc::new(Inner { state, metrics, plugins, closed: AtomicBool::new(false) }),
+        })
     }
 
     /// Fills the site with data to try it with, and gives what each extension says of it.
@@ -97,9 +119,10 @@ impl Site {
                 lines.push(line);
             }
         }
-        let mut transaction = self.state().begin().await?;
-        sqlx::query("UPDATE host_state SET demo_filled = 1").execute(&mut *transaction).await?;
-        self.state().commit(transaction).await?;
+        change!(self.state(), |transaction| {
+            transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
+            Ok(())
+        })?;
         Ok(lines)
     }
 
@@ -141,6 +164,10 @@ impl Site {
         &self.inner.state
     }
 
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
+        &self.inner.metrics
+    }
+
     /// The plugins, each with what it says of itself.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
         self.state().descriptions().iter().zip(&self.inner.plugins)
@@ -157,17 +184,25 @@ struct Created {
 }
 
 impl Created {
-    fn new(path: &Path, url: &DatabaseUrl) -> Result<Self, Error> {
+    fn new(
+        path: &Path,
+        url: &DatabaseUrl,
+        reports: Option<&DatabaseUrl>,
+        mailer: &Mailer,
+    ) -> Result<Self, Error> {
         let library = loader::load(path)?;
         check_name(library.name())?;
-        let services = Services::new(MailFolder::new(url.beside("mail")));
+        let services = Services::new(mailer.clone());
         let file = path.display().to_string();
         let failed = |step| {
             let plugin = file.clone();
             move |source| Error::Plugin { plugin, step, source }
         };
-        let environment =
-            Environment::new(url.sibling(file_stem(library.name()))?).base_path(BASE_PATH);
+        let mut environment =
+            Environment::new(url.of_extension(file_stem(library.name()))?).base_path(BASE_PATH);
+        if let Some(replica) = reports {
+            environment = environment.reports_url(replica.as_replica_of(url)?);
+        }
         let host = HostHandle::new(services.clone());
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
@@ -177,7 +212,7 @@ impl Created {
 }
 
 /// The name of an extension's file: `webservices-shop` keeps its tables in `shop.db`.
-fn file_stem(extension: &str) -> &str {
+pub(crate) fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
 
@@ -193,7 +228,8 @@ fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What must hold between the plugins: different names, different files, different routes.
+/// What must hold of the plugins and between them: possible defaults, different names, different
+/// files, different routes.
 fn check_together(created: &[Created]) -> Result<(), Error> {
     let mut names = HashSet::new();
     let mut files = HashSet::new();
@@ -208,33 +244,50 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
         if !files.insert(file_stem(&description.name)) {
             return wrong("would share its file with another extension");
         }
+        let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
+        if let Some(parameter) = description.parameters.iter().find(impossible) {
+            let (name, default) = (&parameter.name, &parameter.default);
+            let expected = parameter.expectation();
+            return wrong(&format!("{name} is {expected}, and by default {default}"));
+        }
     }
     server::check_routes(created.iter().map(|created| (&created.description, &created.plugin)))
 }
 
-async fn register(state: &State) -> Result<(), Error> {
-    let mut transaction = state.begin().await?;
-    let mut changed = extensions::register_built_in(&mut transaction).await?;
-    for description in state.descriptions() {
-        changed |= extensions::register(&mut transaction, description).await?;
-    }
-    // A start that changes nothing leaves the caches of other processes alone.
-    if changed {
-        state::bump(&mut transaction).await?;
-    }
-    Ok(transaction.commit().await?)
+/// A database into which a site was being copied has to be copied into again.
+async fn refuse_half_a_copy(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
+    let (copying,): (bool,) = database.fetch_one(sql("SELECT copying FROM host_state")).await?;
+    if copying { Err(Error::HalfACopy(url.to_string())) } else { Ok(()) }
 }
 
-/// Waits for the lock, which is given back when the file is dropped.
-async fn lock(path: PathBuf) -> Result<File, Error> {
-    let fail = {
-        let path = path.clone();
-        move |source| Error::File { path, source }
-    };
-    let locking = tokio::task::spawn_blocking(move || {
-        let file = File::options().create(true).append(true).open(path)?;
-        file.lock()?;
-        Ok(file)
-    });
-    locking.await.unwrap_or_else(|error| Err(std::io::Error::other(error))).map_err(fail)
+async fn register(state: &State) -> Result<(), Error> {
+    transact!(state.database(), |transaction| {
+        let mut changed = extensions::register_built_in(transaction).await?;
+        for description in state.descriptions() {
+            changed |= extensions::register(transaction, description).await?;
+        }
+        // A start that changes nothing leaves the caches of other processes alone.
+        if changed {
+            state::bump(transaction).await?;
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::users::NewUser;
+
+    fn is_send(_: impl Send) {}
+
+    /// A server may make a task of each of them, although their work is given as closures.
+    #[allow(dead_code, reason = "it compiles or it does not")]
+    fn what_administrators_do_may_be_a_task_of_its_own(site: &Site, new: NewUser) {
+        is_send(site.add_user(new));
+        is_send(site.users());
+        is_send(site.generate_token("ann"));
+        is_send(site.set_enabled("shop", true));
+        is_send(site.demo(DemoSize::default(), || ()));
+    }
 }

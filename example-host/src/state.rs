@@ -1,18 +1,19 @@
 //! What a running host keeps in memory: everything that a request needs to be checked, as it stood
 //! at one revision of the site. Changes in the same process are in force before the call that made
-//! them returns; those of other processes are noticed within a second. Makes no decisions itself.
+//! them returns; those of other processes are noticed within a second, and while the database cannot
+//! be asked, what is in memory counts for a few seconds more and then for nothing. Makes no
+//! decisions itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use host_interface::{Description, SharedUser};
-use sqlx::{Sqlite, Transaction};
 use tokio::sync::Mutex;
 
 use crate::acl::Access;
-use crate::database::Database;
+use crate::database::{Connection, Database, sql};
 use crate::error::Error;
 use crate::extensions::TOKEN_AUTH;
 use crate::parameters::Parameters;
@@ -20,6 +21,11 @@ use crate::tokens::{self, TokenHash};
 
 /// How often a serving host looks whether another process changed something.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long what is in memory counts although the database cannot be asked whether it still holds.
+/// Long enough for a database that is restarted, and short because a user who is blocked meanwhile
+/// is let in for that long.
+const TRUSTED: Duration = Duration::from_secs(5);
 
 /// How many users are remembered by their tokens; more than are at work at the same time.
 const REMEMBERED: usize = 10_000;
@@ -48,12 +54,32 @@ impl Snapshot {
     }
 }
 
+/// Makes an administrative change: all of it or nothing, and in force when it is done. The work is
+/// that of [`transact!`](crate::database::transact).
+macro_rules! change {
+    ($state:expr, |$transaction:ident| $work:expr) => {{
+        let done = $crate::database::transact!($state.database(), |$transaction| {
+            let done: Result<_, $crate::error::Error> = async { $work }.await;
+            let done = done?;
+            $crate::state::bump($transaction).await?;
+            Ok(done)
+        });
+        if done.is_ok() {
+            $state.changed().await;
+        }
+        done
+    }};
+}
+pub(crate) use change;
+
 /// The site in memory, and the way to change it.
 #[derive(Debug)]
 pub(crate) struct State {
     database: Database,
     descriptions: Vec<Description>,
     snapshot: ArcSwap<Snapshot>,
+    /// When the snapshot was last known to be what the database has.
+    confirmed: RwLock<Instant>,
     /// Held while a snapshot is read, so that an older one never replaces a newer one.
     loading: Mutex<()>,
 }
@@ -65,6 +91,7 @@ impl State {
             database,
             descriptions,
             snapshot: ArcSwap::from_pointee(Snapshot::default()),
+            confirmed: RwLock::new(Instant::now()),
             loading: Mutex::new(()),
         }
     }
@@ -84,40 +111,44 @@ impl State {
         self.snapshot.load()
     }
 
-    /// Begins an administrative change.
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, Error> {
-        self.database.begin().await
-    }
-
-    /// Ends an administrative change: it is in force when this returns.
-    pub(crate) async fn commit(
-        &self,
-        mut transaction: Transaction<'static, Sqlite>,
-    ) -> Result<(), Error> {
-        bump(&mut transaction).await?;
-        transaction.commit().await?;
+    /// Puts a change in force that has just been written.
+    pub(crate) async fn changed(&self) {
         // The change stands. If it cannot be read now, the background task reads it.
         if let Err(error) = self.reload().await {
             tracing::error!(%error, "a change is stored and not in force yet");
         }
-        Ok(())
     }
 
     /// Reads the site into memory.
     pub(crate) async fn reload(&self) -> Result<(), Error> {
         let _turn = self.loading.lock().await;
+        let asked = Instant::now();
         let snapshot = self.read().await?;
         self.snapshot.store(Arc::new(snapshot));
+        self.confirm(asked);
         Ok(())
     }
 
     /// Reads the site into memory if it has changed, and gives whether it had.
     pub(crate) async fn catch_up(&self) -> Result<bool, Error> {
+        let asked = Instant::now();
         if self.stored_revision().await? == self.snapshot().revision {
+            self.confirm(asked);
             return Ok(false);
         }
         self.reload().await?;
         Ok(true)
+    }
+
+    /// Whether what is in memory counts: a running host asks all the time whether it still holds.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.confirmed.read().unwrap_or_else(PoisonError::into_inner).elapsed() < TRUSTED
+    }
+
+    /// Takes down that the snapshot was what the database had at this moment.
+    fn confirm(&self, at: Instant) {
+        let mut confirmed = self.confirmed.write().unwrap_or_else(PoisonError::into_inner);
+        *confirmed = at.max(*confirmed);
     }
 
     /// Follows the changes of other processes until it is dropped.
@@ -125,14 +156,24 @@ impl State {
         let mut failing = false;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let looked = self.catch_up().await;
             // Once, not four times a second.
-            if let Err(error) = &looked
-                && !failing
-            {
-                tracing::error!(%error, "changes to the site cannot be read; the last known stay");
+            match self.catch_up().await {
+                Ok(_) if failing => {
+                    tracing::info!("the database answers again");
+                    failing = false;
+                }
+                Ok(_) => {}
+                Err(error) if !failing => {
+                    let seconds = TRUSTED.as_secs();
+                    tracing::error!(
+                        %error,
+                        "changes to the site cannot be read; what is known counts for {seconds} \
+                         seconds, then requests are answered with 503"
+                    );
+                    failing = true;
+                }
+                Err(error) => tracing::debug!(%error, "changes to the site cannot be read"),
             }
-            failing = looked.is_err();
         }
     }
 
@@ -158,30 +199,31 @@ impl State {
         Ok(user)
     }
 
+    /// Whether the database answers.
+    pub(crate) async fn answers(&self) -> Result<(), Error> {
+        self.stored_revision().await.map(drop)
+    }
+
     async fn stored_revision(&self) -> Result<u64, Error> {
-        let revision: i64 = sqlx::query_scalar("SELECT revision FROM host_state")
-            .fetch_one(self.database.readers())
-            .await?;
+        let (revision,): (i64,) =
+            self.database.fetch_one(sql("SELECT revision FROM host_state")).await?;
         Ok(revision.unsigned_abs())
     }
 
     async fn read(&self) -> Result<Snapshot, Error> {
-        let mut transaction = self.database.readers().begin().await?;
-        let revision: i64 = sqlx::query_scalar("SELECT revision FROM host_state")
-            .fetch_one(&mut *transaction)
-            .await?;
+        let mut transaction = self.database.begin_read().await?;
+        let (revision,): (i64,) =
+            transaction.fetch_one(sql("SELECT revision FROM host_state")).await?;
         let revision = revision.unsigned_abs();
         let actions = self.descriptions.iter().flat_map(|of| &of.actions);
         let access =
             Access::read(&mut transaction, actions.map(|action| action.name.clone())).await?;
         let enabled: Vec<(String, bool)> =
-            sqlx::query_as("SELECT name, enabled FROM host_extensions")
-                .fetch_all(&mut *transaction)
-                .await?;
-        let parameters: Vec<(String, String, String)> =
-            sqlx::query_as("SELECT extension, name, value FROM host_parameters")
-                .fetch_all(&mut *transaction)
-                .await?;
+            transaction.fetch_all(sql("SELECT name, enabled FROM host_extensions")).await?;
+        let parameters: Vec<(String, String, String)> = transaction
+            .fetch_all(sql("SELECT extension, name, value FROM host_parameters"))
+            .await?;
+        transaction.commit().await?;
         let before = self.snapshot.load();
         Ok(Snapshot {
             revision,
@@ -199,9 +241,7 @@ impl State {
 }
 
 /// Marks the site as changed, within the transaction that changes it.
-pub(crate) async fn bump(transaction: &mut Transaction<'static, Sqlite>) -> Result<(), Error> {
-    sqlx::query("UPDATE host_state SET revision = revision + 1")
-        .execute(&mut **transaction)
-        .await?;
+pub(crate) async fn bump(transaction: &mut Connection) -> Result<(), Error> {
+    transaction.execute(sql("UPDATE host_state SET revision = revision + 1")).await?;
     Ok(())
 }

@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use host_interface::{SharedUser, User};
 use sha2::{Digest, Sha256};
-use sqlx::{Sqlite, Transaction};
 use subtle::ConstantTimeEq;
 
-use crate::database::Database;
+use crate::database::{Connection, Database, sql};
 use crate::error::Error;
 use crate::site::Site;
+use crate::state::change;
 use crate::users;
 
 /// What is kept of a token.
@@ -22,11 +22,10 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
-        let mut transaction = self.state().begin().await?;
-        let user = users::find(&mut transaction, username).await?;
-        let token = insert(&mut transaction, user).await?;
-        self.state().commit(transaction).await?;
-        Ok(token)
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            insert(transaction, user).await
+        })
     }
 
     /// Takes a user's token away. Nothing happens where there is none.
@@ -34,33 +33,26 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
-        let mut transaction = self.state().begin().await?;
-        let user = users::find(&mut transaction, username).await?;
-        sqlx::query("DELETE FROM host_tokens WHERE user_id = ?")
-            .bind(user)
-            .execute(&mut *transaction)
-            .await?;
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            remove(transaction, user).await
+        })
     }
 }
 
 /// Replaces a user's token within a transaction.
-pub(crate) async fn insert(
-    transaction: &mut Transaction<'static, Sqlite>,
-    user: i64,
-) -> Result<String, Error> {
+pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<String, Error> {
     let token = random_text()?;
-    sqlx::query("DELETE FROM host_tokens WHERE user_id = ?")
-        .bind(user)
-        .execute(&mut **transaction)
-        .await?;
-    sqlx::query("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)")
-        .bind(user)
-        .bind(hash(&token).to_vec())
-        .bind(users::now())
-        .execute(&mut **transaction)
-        .await?;
+    remove(transaction, user).await?;
+    let statement = sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
+    let statement = statement.bind(user).bind(hash(&token).as_slice()).bind(users::now());
+    transaction.execute(statement).await?;
     Ok(token)
+}
+
+async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_tokens WHERE user_id = ?").bind(user)).await?;
+    Ok(())
 }
 
 /// 32 random bytes as text.
@@ -84,13 +76,10 @@ pub(crate) async fn identify(
     database: &Database,
     hash: &TokenHash,
 ) -> Result<Option<SharedUser>, Error> {
-    let row: Option<(Vec<u8>, i64, String, String, String)> = sqlx::query_as(
-        "SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
-         JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND u.blocked = 0",
-    )
-    .bind(hash.as_slice())
-    .fetch_optional(database.readers())
-    .await?;
+    let statement = sql("SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
+         JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND NOT u.blocked");
+    let row: Option<(Vec<u8>, i64, String, String, String)> =
+        database.fetch_optional(statement.bind(hash.as_slice())).await?;
     Ok(row.and_then(|(stored, id, username, name, email)| {
         let same = bool::from(stored.as_slice().ct_eq(hash.as_slice()));
         same.then(|| SharedUser::new(User::new(id, username, name, email)))
@@ -99,10 +88,8 @@ pub(crate) async fn identify(
 
 /// The user with this key, unless blocked; for authenticators that answer with a key.
 pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<SharedUser>, Error> {
-    let row: Option<(String, String, String)> =
-        sqlx::query_as("SELECT username, name, email FROM host_users WHERE id = ? AND blocked = 0")
-            .bind(id)
-            .fetch_optional(database.readers())
-            .await?;
+    let statement =
+        sql("SELECT username, name, email FROM host_users WHERE id = ? AND NOT blocked");
+    let row: Option<(String, String, String)> = database.fetch_optional(statement.bind(id)).await?;
     Ok(row.map(|(username, name, email)| SharedUser::new(User::new(id, username, name, email))))
 }

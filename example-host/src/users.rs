@@ -1,14 +1,18 @@
 //! Users: names, addresses, passwords, membership, and who is blocked. Refuses to know what a user
 //! may do (`acl.rs`) and how a request proves who sends it (`tokens.rs`).
 
+use std::collections::HashSet;
+
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
-use sqlx::{Sqlite, SqliteConnection, Transaction};
+use time::PrimitiveDateTime;
 use unicase::UniCase;
 
+use crate::database::{Connection, sql};
 use crate::error::{Error, is_unique_violation};
 use crate::groups;
 use crate::site::Site;
+use crate::state::change;
 
 /// What a new user is made from.
 #[derive(Clone, Debug)]
@@ -45,10 +49,7 @@ impl Site {
     /// When a name is taken or not acceptable, there is no such group, or the database fails.
     pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
         let prepared = Prepared::from(new).await?;
-        let mut transaction = self.state().begin().await?;
-        let id = prepared.insert(&mut transaction).await?;
-        self.state().commit(transaction).await?;
-        Ok(id)
+        change!(self.state(), |transaction| prepared.insert(transaction).await)
     }
 
     /// All users, in the order they were made.
@@ -56,17 +57,15 @@ impl Site {
     /// # Errors
     /// When the database fails.
     pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
-        let mut transaction = self.state().database().readers().begin().await?;
-        let rows: Vec<(i64, String, String, bool)> =
-            sqlx::query_as("SELECT id, username, email, blocked FROM host_users ORDER BY id")
-                .fetch_all(&mut *transaction)
-                .await?;
-        let members: Vec<(i64, String)> = sqlx::query_as(
-            "SELECT m.user_id, g.title FROM host_user_groups m \
-             JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id",
-        )
-        .fetch_all(&mut *transaction)
-        .await?;
+        let mut transaction = self.state().database().begin_read().await?;
+        let rows: Vec<(i64, String, String, bool)> = transaction
+            .fetch_all(sql("SELECT id, username, email, blocked FROM host_users ORDER BY id"))
+            .await?;
+        let members: Vec<(i64, String)> = transaction
+            .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
+                 JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
+            .await?;
+        transaction.commit().await?;
         let mut members = members.into_iter().peekable();
         let users = rows.into_iter().map(|(id, username, email, blocked)| {
             let mut groups = Vec::new();
@@ -83,20 +82,15 @@ impl Site {
     /// # Errors
     /// When there is none of that name, or the database fails.
     pub async fn user(&self, username: &str) -> Result<UserEntry, Error> {
-        let mut transaction = self.state().database().readers().begin().await?;
+        let mut transaction = self.state().database().begin_read().await?;
         let id = find(&mut transaction, username).await?;
-        let (username, email, blocked) =
-            sqlx::query_as("SELECT username, email, blocked FROM host_users WHERE id = ?")
-                .bind(id)
-                .fetch_one(&mut *transaction)
-                .await?;
-        let groups = sqlx::query_scalar(
-            "SELECT g.title FROM host_user_groups m JOIN host_groups g ON g.id = m.group_id \
-             WHERE m.user_id = ? ORDER BY g.id",
-        )
-        .bind(id)
-        .fetch_all(&mut *transaction)
-        .await?;
+        let statement = sql("SELECT username, email, blocked FROM host_users WHERE id = ?");
+        let (username, email, blocked) = transaction.fetch_one(statement.bind(id)).await?;
+        let statement = sql("SELECT g.title FROM host_user_groups m \
+             JOIN host_groups g ON g.id = m.group_id WHERE m.user_id = ? ORDER BY g.id");
+        let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(id)).await?;
+        transaction.commit().await?;
+        let groups = groups.into_iter().map(|(title,)| title).collect();
         Ok(UserEntry { id, username, email, groups, blocked })
     }
 
@@ -105,14 +99,12 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
-        let mut transaction = self.state().begin().await?;
-        let id = find(&mut transaction, username).await?;
-        sqlx::query("UPDATE host_users SET blocked = ? WHERE id = ?")
-            .bind(blocked)
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
+            transaction.execute(statement.bind(blocked).bind(id)).await?;
+            Ok(())
+        })
     }
 
     /// Sets a user's password.
@@ -121,14 +113,12 @@ impl Site {
     /// When there is no such user, the password is empty, or the database fails.
     pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
         let hash = hash_password(password).await?;
-        let mut transaction = self.state().begin().await?;
-        let id = find(&mut transaction, username).await?;
-        sqlx::query("UPDATE host_users SET password_hash = ? WHERE id = ?")
-            .bind(hash)
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            let statement = sql("UPDATE host_users SET password_hash = ? WHERE id = ?");
+            transaction.execute(statement.bind(hash.as_str()).bind(id)).await?;
+            Ok(())
+        })
     }
 
     /// Removes a user with its token. What extensions keep about the user stays.
@@ -136,13 +126,12 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
-        let mut transaction = self.state().begin().await?;
-        let id = find(&mut transaction, username).await?;
-        sqlx::query("DELETE FROM host_users WHERE id = ?")
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        self.state().commit(transaction).await
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            let statement = sql("DELETE FROM host_users WHERE id = ?");
+            transaction.execute(statement.bind(id)).await?;
+            Ok(())
+        })
     }
 }
 
@@ -172,64 +161,52 @@ impl Prepared {
         Ok(Self { username, email, groups: new.groups, password_hash })
     }
 
-    pub(crate) async fn insert(
-        &self,
-        transaction: &mut Transaction<'static, Sqlite>,
-    ) -> Result<i64, Error> {
-        for (kind, sql, value) in [
+    pub(crate) async fn insert(&self, transaction: &mut Connection) -> Result<i64, Error> {
+        for (kind, text, value) in [
             ("user called", "SELECT id FROM host_users WHERE username_fold = ?", &self.username),
             ("user with the e-mail", "SELECT id FROM host_users WHERE email_fold = ?", &self.email),
         ] {
-            let found: Option<i64> = sqlx::query_scalar(sql)
-                .bind(fold(value))
-                .fetch_optional(&mut **transaction)
-                .await?;
+            let found: Option<(i64,)> =
+                transaction.fetch_optional(sql(text).bind(fold(value))).await?;
             if found.is_some() {
                 return Err(Error::taken(kind, value));
             }
         }
-        let added = sqlx::query_scalar(
-            "INSERT INTO host_users \
+        let statement = sql("INSERT INTO host_users \
              (username, username_fold, name, email, email_fold, password_hash, created_on) \
-             VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(&self.username)
-        .bind(fold(&self.username))
-        .bind(&self.username)
-        .bind(&self.email)
-        .bind(fold(&self.email))
-        .bind(&self.password_hash)
-        .bind(now())
-        .fetch_one(&mut **transaction)
-        .await;
-        let id = match added {
+             VALUES (?, ?, ?, ?, ?, ?, ?)");
+        let statement = statement
+            .bind(self.username.as_str())
+            .bind(fold(&self.username))
+            .bind(self.username.as_str())
+            .bind(self.email.as_str())
+            .bind(fold(&self.email))
+            .bind(self.password_hash.clone())
+            .bind(now());
+        let id = match transaction.insert(statement).await {
             Err(error) if is_unique_violation(&error) => {
                 return Err(Error::taken("user called", &self.username));
             }
             added => added?,
         };
+        let mut joined = HashSet::new();
         for title in &self.groups {
             let group = groups::find(transaction, title).await?;
-            sqlx::query(
-                "INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?) \
-                 ON CONFLICT DO NOTHING",
-            )
-            .bind(id)
-            .bind(group)
-            .execute(&mut **transaction)
-            .await?;
+            if joined.insert(group) {
+                let statement =
+                    sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
+                transaction.execute(statement.bind(id).bind(group)).await?;
+            }
         }
         Ok(id)
     }
 }
 
 /// The key of a user, by the name to sign in with.
-pub(crate) async fn find(connection: &mut SqliteConnection, username: &str) -> Result<i64, Error> {
-    sqlx::query_scalar("SELECT id FROM host_users WHERE username_fold = ?")
-        .bind(fold(username.trim()))
-        .fetch_optional(connection)
-        .await?
-        .ok_or_else(|| Error::not_found("user", username))
+pub(crate) async fn find(connection: &mut Connection, username: &str) -> Result<i64, Error> {
+    let statement = sql("SELECT id FROM host_users WHERE username_fold = ?");
+    let found = connection.fetch_optional(statement.bind(fold(username.trim()))).await?;
+    found.map(|(id,)| id).ok_or_else(|| Error::not_found("user", username))
 }
 
 /// Text as it is compared without regard to case.
@@ -250,10 +227,9 @@ pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
 }
 
 /// The time as the tables keep it: UTC, to the second.
-pub(crate) fn now() -> String {
-    let format = time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-    // A date of our own clock always has the parts that the format names.
-    time::OffsetDateTime::now_utc().format(format).unwrap_or_default()
+pub(crate) fn now() -> PrimitiveDateTime {
+    let now = time::OffsetDateTime::now_utc();
+    PrimitiveDateTime::new(now.date(), now.time()).truncate_to_second()
 }
 
 /// Argon2id with its recommended parameters, on a thread that may be kept busy.

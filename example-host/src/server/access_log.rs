@@ -1,17 +1,21 @@
 //! What is the same for every request, whatever answers it: its id, its span in the log, the line
 //! in the access log, and the headers of every response.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use axum::middleware::Next;
 use tracing::{Instrument, Span};
 
+use crate::metrics::Held;
+
 use super::Server;
-use super::request_id::{self, RequestId};
+use super::client::{self, Peer};
+use super::request_id;
 
 /// What only the one who answered knows about a request, left in the response's extensions.
 #[derive(Clone, Debug, Default)]
@@ -25,16 +29,20 @@ pub(super) struct Seen {
 /// Gives the request its id, passes it on, and logs what became of it.
 pub(super) async fn observe(
     State(server): State<Arc<Server>>,
+    Extension(peer): Extension<Peer>,
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
     let id = server.ids.of(request.headers());
     request.extensions_mut().insert(id.clone());
-    let span = tracing::info_span!("request", id = id.as_str());
+    let span = tracing::info_span!("request", request_id = id.as_str());
+    let client = client::of(peer, request.headers(), &server.trusted_proxies);
     let mut line = Line {
         began: Instant::now(),
         span: span.clone(),
-        id,
+        client,
+        _in_flight: server.site.metrics().request(),
+        server,
         method: request.method().clone(),
         uri: request.uri().clone(),
         status: CLIENT_GONE,
@@ -44,7 +52,7 @@ pub(super) async fn observe(
 
     let mut response = next.run(request).instrument(span).await;
     let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static(request_id::HEADER), line.id.header());
+    headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.status = response.status().as_u16();
     line.bytes = response.body().size_hint().exact().unwrap_or_default();
@@ -55,12 +63,14 @@ pub(super) async fn observe(
 /// What the log says of a request whose client left before it was answered; no status of HTTP.
 const CLIENT_GONE: u16 = 499;
 
-/// A line of the access log. It is written when it is dropped, because a request whose client
+/// A line of the access log, and a request that is counted. It is written when it is dropped, because a request whose client
 /// leaves is dropped where it stands.
 struct Line {
     began: Instant,
     span: Span,
-    id: RequestId,
+    client: IpAddr,
+    _in_flight: Held,
+    server: Arc<Server>,
     method: Method,
     uri: Uri,
     status: u16,
@@ -71,6 +81,8 @@ struct Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let _entered = self.span.enter();
+        let took = self.began.elapsed();
+        self.server.site.metrics().answered(&self.seen.route, self.status, took);
         tracing::info!(
             target: "access",
             method = self.method.as_str(),
@@ -78,9 +90,9 @@ impl Drop for Line {
             route = &*self.seen.route,
             status = self.status,
             bytes = self.bytes,
-            duration_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             user = self.seen.user,
-            request_id = self.id.as_str(),
+            client = %self.client,
         );
     }
 }

@@ -41,7 +41,12 @@ pub(super) async fn answer(
             response
         }
         None if uri.path() == HEALTH_PATH => match *request.method() {
-            HttpMethod::GET | HttpMethod::HEAD => health::answer(&server.site).await,
+            HttpMethod::GET | HttpMethod::HEAD => {
+                let mut response = health::answer(&server.site).await;
+                let seen = Seen { route: "health".into(), ..Seen::default() };
+                response.extensions_mut().insert(seen);
+                response
+            }
             _ => Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(&id),
         },
         None => Refusal::NotFound.response(&id),
@@ -123,7 +128,11 @@ fn route<'routes, 'path>(
     method: &HttpMethod,
 ) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
     let matched = server.routes.at(path).ok_or(Refusal::NotFound)?;
-    let snapshot = server.site.state().snapshot();
+    let state = server.site.state();
+    if !state.is_trusted() {
+        return Err(Refusal::Unavailable);
+    }
+    let snapshot = state.snapshot();
     let routes = matched.enabled(|extension| snapshot.enabled(extension));
     if routes.is_empty() {
         return Err(Refusal::NotFound);

@@ -43,7 +43,11 @@ pub(super) async fn authenticate(
     // Whoever was let in by another process a moment ago need not wait for the next look.
     match state.catch_up().await {
         Ok(true) => admitted(server, &credentials).await?.ok_or(Refusal::Unauthorised),
-        Ok(false) | Err(_) => Err(Refusal::Unauthorised),
+        Ok(false) => Err(Refusal::Unauthorised),
+        Err(error) => {
+            tracing::error!(%error, "changes to the site cannot be read");
+            Err(Refusal::Unavailable)
+        }
     }
 }
 

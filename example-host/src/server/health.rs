@@ -50,9 +50,7 @@ pub(super) async fn answer(site: &Site) -> Response<Body> {
 }
 
 async fn database_fails(site: &Site) -> bool {
-    let asking =
-        sqlx::query("SELECT revision FROM host_state").execute(site.state().database().readers());
-    match tokio::time::timeout(TIME, asking).await {
+    match tokio::time::timeout(TIME, site.state().answers()).await {
         Ok(Ok(_)) => false,
         Ok(Err(error)) => {
             tracing::error!(%error, "the host's database does not answer");

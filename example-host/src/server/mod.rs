@@ -1,14 +1,18 @@
-//! The HTTP server: takes connections, bounds what they may cost, and stops without cutting a
-//! request off. What is answered stands in the files beside this one.
+//! The HTTP server: serves a site until it is told to stop. How connections are taken and what is
+//! answered stands in the files beside this one.
 
 mod access_log;
 mod api;
 mod body;
 mod checks;
+mod client;
+mod connections;
 mod health;
 mod problem;
 mod request_id;
 mod routing;
+mod scrape;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,12 +21,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use host_interface::{Description, LoadedPlugin};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use ipnet::IpNet;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -30,11 +31,13 @@ use crate::config::ServerSettings;
 use crate::error::Error;
 use crate::site::Site;
 
+use self::connections::Connections;
 use self::request_id::RequestIds;
 use self::routing::Routes;
+use self::tls::Tls;
 
-/// How long requests in flight may take to finish when the server stops.
-const DRAIN_TIME: Duration = Duration::from_secs(10);
+pub use self::scrape::MetricsServer;
+pub use self::tls::TlsError;
 
 /// A site that is being served.
 #[derive(Debug)]
@@ -69,30 +72,64 @@ impl Site {
     /// Serves the site on a listener until it is told to stop.
     ///
     /// # Errors
-    /// When the routes of the plugins contradict each other, or the listener is of no use.
+    /// When the routes of the plugins contradict each other, the certificate cannot be used, or
+    /// the listener is of no use.
     pub fn serve(
         &self,
         listener: TcpListener,
         settings: &ServerSettings,
     ) -> Result<Running, Error> {
-        let addr = listener
-            .local_addr()
-            .map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))?;
+        let addr = address(&listener)?;
+        let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let server = Arc::new(Server {
             routes: Routes::new(self.plugins())?,
             site: self.clone(),
             request_timeout: settings.request_timeout,
             body_limit: settings.body_limit,
+            trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
-        let router = router(server, settings)?;
+        let connections = Connections {
+            router: router(server, settings)?,
+            tls: tls.clone(),
+            header_timeout: settings.header_timeout,
+            limit: settings.connections,
+            metrics: Some(Arc::clone(self.metrics())),
+        };
+        for (description, plugin) in self.plugins() {
+            plugin.start().map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "start",
+                source,
+            })?;
+        }
         let (stop, stopping) = watch::channel(false);
-        let accepting = tokio::spawn(accept(listener, router, settings.clone(), stopping));
+        let accepting = tokio::spawn(connections.accept(listener, stopping));
         let state = Arc::clone(self.state());
-        let following = tokio::spawn(async move { state.follow().await });
-        tracing::info!("listening on http://{addr}");
+        let following = tokio::spawn(async move {
+            let files = async {
+                match &tls {
+                    Some(tls) => tls.follow().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::join!(state.follow(), files);
+        });
+        tracing::info!("listening on {}://{addr}", settings.scheme());
         Ok(Running { addr, site: self.clone(), stop, accepting, following })
     }
+}
+
+/// Whether a certificate and its key can be used, before anything has been done with them.
+pub(crate) fn check_tls(settings: &ServerSettings) -> Result<(), Error> {
+    settings.tls.as_ref().map(Tls::open).transpose()?;
+    Ok(())
+}
+
+/// The address that a listener has got.
+fn address(listener: &TcpListener) -> Result<SocketAddr, Error> {
+    let address = listener.local_addr();
+    address.map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))
 }
 
 /// Refuses plugins whose routes contradict each other, before anything has been done for them.
@@ -108,6 +145,7 @@ struct Server {
     routes: Routes,
     request_timeout: Duration,
     body_limit: usize,
+    trusted_proxies: Vec<IpNet>,
     ids: RequestIds,
 }
 
@@ -133,70 +171,4 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::ACCEPT])
         .expose_headers([HeaderName::from_static(request_id::HEADER), header::LOCATION]))
-}
-
-/// Takes connections until it is told to stop, then waits for the requests in flight.
-async fn accept(
-    listener: TcpListener,
-    router: Router,
-    settings: ServerSettings,
-    mut stopping: watch::Receiver<bool>,
-) {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(settings.header_timeout);
-    let permits = Arc::new(Semaphore::new(settings.connections));
-    let graceful = GracefulShutdown::new();
-    let (cut, cutting) = watch::channel(());
-    loop {
-        let accepted = tokio::select! {
-            _ = stopping.wait_for(|stop| *stop) => break,
-            accepted = take(&listener, &permits) => accepted,
-        };
-        let (stream, permit) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Out of file descriptors, most likely: connections that end give some back.
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-        let service = TowerToHyperService::new(router.clone());
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-        let mut cutting = cutting.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                served = connection => if let Err(error) = served {
-                    tracing::debug!(%error, "a connection ended early");
-                },
-                _ = cutting.changed() => {}
-            }
-            drop(permit);
-        });
-    }
-    drop(listener);
-    if tokio::time::timeout(DRAIN_TIME, graceful.shutdown()).await.is_err() {
-        tracing::warn!("requests that took too long to finish were cut off");
-    }
-    // Dropping the sender ends the connections that are left; their permits come back when the
-    // requests on them have been dropped.
-    drop(cut);
-    let connections = u32::try_from(settings.connections).unwrap_or(u32::MAX);
-    let all = tokio::time::timeout(Duration::from_secs(1), permits.acquire_many(connections));
-    if all.await.is_err() {
-        tracing::warn!("a request could not be dropped");
-    }
-}
-
-/// A connection, as soon as there may be another one.
-async fn take(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
 }

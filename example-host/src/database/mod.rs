@@ -1,0 +1,279 @@
+//! The host's own database: its pools, its transactions, and what differs between the engines.
+//! Knows nothing of what the tables mean but the one row that every change is written down in, and
+//! never touches the tables of an extension.
+
+mod connection;
+mod start;
+mod statement;
+mod url;
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::mysql::{MySqlDatabaseError, MySqlPool};
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Executor, MySql, Pool};
+
+use crate::error::Error;
+
+use self::connection::{PATIENCE, Raw};
+use self::url::Kind;
+
+pub(crate) use self::connection::{Connection, Record};
+pub(crate) use self::statement::{Engine, Statement, sql};
+pub use self::url::{DatabaseUrl, DatabaseUrlError};
+
+/// How many connections a process has to a server at most. A request needs one for as long as a
+/// token is looked up that has not been seen before.
+const CONNECTIONS: u32 = 8;
+
+/// How long a connection that was idle may take to show that it still is one.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// How often a change is tried that the database refuses because of others at the same time.
+const ATTEMPTS: u32 = 8;
+
+/// The pools.
+///
+/// On SQLite one connection writes and a few only read: transactions that read before they write
+/// fail by the thousand when several compete; one writer that takes its lock at the start never
+/// does.
+#[derive(Clone, Debug)]
+pub(crate) enum Database {
+    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    Postgres(PgPool),
+    MySql(MySqlPool),
+}
+
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Database {
+    /// The database at this address. A file is created where it is missing, and its folder; a
+    /// server is not asked anything yet.
+    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Error> {
+        let unknown = || Error::DatabaseUrl(DatabaseUrlError::Unknown(url.to_string()));
+        match url.kind() {
+            Kind::File(path) => Self::open_file(path).await,
+            Kind::Postgres(url) => {
+                let options = url::postgres(url).ok_or_else(unknown)?;
+                let options = options.application_name(env!("CARGO_PKG_NAME"));
+                Ok(Self::Postgres(server_pool(PgPoolOptions::new()).connect_lazy_with(options)))
+            }
+            Kind::MySql(url) => {
+                let options = url::mysql(url).ok_or_else(unknown)?;
+                let pool = server_pool(PoolOptions::<MySql>::new())
+                    .after_connect(|connection, _| Box::pin(async { strict(connection).await }));
+                Ok(Self::MySql(pool.connect_lazy_with(options)))
+            }
+        }
+    }
+
+    async fn open_file(path: &Path) -> Result<Self, Error> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+        }
+        create_private(path)?;
+        let options =
+            SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(PATIENCE);
+        let writing = options
+            .clone()
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let pool = || {
+            // A file does not go away: asking it before each use would only cost time.
+            SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
+        };
+        let writer = pool().max_connections(1).connect_with(writing).await?;
+        let readers = pool().max_connections(4).connect_lazy_with(options.read_only(true));
+        Ok(Self::Sqlite { writer, readers })
+    }
+
+    /// Every row of a statement that only reads.
+    pub(crate) async fn fetch_all<T: Record>(&self, statement: Statement) -> Result<Vec<T>, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_all(statement).await?)
+    }
+
+    /// The first row of a statement that only reads, if there is one.
+    pub(crate) async fn fetch_optional<T: Record>(
+        &self,
+        statement: Statement,
+    ) -> Result<Option<T>, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_optional(statement).await?)
+    }
+
+    /// The first row of a statement that only reads, which is certain to be there.
+    pub(crate) async fn fetch_one<T: Record>(&self, statement: Statement) -> Result<T, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_one(statement).await?)
+    }
+
+    /// Begins a transaction in which everything is read as it stood at one moment.
+    pub(crate) async fn begin_read(&self) -> Result<Connection, Error> {
+        let mut connection = self.connect(Access::Read).await?;
+        let begin = match self {
+            Self::Sqlite { .. } => "BEGIN",
+            Self::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::MySql(_) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        };
+        connection.begin(begin).await?;
+        Ok(connection)
+    }
+
+    /// Begins a transaction that is certain to write, when its turn has come. [`transact!`] is how
+    /// one is written.
+    pub(crate) async fn begin_write(&self) -> Result<Connection, Error> {
+        let mut connection = self.connect(Access::Write).await?;
+        let begin = match self {
+            Self::Sqlite { .. } => "BEGIN IMMEDIATE",
+            Self::Postgres(_) => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            Self::MySql(_) => "START TRANSACTION READ WRITE",
+        };
+        connection.begin(begin).await?;
+        if connection.engine() != Engine::Sqlite {
+            let turn = sql("SELECT revision FROM host_state WHERE id = 1 FOR UPDATE");
+            let _: (i64,) = connection.fetch_one(turn).await?;
+        }
+        Ok(connection)
+    }
+
+    /// How many connections each pool has, busy and idle.
+    pub(crate) fn connections(&self) -> Vec<(&'static str, u32, u32)> {
+        fn of<DB: sqlx::Database>(name: &'static str, pool: &Pool<DB>) -> (&'static str, u32, u32) {
+            let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
+            (name, pool.size().saturating_sub(idle), idle)
+        }
+        match self {
+            Self::Sqlite { writer, readers } => vec![of("writer", writer), of("readers", readers)],
+            Self::Postgres(pool) => vec![of("server", pool)],
+            Self::MySql(pool) => vec![of("server", pool)],
+        }
+    }
+
+    /// Closes every connection.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+            Self::MySql(pool) => pool.close().await,
+        }
+    }
+
+    async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
+        let raw = match self {
+            Self::Sqlite { writer, readers } => Raw::Sqlite(match access {
+                Access::Read => readers.acquire().await?,
+                Access::Write => writer.acquire().await?,
+            }),
+            Self::Postgres(pool) => Raw::Postgres(pool.acquire().await?),
+            Self::MySql(pool) => Raw::MySql(pool.acquire().await?),
+        };
+        Ok(Connection::new(raw))
+    }
+}
+
+/// Writes all or nothing: the work is given a transaction, and what it gives is a result.
+///
+/// Changes of all processes wait for each other at the row of the site's state, so nothing that
+/// the work reads can change before it is done, and none meets another half-way. What the database
+/// refuses all the same because of others at the same time, as a cluster does when its nodes
+/// disagree, is done again from the start.
+///
+/// A macro and not a function, because the compiler does not see of a closure which borrows what
+/// it works with that its future may be sent to another thread.
+macro_rules! transact {
+    ($database:expr, |$transaction:ident| $work:expr) => {{
+        let mut attempts = $crate::database::Attempts::default();
+        loop {
+            let attempt: Result<_, $crate::error::Error> = async {
+                let mut connection = $database.begin_write().await?;
+                let $transaction = &mut connection;
+                let done = async { $work }.await;
+                connection.settle(done).await
+            }
+            .await;
+            match attempt {
+                Err(error) if attempts.another(&error).await => {}
+                done => break done,
+            }
+        }
+    }};
+}
+pub(crate) use transact;
+
+/// How often a change has been tried.
+#[derive(Default)]
+pub(crate) struct Attempts(u32);
+
+impl Attempts {
+    /// Whether to try again, as soon as whoever is in the way has had a moment.
+    pub(crate) async fn another(&mut self, error: &Error) -> bool {
+        self.0 += 1;
+        if self.0 >= ATTEMPTS || !is_conflict(error) {
+            return false;
+        }
+        tracing::debug!(%error, attempt = self.0, "a change is tried again");
+        tokio::time::sleep(Duration::from_millis(10) * (1 << self.0)).await;
+        true
+    }
+}
+
+/// What the pools of all servers have in common: they are bounded, and so is every wait for one of
+/// their connections. A connection is asked whether it still is one before it is used and when it
+/// is given back, because a server may have gone and come back meanwhile; the answer is not waited
+/// for long, because it may never come.
+fn server_pool<DB: sqlx::Database>(options: PoolOptions<DB>) -> PoolOptions<DB> {
+    options
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, _| Box::pin(answers(connection)))
+        .after_release(|connection, _| Box::pin(answers(connection)))
+}
+
+async fn answers(connection: &mut impl sqlx::Connection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(PROMPT, connection.ping()).await {
+        Ok(answer) => answer.map(|()| true),
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// Text that is too long is an error and never cut, and a transaction reads what stood when it
+/// began, whatever the server does by default.
+async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+    connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+    connection
+        .execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")
+        .await
+        .map(drop)
+}
+
+/// Whether the database undid a change because of others at the same time, so that it may well
+/// succeed now: a deadlock, a conflict of snapshots, or the refusal of a cluster to commit.
+fn is_conflict(error: &Error) -> bool {
+    let Error::Database(sqlx::Error::Database(error)) = error else { return false };
+    if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
+        // Lock wait timeout, deadlock (which is also what a cluster says), changed since last read.
+        return matches!(error.number(), 1205 | 1213 | 1020);
+    }
+    matches!(error.code().as_deref(), Some("40001" | "40P01"))
+}
+
+/// Creates the file where it is missing, for nobody else to read: it holds e-mail addresses and
+/// hashes of passwords. What SQLite puts beside it gets the same permissions.
+fn create_private(path: &Path) -> Result<(), Error> {
+    let mut options = std::fs::File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| Error::file(path, error))
+}

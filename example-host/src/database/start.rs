@@ -1,0 +1,156 @@
+//! What happens before a site is open: one start at a time brings the tables up to date, however
+//! many hosts start together.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{ConnectOptions, Connection as _, Executor, MySqlConnection, PgConnection};
+
+use crate::error::Error;
+
+use super::connection::in_time;
+use super::{Database, DatabaseUrl};
+
+/// How often a start that waits for another one looks whether it is done.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The turn of a start. Whoever else starts on the same database waits until it is over, or its
+/// connection or process has ended.
+pub(crate) struct Start(Held);
+
+/// What holds the turn: a locked file, or a session with the lock of a server. The lock that the
+/// migrations take by themselves does not do: it holds for one library alone, and MariaDB
+/// understands its timeout as not to wait.
+enum Held {
+    File(File),
+    Postgres(Box<PgConnection>),
+    MySql(Box<MySqlConnection>),
+}
+
+impl Database {
+    /// Waits for the turn of this start, and brings the host's tables up to date.
+    pub(crate) async fn start(&self, url: &DatabaseUrl) -> Result<Start, Error> {
+        let mut start = Start(match self {
+            Self::Sqlite { .. } => Held::File(lock_file(url.beside("host.lock")).await?),
+            Self::Postgres(pool) => {
+                let options = Arc::clone(&pool.connect_options());
+                let mut session = in_time(options.connect()).await??;
+                // A table that exists already is no news.
+                in_time(session.execute("SET client_min_messages = warning")).await??;
+                Held::Postgres(Box::new(session))
+            }
+            Self::MySql(pool) => {
+                let options = Arc::clone(&pool.connect_options());
+                Held::MySql(Box::new(in_time(options.connect()).await??))
+            }
+        });
+        let mut told = false;
+        while !start.try_lock().await? {
+            if !told {
+                tracing::info!("another start installs or migrates this site; waiting for it");
+                told = true;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let migrated = match (&mut start.0, self) {
+            (Held::Postgres(session), _) => {
+                migrations(sqlx::migrate!("migrations/postgres")).run(&mut **session).await
+            }
+            (Held::MySql(session), _) => {
+                let migrations = migrations(sqlx::migrate!("migrations/mysql"));
+                match migrations.run(&mut **session).await {
+                    // Cut off half-way, as this engine can be. They are written to be run again.
+                    Err(MigrateError::Dirty(_)) => {
+                        session.execute("DELETE FROM host_migrations WHERE NOT success").await?;
+                        migrations.run(&mut **session).await
+                    }
+                    done => done,
+                }
+            }
+            (Held::File(_), Self::Sqlite { writer, .. }) => {
+                sqlx::migrate!("migrations/sqlite").run(writer).await
+            }
+            // A file is locked for SQLite alone.
+            (Held::File(_), _) => Ok(()),
+        };
+        migrated.map_err(|error| match error {
+            MigrateError::VersionMissing(version) => {
+                Error::NewerDatabase { url: url.to_string(), version }
+            }
+            error => Error::Migrate(error),
+        })?;
+        Ok(start)
+    }
+}
+
+impl Start {
+    /// Whether it is this start's turn now.
+    async fn try_lock(&mut self) -> Result<bool, Error> {
+        let locked: Option<bool> = match &mut self.0 {
+            // Locked when it was opened.
+            Held::File(_) => Some(true),
+            Held::Postgres(session) => {
+                // A number that this program chose; the lock is the database's.
+                let lock = sqlx::query_scalar("SELECT pg_try_advisory_lock(7310868735974043764)");
+                in_time(lock.fetch_one(&mut **session)).await??
+            }
+            Held::MySql(session) => {
+                // Locks are the server's, so the database gives this one its name.
+                let lock = sqlx::query_scalar(
+                    "SELECT GET_LOCK(CONCAT('host_start.', MD5(DATABASE())), 0) = 1",
+                );
+                in_time(lock.fetch_one(&mut **session)).await??
+            }
+        };
+        Ok(locked.unwrap_or(false))
+    }
+
+    /// Ends the turn.
+    pub(crate) async fn end(self) {
+        // A server gives a lock back some time after its session has been closed, and the next
+        // start would find it taken by nobody.
+        let closed = match self.0 {
+            Held::File(file) => {
+                drop(file);
+                Ok(())
+            }
+            Held::Postgres(mut session) => {
+                match session.execute("SELECT pg_advisory_unlock_all()").await {
+                    Ok(_) => session.close().await,
+                    Err(error) => Err(error),
+                }
+            }
+            Held::MySql(mut session) => match session.execute("DO RELEASE_ALL_LOCKS()").await {
+                Ok(_) => session.close().await,
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = closed {
+            // The server notices by itself, and gives the turn to the next.
+            tracing::debug!(%error, "the session of this start was not closed in order");
+        }
+    }
+}
+
+/// Migrations whose table can be told from those of the extensions in the same database.
+fn migrations(mut migrator: Migrator) -> Migrator {
+    migrator.dangerous_set_table_name("host_migrations");
+    migrator
+}
+
+/// Waits for the lock of a file, which is given back when the file is dropped.
+async fn lock_file(path: PathBuf) -> Result<File, Error> {
+    let fail = {
+        let path = path.clone();
+        move |source| Error::File { path, source }
+    };
+    let locking = tokio::task::spawn_blocking(move || {
+        let file = File::options().create(true).append(true).open(path)?;
+        file.lock()?;
+        Ok(file)
+    });
+    locking.await.unwrap_or_else(|error| Err(std::io::Error::other(error))).map_err(fail)
+}

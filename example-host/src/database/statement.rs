@@ -1,0 +1,185 @@
+//! A statement with its values, written once for every engine: what the engines spell differently
+//! is put right here, when the statement is run.
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Arguments, AssertSqlSafe, Encode, SqlSafeStr, SqlStr, Type};
+use time::PrimitiveDateTime;
+use time::macros::format_description;
+
+/// What a database runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+    /// MySQL and MariaDB.
+    MySql,
+}
+
+/// A statement with the values for its placeholders, each written as `?`.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    text: SqlStr,
+    values: Vec<Value>,
+}
+
+/// A statement that has no values yet.
+pub(crate) fn sql(text: &'static str) -> Statement {
+    Statement { text: text.into_sql_str(), values: Vec::new() }
+}
+
+impl Statement {
+    /// Gives the next placeholder its value.
+    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// The text and the values as an engine takes them.
+    pub(super) fn spoken(self, engine: Engine) -> (SqlStr, Vec<Value>) {
+        match engine {
+            Engine::MySql => (self.text, self.values),
+            Engine::Sqlite => {
+                (self.text, self.values.into_iter().map(Value::without_moment).collect())
+            }
+            Engine::Postgres if self.values.is_empty() => (self.text, self.values),
+            Engine::Postgres => {
+                let text = numbered(self.text.as_str());
+                (AssertSqlSafe(text).into_sql_str(), self.values)
+            }
+        }
+    }
+
+    /// The statement, which inserts a row, as one that gives the row's key.
+    pub(super) fn returning_key(self) -> Self {
+        let text = format!("{} RETURNING id", self.text.as_str());
+        Self { text: AssertSqlSafe(text).into_sql_str(), values: self.values }
+    }
+}
+
+/// Placeholders as PostgreSQL counts them. No text in a statement has a question mark.
+fn numbered(text: &str) -> String {
+    let mut parts = text.split('?');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.zip(1..).fold(first, |text, (part, number)| format!("{text}${number}{part}"))
+}
+
+/// A value of a statement or a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Int(Option<i64>),
+    Flag(bool),
+    Text(Option<String>),
+    Bytes(Vec<u8>),
+    /// UTC, to the second.
+    Moment(PrimitiveDateTime),
+}
+
+impl Value {
+    /// SQLite has no type for moments; they are kept as text that sorts like them.
+    fn without_moment(self) -> Self {
+        match self {
+            Value::Moment(moment) => {
+                let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+                // A moment always has the parts that the format names.
+                Value::Text(Some(moment.format(format).unwrap_or_default()))
+            }
+            value => value,
+        }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Value::Int(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Value::Int(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Value::Flag(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(Some(text))
+    }
+}
+
+impl From<Option<String>> for Value {
+    fn from(text: Option<String>) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Value::Bytes(bytes.to_vec())
+    }
+}
+
+impl From<PrimitiveDateTime> for Value {
+    fn from(moment: PrimitiveDateTime) -> Self {
+        Value::Moment(moment)
+    }
+}
+
+/// The values as the arguments of an engine, which is that of the connection.
+pub(super) fn arguments<DB>(
+    _of: &PoolConnection<DB>,
+    values: Vec<Value>,
+) -> Result<DB::Arguments, sqlx::Error>
+where
+    DB: sqlx::Database,
+    for<'t> Option<i64>: Encode<'t, DB> + Type<DB>,
+    for<'t> bool: Encode<'t, DB> + Type<DB>,
+    for<'t> Option<String>: Encode<'t, DB> + Type<DB>,
+    for<'t> Vec<u8>: Encode<'t, DB> + Type<DB>,
+    for<'t> PrimitiveDateTime: Encode<'t, DB> + Type<DB>,
+{
+    let mut arguments = DB::Arguments::default();
+    for value in values {
+        match value {
+            Value::Int(number) => arguments.add(number),
+            Value::Flag(flag) => arguments.add(flag),
+            Value::Text(text) => arguments.add(text),
+            Value::Bytes(bytes) => arguments.add(bytes),
+            Value::Moment(moment) => arguments.add(moment),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_numbered_where_the_engine_wants_it() {
+        let statement = || sql("UPDATE t SET a = ? WHERE b = ?").bind("x").bind(2);
+        let text = |engine| statement().spoken(engine).0.as_str().to_owned();
+        assert_eq!(text(Engine::Postgres), "UPDATE t SET a = $1 WHERE b = $2");
+        assert_eq!(text(Engine::Sqlite), "UPDATE t SET a = ? WHERE b = ?");
+        assert_eq!(text(Engine::MySql), "UPDATE t SET a = ? WHERE b = ?");
+    }
+
+    #[test]
+    fn a_moment_is_text_that_sorts_where_there_is_no_type_for_it() {
+        let moment = time::macros::datetime!(2026-02-03 04:05:06);
+        let (_, values) = sql("SELECT ?").bind(moment).spoken(Engine::Sqlite);
+        assert_eq!(values, [Value::Text(Some("2026-02-03T04:05:06".to_owned()))]);
+    }
+}

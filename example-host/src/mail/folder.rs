@@ -1,0 +1,50 @@
+//! Mails as one `.eml` file each, for a site without a mail server.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::tokens;
+
+/// The folder that mails are written to.
+#[derive(Clone, Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Writes a mail, unless one of its id has been written before.
+    pub(super) async fn write(&self, id: &str, text: Vec<u8>) -> Result<(), Error> {
+        let folder = self.path.clone();
+        let path = folder.join(format!("{id}.eml"));
+        let unfinished = folder.join(format!(".{id}.{}.part", tokens::random_text()?));
+        let writing = tokio::task::spawn_blocking({
+            let path = path.clone();
+            move || write(&folder, &path, &unfinished, &text)
+        });
+        let written = writing.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        written.map_err(|error| Error::file(path, error))
+    }
+}
+
+/// Whoever collects mails must never see half of one, so it gets its name when it is whole.
+fn write(folder: &Path, path: &Path, unfinished: &Path, text: &[u8]) -> std::io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)?;
+    let written = std::fs::File::create(unfinished)
+        .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(unfinished, path));
+    if written.is_err()
+        && let Err(error) = std::fs::remove_file(unfinished)
+        && error.kind() != ErrorKind::NotFound
+    {
+        tracing::warn!(path = %unfinished.display(), %error, "an unfinished mail stays");
+    }
+    written
+}

@@ -1,0 +1,87 @@
+//! The server of the metrics, at an address of its own: they say more of a site than its clients
+//! need to know.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::error::Error;
+use crate::metrics::MEDIA_TYPE;
+use crate::site::Site;
+
+use super::connections::Connections;
+
+/// Where they are.
+const PATH: &str = "/metrics";
+
+/// The metrics of a site, being served until this is dropped.
+#[derive(Debug)]
+pub struct MetricsServer {
+    addr: SocketAddr,
+    accepting: JoinHandle<()>,
+    _stop: watch::Sender<bool>,
+}
+
+impl MetricsServer {
+    /// The address that it listens on.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Site {
+    /// Serves the metrics of the site on a listener of their own, at `/metrics`.
+    ///
+    /// # Errors
+    /// When the listener is of no use.
+    pub fn serve_metrics(&self, listener: TcpListener) -> Result<MetricsServer, Error> {
+        let addr = super::address(&listener)?;
+        let connections = Connections {
+            router: Router::new().fallback(answer).with_state(self.clone()),
+            tls: None,
+            header_timeout: Duration::from_secs(10),
+            limit: 16,
+            metrics: None,
+        };
+        let (stop, stopping) = watch::channel(false);
+        let accepting = tokio::spawn(connections.accept(listener, stopping));
+        tracing::info!("metrics at http://{addr}{PATH}");
+        Ok(MetricsServer { addr, accepting, _stop: stop })
+    }
+}
+
+async fn answer(State(site): State<Site>, request: Request<Body>) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    if request.uri().path() != PATH {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    } else if request.method() != Method::GET {
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+    } else {
+        match site.metrics().text(&site).await {
+            Ok(text) => {
+                let media_type = HeaderValue::from_static(MEDIA_TYPE);
+                response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+                *response.body_mut() = Body::from(text);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the metrics could not be written");
+                *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            }
+        }
+    }
+    response
+}
