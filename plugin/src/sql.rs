@@ -4,12 +4,13 @@
 use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Order, Page};
 use crate::resource::{Count, Field, Join, Resource};
+use crate::resources;
 use crate::value::{Kind, Value, fold};
 
 /// SQL text with the values bound in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// The text.
+    /// The text. A question mark stands for a value, and for nothing else.
     pub text: String,
     /// The values in the order of their placeholders.
     pub binds: Vec<Value>,
@@ -20,6 +21,41 @@ impl Statement {
     pub fn fixed(text: &'static str, binds: Vec<Value>) -> Self {
         Self { text: text.to_owned(), binds }
     }
+}
+
+/// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The text; in place of each `?` stand as many values as are to be bound there.
+    text: &'static str,
+    binds: Vec<Vec<Value>>,
+    /// What the columns hold.
+    pub columns: &'static [Kind],
+}
+
+impl Table {
+    /// A question with the values of each of its `?`, which are one or those of a list.
+    pub fn new(text: &'static str, binds: Vec<Vec<Value>>, columns: &'static [Kind]) -> Self {
+        Self { text, binds, columns }
+    }
+}
+
+/// Asks for a table.
+pub fn table(table: Table, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.spread(table.text, table.binds);
+    sql.finish()
+}
+
+/// Asks for a table: one row of the table as a JSON array of arrays of cells.
+pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT 0, json_group_array(json_array(");
+    sql.list(0..table.columns.len(), |sql, position| sql.push(&format!("c{position}")));
+    sql.push(")) FROM (");
+    sql.spread(table.text, table.binds);
+    sql.push(")");
+    sql.finish()
 }
 
 /// Reads a page and the total of records that satisfy its conditions: one row of the total and
@@ -44,6 +80,58 @@ pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
+/// Reads a page and the total of records that satisfy its conditions: a row for each record, with
+/// the total before the key and the cells. An empty page has no total.
+pub fn page(page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    match page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_))) {
+        true => sql.push("1"),
+        false => {
+            sql.push("(");
+            sql.total(page);
+            sql.push(")");
+        }
+    }
+    sql.push(" AS total, ");
+    sql.columns(page);
+    sql.from(page, Joins::All);
+    sql.conditions(page);
+    sql.order(page);
+    sql.push(" LIMIT ");
+    sql.bind(Value::Int(page.limit));
+    sql.push(" OFFSET ");
+    sql.bind(Value::Int(page.offset));
+    sql.finish()
+}
+
+/// Counts the records that satisfy a page's conditions.
+pub fn total(page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.total(page);
+    sql.finish()
+}
+
+/// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
+pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT 1 FROM ");
+    sql.push(resource.table);
+    sql.by_key(resource, key);
+    sql.push(locks.alone);
+    Some(sql.finish())
+}
+
+/// Takes the lock that writes of the whole store share. Nothing where writers go one at a time.
+pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT one FROM shop_meta");
+    sql.push(locks.alone);
+    Some(sql.finish())
+}
+
 /// Inserts a record.
 pub fn insert<'a>(
     resource: &Resource,
@@ -61,7 +149,28 @@ pub fn insert<'a>(
     sql.push(") VALUES (");
     sql.list(columns.into_iter(), |sql, (_, value)| sql.bind(value));
     sql.push(")");
+    if dialect.returns_keys {
+        sql.push(" RETURNING ");
+        sql.push(resource.key);
+    }
     sql.finish()
+}
+
+/// Inserts records that all have values for the same fields.
+pub fn insert_all<'a>(
+    resource: &Resource,
+    records: impl Iterator<Item = impl Iterator<Item = (&'a Field, &'a Value)>>,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let mut columns = Vec::new();
+    let mut rows = Vec::new();
+    for record in records {
+        let (names, values) = columns_of(resource, record).unzip();
+        columns = names;
+        rows.push(values);
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    insert_rows(resource.table, &columns, &rows, dialect)
 }
 
 /// Changes fields of a record.
@@ -110,6 +219,10 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
                 sql.push(column);
                 sql.push(" = ");
                 sql.bind(value.clone());
+            }
+            // A reference by a code is not one that the database upholds by itself.
+            if let (true, Some(locks)) = (*column != target.key, dialect.locks) {
+                sql.push(locks.shared);
             }
             sql.push(")");
         }
@@ -165,7 +278,42 @@ pub fn count_references(referring: &[(&Resource, &Field, Value)], dialect: &Dial
     sql.finish()
 }
 
-/// Inserts many rows into a table, in as few statements as the engine permits.
+/// Brings the paths and levels of everything below a category into line with its own.
+pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE shop_categories SET path = ");
+    sql.bind(Value::Text(new.to_owned()));
+    sql.push(" || substr(path, ");
+    sql.push(dialect.char_length);
+    sql.push("(");
+    sql.bind(Value::Text(old.to_owned()));
+    sql.push(") + 1), level = level + ");
+    sql.bind(Value::Int(deeper));
+    // What is below has a path that begins with the old one and a slash; '0' follows '/'.
+    sql.push(" WHERE path > ");
+    sql.bind(Value::Text(format!("{old}/")));
+    sql.push(" AND path < ");
+    sql.bind(Value::Text(format!("{old}0")));
+    sql.finish()
+}
+
+/// Makes the keys that the engine gives follow those that were inserted. Nothing where they do so
+/// by themselves.
+pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statement> {
+    dialect.keys_follow.then(|| {
+        let mut sql = Builder::new(dialect);
+        // The name that the engine gives to the sequence of a key.
+        let sequence = format!("{table}_{key}_seq");
+        sql.push(&format!(
+            "SELECT setval('{sequence}', greatest((SELECT max({key}) FROM {table}), \
+             (SELECT last_value FROM {sequence})))"
+        ));
+        sql.finish()
+    })
+}
+
+/// Inserts many rows into a table, in as few statements as the engine permits. Keys that are given
+/// are passed over by those that the engine gives later.
 pub fn insert_rows(
     table: &str,
     columns: &[&str],
@@ -173,6 +321,10 @@ pub fn insert_rows(
     dialect: &Dialect,
 ) -> Vec<Statement> {
     let at_once = (dialect.max_binds / columns.len().max(1)).max(1);
+    let gives_keys =
+        |resource: &&Resource| resource.table == table && columns.contains(&resource.key);
+    let given = resources::ALL.iter().find(gives_keys);
+    let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
     rows.chunks(at_once)
         .map(|rows| {
             let mut sql = Builder::new(dialect);
@@ -188,6 +340,7 @@ pub fn insert_rows(
             });
             sql.finish()
         })
+        .chain(after)
         .collect()
 }
 
@@ -231,7 +384,21 @@ impl<'a> Builder<'a> {
 
     fn bind(&mut self, value: Value) {
         self.binds.push(value);
-        (self.dialect.placeholder)(&mut self.text, self.binds.len());
+        self.text.push('?');
+    }
+
+    /// Text with the values of each of its `?`; where there are none, with null, which no value
+    /// is equal to.
+    fn spread(&mut self, text: &str, binds: Vec<Vec<Value>>) {
+        let mut binds = binds.into_iter();
+        for (position, piece) in text.split('?').enumerate() {
+            if position > 0 {
+                let values = binds.next().filter(|values| !values.is_empty());
+                let values = values.unwrap_or_else(|| vec![Value::Null]);
+                self.list(values.into_iter(), |sql, value| sql.bind(value));
+            }
+            self.push(piece);
+        }
     }
 
     fn list<T>(&mut self, items: impl Iterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
@@ -276,7 +443,7 @@ impl<'a> Builder<'a> {
                 Condition::Equals(name, value) => (*name, " = ", value.clone()),
                 Condition::AtLeast(_, value) => ("day", " >= ", day(value)),
                 Condition::AtMost(_, value) => ("day", " <= ", day(value)),
-                Condition::Key(_) | Condition::Contains(..) => continue,
+                Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => continue,
             };
             self.push(joint);
             self.push(name);
@@ -327,6 +494,12 @@ impl<'a> Builder<'a> {
                     self.push(" = ");
                     self.bind(Value::Int(*key));
                 }
+                Condition::Keys(keys) => {
+                    self.push(&own(page.resource.key));
+                    self.push(" IN (");
+                    self.list(keys.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                    self.push(")");
+                }
                 Condition::Equals(name, value) => {
                     self.push(&tested(page.resource, name));
                     self.push(" = ");
@@ -344,9 +517,9 @@ impl<'a> Builder<'a> {
                         if position > 0 {
                             self.push(" OR ");
                         }
-                        self.binds.push(Value::Text(text.clone()));
+                        self.binds.push(Value::Text((self.dialect.sought)(text)));
                         let column = searched(page.resource, name);
-                        (self.dialect.contains)(&mut self.text, &column, self.binds.len());
+                        (self.dialect.contains)(&mut self.text, &column);
                     }
                     self.push(")");
                 }
@@ -359,14 +532,18 @@ impl<'a> Builder<'a> {
         let direction = if descending { " DESC" } else { "" };
         self.push(" ORDER BY ");
         if let Some(name) = field {
-            let column = match page.resource.fields().find(|field| field.name == name) {
+            let field = page.resource.fields().find(|field| field.name == name);
+            let column = match field {
                 Some(field) if page.resource.is_folded(field) => folded(&column(field)),
                 Some(field) => column(field),
                 None => own(name),
             };
             self.push(&column);
             self.push(direction);
-            self.push((self.dialect.nulls_least)(descending));
+            // Said of a column that is never unset, it would keep an engine from the index.
+            if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
+                self.push((self.dialect.nulls_least)(descending));
+            }
             self.push(", ");
         }
         self.push(&own(page.resource.key));
@@ -422,7 +599,10 @@ fn fits(count: &Count, page: &Page) -> bool {
             Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
             Condition::AtLeast(name, value) => whole_days(name, value, "T00:00:00"),
             Condition::AtMost(name, value) => whole_days(name, value, "T23:59:59"),
-            Condition::Equals(..) | Condition::Key(_) | Condition::Contains(..) => false,
+            Condition::Equals(..)
+            | Condition::Key(_)
+            | Condition::Keys(_)
+            | Condition::Contains(..) => false,
         })
 }
 
@@ -438,7 +618,7 @@ fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
         field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)
     };
     match condition {
-        Condition::Key(_) => false,
+        Condition::Key(_) | Condition::Keys(_) => false,
         Condition::Equals(name, _) | Condition::AtLeast(name, _) | Condition::AtMost(name, _) => {
             joined(name)
         }

@@ -1,0 +1,507 @@
+//! The store's database: pools, transactions, rows as cells, and what a failure of the database
+//! means. Makes no SQL of its own beside the migrations. A file for each engine has what only its
+//! driver knows.
+
+mod mysql;
+mod postgres;
+mod sqlite;
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use rust_decimal::Decimal;
+use sqlx::migrate::Migrator;
+use sqlx::mysql::{MySqlPool, MySqlRow};
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::{PgPool, PgRow};
+use sqlx::{AssertSqlSafe, Connection, Executor, MySql, Postgres, Row, Sqlite};
+use time::PrimitiveDateTime;
+
+use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
+use crate::error::{Error, Fault, FaultKind};
+use crate::plan::Page;
+use crate::resource::{Resource, Unique};
+use crate::sql::{self, Statement, Table};
+use crate::value::{self, Cell, Kind};
+
+/// How long a request waits for a connection, and how long it is tried again.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a statement waits for a row that another transaction keeps.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How often a request is tried at most.
+const TRIES: u32 = 8;
+/// How many prepared statements a connection keeps.
+const STATEMENTS: usize = 512;
+/// A connection that nobody has used for as long is asked whether it is still there.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// The store's database.
+#[derive(Clone, Debug)]
+pub struct Store(Pool);
+
+#[derive(Clone, Debug)]
+enum Pool {
+    Sqlite(sqlite::Pools),
+    Postgres(PgPool),
+    MySql(MySqlPool),
+}
+
+/// How many connections a pool has.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// Which pool.
+    pub pool: &'static str,
+    /// Those that are at work.
+    pub busy: u32,
+    /// Those that wait for work.
+    pub idle: u32,
+}
+
+/// What is asked of a connection, whatever its engine.
+trait Session {
+    async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
+    async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error>;
+    async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error>;
+    async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error>;
+    /// Gives the key of the row inserted last.
+    async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error>;
+    /// Gives how many rows it changed.
+    async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error>;
+}
+
+/// Does the same on each engine, and says what a failure means.
+macro_rules! on_engine {
+    ($kind:ident, $engine:expr, $session:ident => $work:expr) => {
+        match $engine {
+            $kind::Sqlite($session) => $work.await.map_err(sqlite::classify),
+            $kind::Postgres($session) => $work.await.map_err(postgres::classify),
+            $kind::MySql($session) => $work.await.map_err(mysql::classify),
+        }
+    };
+}
+
+impl Store {
+    /// The database at this address. Connects to nothing yet, but needs the context of a runtime.
+    ///
+    /// # Errors
+    /// When the address is none of a database that the store knows.
+    pub fn open(url: &str) -> Result<Self, Error> {
+        let pool = match url.split_once(':').map_or("", |(scheme, _)| scheme) {
+            "postgres" | "postgresql" => postgres::open(url).map(Pool::Postgres),
+            "mysql" | "mariadb" => mysql::open(url).map(Pool::MySql),
+            _ => sqlite::open(url).map(Pool::Sqlite),
+        };
+        pool.map(Self).map_err(Error::Database)
+    }
+
+    /// How the engine speaks.
+    pub fn dialect(&self) -> &'static Dialect {
+        match &self.0 {
+            Pool::Sqlite(_) => &SQLITE,
+            Pool::Postgres(_) => &POSTGRES,
+            Pool::MySql(_) => &MYSQL,
+        }
+    }
+
+    /// Creates the tables, or brings them up to date. Of several programs that do so at once, one
+    /// does and the others wait for it.
+    ///
+    /// # Errors
+    /// When a migration fails, or the tables are of a newer version than this program.
+    pub async fn migrate(&self) -> Result<(), Error> {
+        let migrated = match &self.0 {
+            Pool::Sqlite(pools) => sqlite::migrate(pools).await,
+            Pool::Postgres(pool) => postgres::migrate(pool).await,
+            Pool::MySql(pool) => mysql::migrate(pool).await,
+        };
+        migrated.map_err(Error::of_migration)
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn ping(&self) -> Result<(), Error> {
+        match &self.0 {
+            Pool::Sqlite(pools) => {
+                let answer = pools.readers.execute("SELECT 1").await;
+                answer.map(drop).map_err(sqlite::classify)
+            }
+            Pool::Postgres(pool) => {
+                pool.execute("SELECT 1").await.map(drop).map_err(postgres::classify)
+            }
+            Pool::MySql(pool) => pool.execute("SELECT 1").await.map(drop).map_err(mysql::classify),
+        }
+    }
+
+    /// Reads a page and its total.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn page(&self, page: &Page) -> Result<Cells, Error> {
+        on_engine!(Reader, &mut self.reader().await?, session => session.page(page))
+    }
+
+    /// Reads a table that is no page of a resource; its total is 0.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn table(&self, table: Table) -> Result<Cells, Error> {
+        on_engine!(Reader, &mut self.reader().await?, session => session.table(table))
+    }
+
+    /// Begins a transaction that writes. It is rolled back unless it is committed.
+    ///
+    /// # Errors
+    /// When the writer's turn does not come in time.
+    pub async fn begin(&self) -> Result<Transaction, Error> {
+        let begin = self.dialect().begin_write;
+        let begun = match &self.0 {
+            Pool::Sqlite(pools) => {
+                let begun = pools.writer.begin_with(begin).await;
+                begun.map(Writer::Sqlite).map_err(sqlite::classify)
+            }
+            Pool::Postgres(pool) => {
+                pool.begin_with(begin).await.map(Writer::Postgres).map_err(postgres::classify)
+            }
+            Pool::MySql(pool) => {
+                pool.begin_with(begin).await.map(Writer::MySql).map_err(mysql::classify)
+            }
+        };
+        Ok(Transaction { writer: begun?, dialect: self.dialect() })
+    }
+
+    /// How many connections each pool has.
+    pub fn usage(&self) -> Vec<Usage> {
+        fn of<DB: sqlx::Database>(pool: &'static str, of: &sqlx::Pool<DB>) -> Usage {
+            let idle = u32::try_from(of.num_idle()).unwrap_or(u32::MAX);
+            Usage { pool, busy: of.size().saturating_sub(idle), idle }
+        }
+        match &self.0 {
+            Pool::Sqlite(pools) => {
+                vec![of("readers", &pools.readers), of("writer", &pools.writer)]
+            }
+            Pool::Postgres(pool) => vec![of("server", pool)],
+            Pool::MySql(pool) => vec![of("server", pool)],
+        }
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        match &self.0 {
+            Pool::Sqlite(pools) => {
+                pools.readers.close().await;
+                pools.writer.close().await;
+            }
+            Pool::Postgres(pool) => pool.close().await,
+            Pool::MySql(pool) => pool.close().await,
+        }
+    }
+
+    async fn reader(&self) -> Result<Reader, Error> {
+        match &self.0 {
+            Pool::Sqlite(pools) => {
+                let acquired = pools.readers.acquire().await;
+                acquired.map(Reader::Sqlite).map_err(sqlite::classify)
+            }
+            Pool::Postgres(pool) => {
+                pool.acquire().await.map(Reader::Postgres).map_err(postgres::classify)
+            }
+            Pool::MySql(pool) => pool.acquire().await.map(Reader::MySql).map_err(mysql::classify),
+        }
+    }
+}
+
+/// A connection that reads.
+enum Reader {
+    Sqlite(sqlx::pool::PoolConnection<Sqlite>),
+    Postgres(sqlx::pool::PoolConnection<Postgres>),
+    MySql(sqlx::pool::PoolConnection<MySql>),
+}
+
+/// A transaction that writes.
+pub struct Transaction {
+    writer: Writer,
+    dialect: &'static Dialect,
+}
+
+enum Writer {
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Postgres(sqlx::Transaction<'static, Postgres>),
+    MySql(sqlx::Transaction<'static, MySql>),
+}
+
+impl Transaction {
+    /// How the engine speaks.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
+    /// Keeps a record as it is until the transaction ends: others that want to change it, or to
+    /// refer to it, wait. What is read afterwards is what will be there at the end.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn lock(&mut self, resource: &Resource, key: i64) -> Result<(), Error> {
+        match sql::lock(resource, key, self.dialect) {
+            Some(statement) => self.numbers(statement).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps others that do the same waiting until the transaction ends.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn lock_store(&mut self) -> Result<(), Error> {
+        match sql::lock_store(self.dialect) {
+            Some(statement) => self.numbers(statement).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a page as this transaction sees it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
+        on_engine!(Writer, &mut self.writer, session => session.page(page))
+    }
+
+    /// Reads one row of whole numbers; none where there is no row. A decimal is counted in units
+    /// of its last place.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
+        on_engine!(Writer, &mut self.writer, session => session.numbers(statement))
+    }
+
+    /// Reads a column of text.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
+        on_engine!(Writer, &mut self.writer, session => session.texts(statement))
+    }
+
+    /// Writes, and gives the key of the row inserted last.
+    ///
+    /// # Errors
+    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
+        on_engine!(Writer, &mut self.writer, session => session.run(statement))
+    }
+
+    /// Writes, and gives how many rows that changed.
+    ///
+    /// # Errors
+    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
+        on_engine!(Writer, &mut self.writer, session => session.change(statement))
+    }
+
+    /// Makes everything written last.
+    ///
+    /// # Errors
+    /// When it could not be; then nothing is. Where the connection was lost meanwhile, nobody can
+    /// tell, and it must not be tried again.
+    pub async fn commit(self) -> Result<(), Error> {
+        let committed = on_engine!(Writer, self.writer, session => session.commit());
+        committed.map_err(|error| match error {
+            Error::Lost(cause) => Error::Unavailable(cause),
+            error => error,
+        })
+    }
+}
+
+/// Does a piece of work with transactions of its own, and does it again while others are in its
+/// way or its connection is lost before it has committed anything.
+///
+/// # Errors
+/// Those of the work, and what was in its way at last.
+pub async fn persist<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let begun = Instant::now();
+    for tries in 1.. {
+        match work().await {
+            Err(error) if error.may_pass() && tries < TRIES && begun.elapsed() < PATIENCE => {
+                let pause = Duration::from_millis(fastrand::u64(1..=5 << tries));
+                tracing::debug!(tries, ?pause, "tried again: {error}");
+                tokio::time::sleep(pause).await;
+            }
+            done => return done,
+        }
+    }
+    Err(Error::Contract("tries have an end"))
+}
+
+/// A page of records, or a table, as the engine handed it over.
+#[derive(Debug)]
+pub struct Cells {
+    total: i64,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// A JSON array of arrays of cells.
+    Json(String),
+    /// Rows with what their last columns hold.
+    Postgres(Vec<PgRow>, Vec<Kind>),
+    MySql(Vec<MySqlRow>, Vec<Kind>),
+}
+
+impl Cells {
+    /// How many records satisfy the conditions, on this page or another.
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// The records, each as its key and the cells of its fields; or the rows of the table.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for, or a sum is beyond what is counted.
+    pub fn rows(&self) -> Result<Vec<Vec<Cell<'_>>>, Error> {
+        match &self.rows {
+            Rows::Json(text) => Ok(serde_json::from_str(text)?),
+            Rows::Postgres(rows, kinds) => decoded(rows, kinds, postgres::cell),
+            Rows::MySql(rows, kinds) => decoded(rows, kinds, mysql::cell),
+        }
+    }
+}
+
+/// The cells of rows, before which there may be a total.
+fn decoded<'a, R: Row>(
+    rows: &'a [R],
+    kinds: &[Kind],
+    cell: impl Fn(&'a R, usize, Kind) -> Result<Cell<'a>, sqlx::Error>,
+) -> Result<Vec<Vec<Cell<'a>>>, Error> {
+    let cells = |row: &'a R| {
+        let columns = row.len().saturating_sub(kinds.len())..;
+        kinds.iter().zip(columns).map(|(kind, column)| cell(row, column, *kind)).collect()
+    };
+    rows.iter().map(cells).collect::<Result<_, _>>().map_err(without_code)
+}
+
+/// What a constraint that the database upheld was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// Values that another row has; the columns, where the engine names them.
+    Unique(Vec<String>),
+    /// A row that is referred to, or refers to nothing.
+    Reference,
+    /// A rule about the row itself.
+    Check,
+}
+
+impl Constraint {
+    /// The first of the resource's unique groups that the columns belong to.
+    pub fn unique_of(&self, resource: &Resource) -> Option<&'static Unique> {
+        let Constraint::Unique(columns) = self else { return None };
+        let is_column = |name: &str| {
+            columns.iter().any(|column| column == name || *column == sql::folded(name))
+        };
+        resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(name)))
+    }
+}
+
+/// The text was made by `sql`, which binds whatever a client sent, or is always the same.
+fn sql_text(text: String) -> AssertSqlSafe<String> {
+    AssertSqlSafe(text)
+}
+
+/// How many connections there are at most: enough to keep the processors busy while the database
+/// is.
+fn connections() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cores.saturating_mul(2).clamp(4, 16)).unwrap_or(4)
+}
+
+/// A pool of connections to a server: as many as are of use, waited for so long and no longer. A
+/// connection that was just used is taken to be there still; one that was not is asked.
+fn bounded<DB: sqlx::Database>(pool: PoolOptions<DB>) -> PoolOptions<DB> {
+    pool.max_connections(connections() * 2)
+        .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, used| {
+            Box::pin(async move {
+                Ok(used.idle_for < IDLE || Connection::ping(connection).await.is_ok())
+            })
+        })
+}
+
+/// The host keeps the versions of its tables beside those of the store.
+fn in_own_table(migrations: &Migrator) -> Migrator {
+    Migrator {
+        migrations: migrations.migrations.clone(),
+        table_name: "shop_migrations".into(),
+        ..Migrator::DEFAULT
+    }
+}
+
+/// The columns of a unique index, which is named after its table and them: `table__column__column`.
+fn columns_of_index(name: &str) -> Vec<String> {
+    name.split("__").skip(1).map(str::to_owned).collect()
+}
+
+/// What a failure means that no server has given a code.
+fn without_code(error: sqlx::Error) -> Error {
+    match error {
+        sqlx::Error::Io(_) => Error::Lost(error),
+        sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
+            Error::Unavailable(error)
+        }
+        sqlx::Error::ColumnDecode { source: cause, .. } | sqlx::Error::Decode(cause)
+            if cause.is::<TooLarge>() =>
+        {
+            too_large()
+        }
+        _ => Error::Database(error),
+    }
+}
+
+/// The kinds of a page's cells, that of the key first.
+fn kinds(page: &Page) -> Vec<Kind> {
+    let key = Kind::Key(page.resource.kind);
+    std::iter::once(key).chain(page.columns().map(|field| field.kind)).collect()
+}
+
+/// A sum is beyond what is counted.
+#[derive(Debug, thiserror::Error)]
+#[error("more units than are counted")]
+struct TooLarge;
+
+/// What a sum that is beyond what is counted means to a request.
+fn too_large() -> Error {
+    Fault::new(FaultKind::Refused, "A sum is too large to be told exactly.").into()
+}
+
+/// A decimal as a count of units of its last place.
+fn count(decimal: Decimal) -> Result<i64, sqlx::Error> {
+    i64::try_from(decimal.mantissa()).map_err(|_| sqlx::Error::Decode(TooLarge.into()))
+}
+
+/// A decimal as a count of units of `10^-places`.
+fn units(mut decimal: Decimal, places: u8) -> Result<i64, sqlx::Error> {
+    decimal.rescale(places.into());
+    match decimal.scale() == u32::from(places) {
+        true => count(decimal),
+        // There are more digits than even an exact decimal has.
+        false => Err(sqlx::Error::Decode(TooLarge.into())),
+    }
+}
+
+/// The moment that is to be bound.
+fn moment(text: &str) -> Result<PrimitiveDateTime, sqlx::Error> {
+    let unreadable = || sqlx::Error::Encode(format!("{text:?} is no moment").into());
+    value::read_moment(text).ok_or_else(unreadable)
+}
+
+/// The text of a moment that was read.
+fn moment_text(moment: PrimitiveDateTime) -> Result<Cow<'static, str>, sqlx::Error> {
+    let unwritable = || sqlx::Error::Decode("a year of more than four digits".into());
+    value::written(moment).map(Cow::Owned).ok_or_else(unwritable)
+}

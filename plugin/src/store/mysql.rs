@@ -1,0 +1,164 @@
+//! The store on MariaDB and MySQL.
+
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::mysql::{
+    MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlPool,
+    MySqlPoolOptions, MySqlRow,
+};
+use sqlx::query::Query;
+use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
+use time::PrimitiveDateTime;
+
+use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text};
+use super::{count, moment, moment_text, units};
+use crate::dialect::MYSQL;
+use crate::error::Error;
+use crate::plan::Page;
+use crate::sql::{self, Statement, Table};
+use crate::value::{Cell, Kind, Value};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
+
+pub(super) fn open(url: &str) -> Result<MySqlPool, sqlx::Error> {
+    let options = MySqlConnectOptions::from_str(url)?
+        .statement_cache_capacity(STATEMENTS)
+        .disable_statement_logging();
+    let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
+    // What does not fit is refused, whatever the server's own mode is; and a statement sees what
+    // others have committed before it.
+    let session = format!(
+        "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
+         innodb_lock_wait_timeout = {}, tx_isolation = 'READ-COMMITTED'",
+        LOCK_PATIENCE.as_secs()
+    );
+    let pool = pool.after_connect(move |connection, _| {
+        let session = sql_text(session.clone());
+        Box::pin(async move { connection.execute(session).await.map(drop) })
+    });
+    Ok(pool.connect_lazy_with(options))
+}
+
+/// On a connection of its own: what the pool's connections wait for at most is too short here.
+pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
+    let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
+    super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
+    Ok(connection.close().await?)
+}
+
+impl Session for MySqlConnection {
+    async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
+        let rows = query(sql::page(page, &MYSQL))?.fetch_all(&mut *self).await?;
+        let total = match rows.first() {
+            Some(row) => number(row, 0)?,
+            None if page.offset == 0 => 0,
+            None => {
+                let total = self.numbers(sql::total(page, &MYSQL)).await?;
+                total.first().copied().unwrap_or_default()
+            }
+        };
+        Ok(Cells { total, rows: Rows::MySql(rows, super::kinds(page)) })
+    }
+
+    async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error> {
+        let kinds = table.columns.to_vec();
+        let rows = query(sql::table(table, &MYSQL))?.fetch_all(self).await?;
+        Ok(Cells { total: 0, rows: Rows::MySql(rows, kinds) })
+    }
+
+    async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        let row = query(statement)?.fetch_optional(self).await?;
+        let Some(row) = row else { return Ok(Vec::new()) };
+        (0..row.len()).map(|column| number(&row, column)).collect()
+    }
+
+    async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error> {
+        let rows = query(statement)?.fetch_all(self).await?;
+        rows.iter().map(|row| row.try_get_unchecked::<String, _>(0)).collect()
+    }
+
+    async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
+        let done = query(statement)?.execute(self).await?;
+        // Keys are given from 1, far below what this could not hold.
+        Ok(i64::try_from(done.last_insert_id()).unwrap_or_default())
+    }
+
+    async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+        Ok(query(statement)?.execute(self).await?.rows_affected())
+    }
+}
+
+fn query(statement: Statement) -> Result<Query<'static, MySql, MySqlArguments>, sqlx::Error> {
+    let query = sqlx::query(sql_text(statement.text));
+    statement.binds.into_iter().try_fold(query, |query, value| {
+        Ok(match value {
+            Value::Null => query.bind(None::<i64>),
+            Value::Int(number) => query.bind(number),
+            Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
+            Value::Text(text) | Value::Json(text) => query.bind(text),
+            Value::Moment(text) => query.bind(moment(&text)?),
+        })
+    })
+}
+
+/// A whole number; a decimal is counted in units of its last place.
+fn number(row: &MySqlRow, column: usize) -> Result<i64, sqlx::Error> {
+    let kind = row.try_get_raw(column)?.type_info().name().to_owned();
+    match kind.as_str() {
+        "DECIMAL" => count(row.try_get(column)?),
+        _ => row.try_get_unchecked(column),
+    }
+}
+
+fn is_decimal(row: &MySqlRow, column: usize) -> Result<bool, sqlx::Error> {
+    Ok(row.try_get_raw(column)?.type_info().name() == "DECIMAL")
+}
+
+/// A cell of a page.
+pub(super) fn cell(row: &MySqlRow, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
+    if row.try_get_raw(column)?.is_null() {
+        return Ok(Cell::Null);
+    }
+    Ok(match kind {
+        // A sum of whole numbers may be a decimal.
+        Kind::Int { .. } if is_decimal(row, column)? => Cell::Int(units(row.try_get(column)?, 0)?),
+        Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {
+            Cell::Int(number(row, column)?)
+        }
+        Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
+        Kind::DateTime => Cell::Text(moment_text(row.try_get::<PrimitiveDateTime, _>(column)?)?),
+        _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
+    })
+}
+
+/// What a failure of the database means to a request.
+pub(super) fn classify(error: sqlx::Error) -> Error {
+    let database = error.as_database_error();
+    let database = database.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+    let Some(database) = database else { return super::without_code(error) };
+    match database.number() {
+        // A value that is taken: "Duplicate entry '...' for key 'index'", where MySQL names the
+        // table too.
+        1062 | 1586 => {
+            let index = database.message().rsplit_once("for key '").map_or("", |(_, rest)| rest);
+            let index = index.trim_end_matches('\'');
+            let index = index.rsplit_once('.').map_or(index, |(_, index)| index);
+            let columns = super::columns_of_index(index);
+            Error::Constraint(Constraint::Unique(columns), error)
+        }
+        1216 | 1217 | 1451 | 1452 => Error::Constraint(Constraint::Reference, error),
+        3819 | 4025 => Error::Constraint(Constraint::Check, error),
+        // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
+        // that changed after it was read.
+        1213 | 1205 | 1020 => Error::Conflict(error),
+        // The server stops, has killed the connection, is not yet part of its cluster.
+        1053 | 1047 | 1927 | 3169 => Error::Lost(error),
+        // Files, disks and memory that the server is out of, a read-only server, too many
+        // connections, who may connect and to what, statements that took too long.
+        3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049 | 1114
+        | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => Error::Unavailable(error),
+        _ => Error::Database(error),
+    }
+}

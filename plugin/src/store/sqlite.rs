@@ -1,0 +1,179 @@
+//! The store on SQLite: a file, many readers, and one writer at a time.
+
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Row, Sqlite};
+
+use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, sql_text};
+use crate::dialect::SQLITE;
+use crate::error::Error;
+use crate::plan::Page;
+use crate::sql::{self, Statement, Table};
+use crate::value::{Cell, Value};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+#[derive(Clone, Debug)]
+pub(super) struct Pools {
+    pub(super) readers: SqlitePool,
+    /// One connection, so that the process's writers queue here, in order, and never meet in the
+    /// file.
+    pub(super) writer: SqlitePool,
+}
+
+pub(super) fn open(url: &str) -> Result<Pools, sqlx::Error> {
+    let options = SqliteConnectOptions::from_str(url)?
+        .journal_mode(SqliteJournalMode::Wal)
+        .foreign_keys(true)
+        .busy_timeout(PATIENCE)
+        .statement_cache_capacity(STATEMENTS)
+        .disable_statement_logging();
+    let pool = || {
+        // A file does not go away: asking it before each use would only cost time.
+        SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
+    };
+    Ok(Pools {
+        readers: pool()
+            .max_connections(super::connections())
+            .connect_lazy_with(options.clone().read_only(true)),
+        writer: pool().max_connections(1).connect_lazy_with(
+            options.create_if_missing(true).synchronous(SqliteSynchronous::Full),
+        ),
+    })
+}
+
+pub(super) async fn migrate(pools: &Pools) -> Result<(), MigrateError> {
+    create_private(pools).map_err(sqlx::Error::Io)?;
+    let mut writer = pools.writer.acquire().await?;
+    MIGRATIONS.run_direct(None, &mut *writer, false).await
+}
+
+/// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
+/// What the engine puts beside it gets the same permissions.
+fn create_private(pools: &Pools) -> std::io::Result<()> {
+    let mut options = std::fs::File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(pools.writer.connect_options().get_filename()).map(drop)
+}
+
+impl Session for SqliteConnection {
+    async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
+        let row = query(sql::page_as_json(page, &SQLITE)).fetch_one(self).await?;
+        Ok(Cells { total: row.try_get(0)?, rows: Rows::Json(row.try_get(1)?) })
+    }
+
+    async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error> {
+        let row = query(sql::table_as_json(table, &SQLITE)).fetch_one(self).await?;
+        Ok(Cells { total: row.try_get(0)?, rows: Rows::Json(row.try_get(1)?) })
+    }
+
+    async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        let row = query(statement).fetch_optional(self).await?;
+        let Some(row) = row else { return Ok(Vec::new()) };
+        (0..row.len()).map(|column| row.try_get::<i64, _>(column)).collect()
+    }
+
+    async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error> {
+        let rows = query(statement).fetch_all(self).await?;
+        rows.iter().map(|row| row.try_get::<String, _>(0)).collect()
+    }
+
+    async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
+        Ok(query(statement).execute(self).await?.last_insert_rowid())
+    }
+
+    async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+        Ok(query(statement).execute(self).await?.rows_affected())
+    }
+}
+
+fn query(statement: Statement) -> sqlx::query::Query<'static, Sqlite, SqliteArguments> {
+    let query = sqlx::query(sql_text(statement.text));
+    statement.binds.into_iter().fold(query, |query, value| match value {
+        Value::Null => query.bind(None::<i64>),
+        Value::Int(number) | Value::Decimal { units: number, .. } => query.bind(number),
+        Value::Text(text) | Value::Moment(text) | Value::Json(text) => query.bind(text),
+    })
+}
+
+/// What a failure of the database means to a request.
+pub(super) fn classify(error: sqlx::Error) -> Error {
+    let sqlx::Error::Database(database) = &error else {
+        return match error {
+            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) => {
+                Error::Unavailable(error)
+            }
+            _ => Error::Database(error),
+        };
+    };
+    if database.is_unique_violation() {
+        // "UNIQUE constraint failed: table.column, table.column"
+        let named = database.message().split_once(": ").map_or("", |(_, columns)| columns);
+        let columns = named.split(", ").filter_map(|column| column.split_once('.'));
+        let columns = columns.map(|(_, column)| column.to_owned()).collect();
+        return Error::Constraint(Constraint::Unique(columns), error);
+    }
+    if database.message() == "integer overflow" {
+        return super::too_large();
+    }
+    // Triggers stand in for some foreign keys, and say what those would.
+    let by_trigger = database.code().is_some_and(|code| code == "1811")
+        && database.message() == "FOREIGN KEY constraint failed";
+    if database.is_foreign_key_violation() || by_trigger {
+        return Error::Constraint(Constraint::Reference, error);
+    }
+    if database.is_check_violation() {
+        return Error::Constraint(Constraint::Check, error);
+    }
+    // The primary result code is in the low byte: busy, locked, read-only, input or output,
+    // full, cannot open.
+    let code = database.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
+    match code & 0xff {
+        5 | 6 | 8 | 10 | 13 | 14 => Error::Unavailable(error),
+        _ => Error::Database(error),
+    }
+}
+
+impl<'de> Deserialize<'de> for Cell<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Raw;
+
+        impl<'de> Visitor<'de> for Raw {
+            type Value = Cell<'de>;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a whole number, text or null")
+            }
+
+            fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
+                Ok(Cell::Null)
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Int(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Cell<'de>, E> {
+                i64::try_from(number).map(Cell::Int).map_err(E::custom)
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(text.into()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(text.to_owned().into()))
+            }
+        }
+
+        deserializer.deserialize_any(Raw)
+    }
+}
