@@ -2,17 +2,18 @@
 //! of routes is made once, from the resources.
 
 use host_interface::{
-    Action, Asset, Description, Grant, HostHandle, Method, Request, Response, Route,
+    Action, Asset, Description, Grant, HostHandle, Method, Metric, Request, Response, Route,
 };
 
 use crate::crud;
 use crate::document::MEDIA_TYPE;
 use crate::error::{Error, Fault, FaultKind};
 use crate::openapi;
+use crate::outbox::{self, Sender};
 use crate::parameters::{self, ParameterCache};
 use crate::resource::{Nested, Resource, Special};
 use crate::resources;
-use crate::store::Store;
+use crate::store::{self, Store, Usage};
 
 /// The extension's name on a site.
 pub const NAME: &str = "webservices-shop";
@@ -24,12 +25,16 @@ pub const PREFIX: &str = "v1/shop";
 pub struct App {
     /// The database.
     pub store: Store,
+    /// A replica of the database, which reports are read from.
+    pub replica: Option<Store>,
     /// What the site has set.
     pub parameters: ParameterCache,
     /// The absolute path of the store, for links.
     pub root: String,
     /// The host.
     pub host: HostHandle,
+    /// Who sends the mails that requests leave.
+    pub sender: Sender,
     routes: Vec<Endpoint>,
 }
 
@@ -97,12 +102,42 @@ impl App {
     /// The store on this database, mounted below `base_path`.
     pub fn new(host: HostHandle, store: Store, base_path: &str) -> Self {
         Self {
+            replica: None,
+            sender: Sender::new(store.clone(), host.clone()),
             store,
             parameters: ParameterCache::new(host.clone()),
             root: format!("{base_path}/{PREFIX}"),
             host,
             routes: endpoints(),
         }
+    }
+
+    /// Where reports are read from.
+    pub fn reports(&self) -> &Store {
+        self.replica.as_ref().unwrap_or(&self.store)
+    }
+
+    /// What the store measures.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
+        let mut connections = Metric::gauge("connections", "Connections to the store's database.");
+        let mut pools = self.store.usage();
+        if let Some(replica) = &self.replica {
+            pools.extend(replica.usage().into_iter().map(|of| Usage { pool: "reports", ..of }));
+        }
+        for Usage { pool, busy, idle } in pools {
+            for (state, count) in [("busy", busy), ("idle", idle)] {
+                let labels = [("pool", pool), ("state", state)];
+                connections = connections.value_of(labels, f64::from(count));
+            }
+        }
+        let [waiting, given_up] = outbox::count(&self.store).await?;
+        let mails = Metric::gauge("mails", "Mails that wait to be sent, or that nobody took.")
+            .value_of([("state", "waiting")], f64::from(waiting))
+            .value_of([("state", "given_up")], f64::from(given_up));
+        Ok(vec![connections, mails])
     }
 
     /// Answers a request. Every failure becomes the answer that says so.
@@ -120,21 +155,8 @@ impl App {
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
         self.permit(endpoint, request)?;
         let call = Call { app: self, request };
-        match endpoint.operation {
-            Operation::List(resource) => crud::list(&call, resource).await,
-            Operation::Show(resource) => crud::show(&call, resource).await,
-            Operation::Create(resource) => match resource.create {
-                Some(special) => special(&call, resource).await,
-                None => crud::create(&call, resource).await,
-            },
-            Operation::Update(resource) => crud::update(&call, resource).await,
-            Operation::Delete(resource) => match resource.delete {
-                Some(special) => special(&call, resource).await,
-                None => crud::delete(&call, resource).await,
-            },
-            Operation::Nested(resource, nested) => crud::nested(&call, resource, nested).await,
-            Operation::Special(resource, special) => (special.run)(&call, resource).await,
-        }
+        // An operation commits once, at its end, so that all of it may be done again until then.
+        store::persist(|| run(endpoint.operation, &call)).await
     }
 
     fn permit(&self, endpoint: &Endpoint, request: &Request) -> Result<(), Error> {
@@ -148,6 +170,24 @@ impl App {
                 Err(Fault::new(FaultKind::Forbidden, detail).into())
             }
         }
+    }
+}
+
+async fn run(operation: Operation, call: &Call<'_>) -> Result<Response, Error> {
+    match operation {
+        Operation::List(resource) => crud::list(call, resource).await,
+        Operation::Show(resource) => crud::show(call, resource).await,
+        Operation::Create(resource) => match resource.create {
+            Some(special) => special(call, resource).await,
+            None => crud::create(call, resource).await,
+        },
+        Operation::Update(resource) => crud::update(call, resource).await,
+        Operation::Delete(resource) => match resource.delete {
+            Some(special) => special(call, resource).await,
+            None => crud::delete(call, resource).await,
+        },
+        Operation::Nested(resource, nested) => crud::nested(call, resource, nested).await,
+        Operation::Special(resource, special) => (special.run)(call, resource).await,
     }
 }
 

@@ -8,12 +8,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use host_interface::{
-    BoxFuture, DemoSize, Description, Environment, HostHandle, Plugin, ProgressHandle, Request,
-    Response,
+    BoxFuture, DemoSize, Description, Environment, HostHandle, Metric, Plugin, ProgressHandle,
+    Request, Response,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -21,13 +21,15 @@ use tokio::task::JoinHandle;
 use crate::app::{self, App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
-use crate::{demo, logging, reference};
+use crate::{demo, logging, parameters, reference};
 
 /// The store's plugin.
 #[derive(Debug)]
 pub struct ShopPlugin {
     app: Arc<App>,
     base_path: String,
+    /// Sends mails from the start to the shutdown.
+    sending: Mutex<Option<JoinHandle<()>>>,
     /// `Some` until it is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
@@ -43,14 +45,18 @@ impl Plugin for ShopPlugin {
             .enable_all()
             .build()
             .map_err(host_interface::Error::failed)?;
-        let store = {
+        let open = |url: &String| {
             let _context = runtime.enter();
-            Store::open(&environment.database_url).map_err(failed)?
+            Store::open(url).map_err(failed)
         };
-        let app = Arc::new(App::new(host, store, &environment.base_path));
+        let store = open(&environment.database_url)?;
+        let replica = environment.reports_url.as_ref().map(open).transpose()?;
+        let mut app = App::new(host, store, &environment.base_path);
+        app.replica = replica;
+        let app = Arc::new(app);
         let handle = runtime.handle().clone();
         let base_path = environment.base_path;
-        Ok(Self { app, base_path, runtime: Some(runtime), handle })
+        Ok(Self { app, base_path, sending: Mutex::default(), runtime: Some(runtime), handle })
     }
 
     fn describe(&self) -> Description {
@@ -66,6 +72,27 @@ impl Plugin for ShopPlugin {
             app.store.migrate().await?;
             reference::install(&app.store).await
         })
+    }
+
+    fn check_parameter(
+        &self,
+        name: &str,
+        value: &serde_json::Value,
+    ) -> BoxFuture<Result<(), host_interface::Error>> {
+        let (name, value) = (name.to_owned(), value.clone());
+        self.run(|app| async move { parameters::check(&name, &value, &app.store).await })
+    }
+
+    fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, host_interface::Error>> {
+        self.run(|app| async move { app.metrics().await })
+    }
+
+    fn start(&self) {
+        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        if sending.is_none() {
+            let app = Arc::clone(&self.app);
+            *sending = Some(self.handle.spawn(async move { app.sender.run().await }));
+        }
     }
 
     fn demo(
@@ -89,7 +116,19 @@ impl Plugin for ShopPlugin {
 
     fn shutdown(&self) -> BoxFuture<()> {
         let app = Arc::clone(&self.app);
-        let bridge = Bridge::new(self.handle.clone(), async move { app.store.close().await });
+        let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let bridge = Bridge::new(self.handle.clone(), async move {
+            app.sender.stop();
+            if let Some(sending) = sending
+                && let Err(error) = sending.await
+            {
+                tracing::error!(%error, "the sender of mails broke off");
+            }
+            if let Some(replica) = &app.replica {
+                replica.close().await;
+            }
+            app.store.close().await;
+        });
         BoxFuture::new(async move {
             // A runtime that has gone has closed everything already.
             drop(bridge.await);
@@ -121,7 +160,14 @@ impl Drop for ShopPlugin {
 }
 
 fn failed(error: Error) -> host_interface::Error {
-    host_interface::Error::Failed(chain(&error))
+    match error {
+        // A fault is written for people, and trying again does not help.
+        Error::Faults(faults) => {
+            let details: Vec<String> = faults.into_iter().map(|fault| fault.detail).collect();
+            host_interface::Error::Refused(details.join(" "))
+        }
+        error => host_interface::Error::Failed(chain(&error)),
+    }
 }
 
 /// A future of this library on its way through a host's thread.

@@ -11,7 +11,7 @@ use crate::resource::{Nested, Resource, Scene};
 use crate::resources;
 use crate::sql;
 use crate::store::{Cells, Constraint, Transaction};
-use crate::value::{Cell, Value};
+use crate::value::Value;
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
@@ -45,7 +45,7 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let body = Body::read(call.request, resource, None)?;
     let mut draft = Draft::read(resource, &body, Intent::Create);
     ask_for_users(call, &mut draft).await?;
-    let mut transaction = call.app.store.begin().await?;
+    let mut transaction = begin(call, resource).await?;
     if let Some(derive) = resource.derive {
         let mut scene = Scene { call, transaction: &mut transaction };
         derive(&mut draft, None, &mut scene).await?;
@@ -55,6 +55,15 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
     let written = transaction.execute(insert).await;
     let key = written.map_err(|error| violated(error, &draft, resource))?;
+    if let Some(brings) = resource.brings {
+        for part in &mut draft.parts {
+            part.set(brings.by, Value::Int(key));
+        }
+        let parts = draft.parts.iter().map(Draft::changes);
+        for insert in sql::insert_all((brings.of)(), parts, transaction.dialect()) {
+            transaction.execute(insert).await?;
+        }
+    }
     if let Some(added) = resource.added {
         let mut scene = Scene { call, transaction: &mut transaction };
         added(key, &after, &mut scene).await?;
@@ -72,8 +81,8 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let key = path_key(call, resource)?;
     let mut draft = Draft::read(resource, &body, Intent::Update);
     ask_for_users(call, &mut draft).await?;
-    let mut transaction = call.app.store.begin().await?;
-    let before = record(&mut transaction, resource, key).await?;
+    let mut transaction = begin(call, resource).await?;
+    let before = locked(&mut transaction, resource, key).await?;
     if let Some(derive) = resource.derive {
         let mut scene = Scene { call, transaction: &mut transaction };
         derive(&mut draft, Some(&before), &mut scene).await?;
@@ -94,13 +103,22 @@ pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     request::no_listing(call.request.query())?;
     let key = path_key(call, resource)?;
     let parameters = call.app.parameters.current()?;
-    let mut transaction = call.app.store.begin().await?;
-    let before = record(&mut transaction, resource, key).await?;
+    let mut transaction = begin(call, resource).await?;
+    let before = locked(&mut transaction, resource, key).await?;
     (resource.deletable)(&before, &parameters)?;
     refuse_if_referenced(resource, &before, &mut transaction).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
     transaction.commit().await?;
     Ok(Response::new(204))
+}
+
+/// Begins a write of the resource.
+async fn begin(call: &Call<'_>, resource: &Resource) -> Result<Transaction, Error> {
+    let mut transaction = call.app.store.begin().await?;
+    if resource.alone {
+        transaction.lock_store().await?;
+    }
+    Ok(transaction)
 }
 
 async fn page(
@@ -149,9 +167,10 @@ pub(crate) async fn settle(
         let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
         draft.judge(&checks, &passed);
     }
-    match draft.faults.is_empty() {
+    let faults = draft.take_faults();
+    match faults.is_empty() {
         true => Ok(()),
-        false => Err(std::mem::take(&mut draft.faults).into()),
+        false => Err(faults.into()),
     }
 }
 
@@ -234,19 +253,23 @@ async fn refuse_if_referenced(
     }
 }
 
+/// Reads a record that is to be changed, and keeps it from others until the transaction ends.
+pub(crate) async fn locked(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    key: i64,
+) -> Result<Record, Error> {
+    transaction.lock(resource, key).await?;
+    record(transaction, resource, key).await
+}
+
 pub(crate) async fn record(
     transaction: &mut Transaction,
     resource: &'static Resource,
     key: i64,
 ) -> Result<Record, Error> {
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    match cells.rows()?.first() {
-        Some(row) => {
-            let values = row.iter().skip(1).map(Cell::to_value).collect();
-            Ok(Record::new(resource, key, values))
-        }
-        None => Err(missing(resource)),
-    }
+    Record::all(resource, &cells)?.pop().ok_or_else(|| missing(resource))
 }
 
 pub(crate) fn single(

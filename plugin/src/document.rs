@@ -3,6 +3,7 @@
 
 use form_urlencoded::Serializer as Query;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Map;
 
 use crate::error::Error;
 use crate::plan::Shape;
@@ -65,36 +66,62 @@ pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Resu
     write(&Document { links: Own { own }, data }, 2048)
 }
 
-/// The document of a list whose records no table holds: each an id and its attributes.
+/// The document of a list whose records no table holds: each an id and its attributes. In `meta`
+/// stands what is `beside` the page.
 ///
 /// # Errors
 /// When an attribute cannot be written.
 pub fn computed(
     kind: &str,
-    records: &[(String, serde_json::Value)],
+    records: &[(String, Map<String, serde_json::Value>)],
     total: i64,
     listing: &Listing,
     path: &str,
+    beside: &Map<String, serde_json::Value>,
 ) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
     struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: &'a serde_json::Value,
+        attributes: &'a Map<String, serde_json::Value>,
+    }
+    #[derive(serde::Serialize)]
+    struct All<'a> {
+        #[serde(flatten)]
+        meta: Meta,
+        #[serde(flatten)]
+        beside: &'a Map<String, serde_json::Value>,
     }
     #[derive(serde::Serialize)]
     struct Document<'a> {
         links: Pages<'a>,
         data: Vec<Record<'a>>,
-        meta: Meta,
+        meta: All<'a>,
     }
     let data = records.iter().map(|(id, attributes)| Record { r#type: kind, id, attributes });
     let document = Document {
         links: Pages { listing, total, path },
         data: data.collect(),
-        meta: Meta { total_pages: pages(total, listing.limit), total },
+        meta: All { meta: Meta { total_pages: pages(total, listing.limit), total }, beside },
     };
     write(&document, 512 * (records.len() + 1))
+}
+
+/// The attributes of a record that no table holds: one cell for each field.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn attributes(
+    fields: &[Field],
+    cells: &[Cell<'_>],
+) -> Result<Map<String, serde_json::Value>, Error> {
+    let pairs = fields.iter().zip(cells);
+    pairs
+        .map(|(field, cell)| {
+            let value = value::write(field.kind, cell, serde_json::value::Serializer)?;
+            Ok((field.name.to_owned(), value))
+        })
+        .collect()
 }
 
 /// The path of a record: `root` is the path of the store.

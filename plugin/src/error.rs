@@ -4,6 +4,7 @@
 //! request's id and never to the client.
 
 use host_interface::{Problem, Response, Source};
+use sqlx::migrate::MigrateError;
 
 use crate::document::MEDIA_TYPE;
 use crate::store::Constraint;
@@ -123,6 +124,12 @@ pub enum Error {
     /// The database cannot be reached, is busy beyond patience, or cannot write.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
+    /// Another writer was in the way. The transaction was undone, and may be tried again.
+    #[error("other writers were in the way")]
+    Conflict(#[source] sqlx::Error),
+    /// The connection was lost before anything was committed; it may be tried again.
+    #[error("the connection to the database was lost")]
+    Lost(#[source] sqlx::Error),
     /// The database did something that it must not.
     #[error("the database failed")]
     Database(#[source] sqlx::Error),
@@ -131,7 +138,19 @@ pub enum Error {
     Constraint(Constraint, #[source] sqlx::Error),
     /// The tables could not be created or brought up to date.
     #[error("the migration failed")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    Migration(#[source] MigrateError),
+    /// The tables are ahead of this program.
+    #[error(
+        "the tables of the store are of a newer version than this program, which does not know \
+         their migration {0}"
+    )]
+    Newer(i64),
+    /// A migration was interrupted on an engine that cannot undo one.
+    #[error(
+        "migration {0} of the store's tables was interrupted half-way; restore the database from a \
+         backup, or finish the migration by hand and mark it as done in shop_migrations"
+    )]
+    HalfMigrated(i64),
     /// The host could not be asked.
     #[error("the host failed")]
     Host(#[from] host_interface::Error),
@@ -156,6 +175,21 @@ impl From<Vec<Fault>> for Error {
 }
 
 impl Error {
+    /// What a failed migration means.
+    pub fn of_migration(error: MigrateError) -> Self {
+        match error {
+            MigrateError::VersionMissing(version) => Error::Newer(version),
+            MigrateError::Dirty(version) => Error::HalfMigrated(version),
+            error => Error::Migration(error),
+        }
+    }
+
+    /// Whether the same may succeed when it is tried again at once. A constraint that only the
+    /// database could uphold is found by validation then, which says what it is about.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
+    }
+
     /// The answer to the client. Where the client is not at fault, the cause is logged.
     pub fn into_response(self, request_id: &str) -> Response {
         let faults = match self {
@@ -164,7 +198,9 @@ impl Error {
                 let causes = chain(&error);
                 tracing::error!(request_id, causes, "request failed");
                 let kind = match error {
-                    Error::Unavailable(_) => FaultKind::Unavailable,
+                    Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => {
+                        FaultKind::Unavailable
+                    }
                     _ => FaultKind::Internal,
                 };
                 let advice = match kind {

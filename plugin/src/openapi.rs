@@ -8,7 +8,7 @@ use crate::app::{Endpoint, Operation};
 use crate::document::MEDIA_TYPE;
 use crate::error::FaultKind;
 use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
-use crate::resource::{Access, Field, Filter, Gives, Resource, Special, Test};
+use crate::resource::{Access, Field, Filter, Gives, Report, Resource, Special, Test};
 use crate::resources;
 use crate::value::{Form, Kind, decimal_text};
 
@@ -28,7 +28,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         let special = resource.special.iter().flat_map(|special| {
             let given = match special.gives {
                 Gives::New(given) | Gives::One(given) => Some(given),
-                Gives::Computed(..) | Gives::Open => None,
+                Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
             };
             given.into_iter().chain(special.takes)
         });
@@ -39,8 +39,24 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         }
     }
     for special in resources::ALL.iter().flat_map(|resource| resource.special) {
-        if let Gives::Computed(view, fields) = special.gives {
-            schemas.extend(computed_schemas(view(), fields));
+        match special.gives {
+            Gives::Computed(view, fields) => {
+                let view = view();
+                let meta = reference("schemas", "meta");
+                let beside = Map::new();
+                schemas.extend(computed_schemas(view, view.schema_name(), fields, meta, beside));
+            }
+            Gives::Report(report) => {
+                let (meta, beside) = report_meta(report);
+                schemas.extend(computed_schemas(
+                    (report.of)(),
+                    report.view,
+                    report.row,
+                    meta,
+                    beside,
+                ));
+            }
+            Gives::New(_) | Gives::One(_) | Gives::Open => {}
         }
     }
     schemas.extend(common_schemas());
@@ -103,6 +119,10 @@ fn operation(endpoint: &Endpoint) -> Value {
             Gives::New(given) => ("201", "The new record", Some(named(given(), "document"))),
             Gives::One(given) => ("200", "The record", Some(named(given(), "document"))),
             Gives::Computed(view, _) => ("200", "A page of records", Some(named(view(), "list"))),
+            Gives::Report(report) => {
+                let schema = reference("schemas", &format!("{}.list", report.view));
+                ("200", "A page of rows, and the sums of all", Some(schema))
+            }
             Gives::Open => ("200", "The record", Some(reference("schemas", "any.document"))),
         },
     };
@@ -120,7 +140,9 @@ fn operation(endpoint: &Endpoint) -> Value {
     let with_id = endpoint.path.contains("{id");
     let is_list = match endpoint.operation {
         Operation::List(_) | Operation::Nested(..) => true,
-        Operation::Special(_, special) => matches!(special.gives, Gives::Computed(..)),
+        Operation::Special(_, special) => {
+            matches!(special.gives, Gives::Computed(..) | Gives::Report(_))
+        }
         _ => false,
     };
     for (status, name, applies) in [
@@ -186,6 +208,9 @@ fn summary(endpoint: &Endpoint) -> String {
         Operation::Special(_, Special { gives: Gives::Computed(..), .. }) => {
             format!("List one's own {kind}")
         }
+        Operation::Special(_, Special { gives: Gives::Report(_), name, .. }) => {
+            format!("Report on {name}")
+        }
         Operation::Special(_, Special { takes: Some(taken), .. }) => {
             format!("Add one {} of a {singular}", taken().singular)
         }
@@ -203,28 +228,34 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     }
     let resource = match endpoint.operation {
         Operation::Special(_, Special { gives: Gives::Computed(view, _), .. }) => view(),
+        Operation::Special(_, Special { gives: Gives::Report(report), .. }) => (report.of)(),
         _ => endpoint.resource(),
     };
     parameters.push(reference("parameters", "page.offset"));
     parameters.push(reference("parameters", "page.limit"));
-    let columns: Vec<&str> =
-        std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name)).collect();
-    parameters.push(json!({
-        "name": "list[ordering]",
-        "in": "query",
-        "description": "The field to order by.",
-        "schema": {"type": "string", "enum": columns},
-        "example": resource.key,
-    }));
-    parameters.push(reference("parameters", "list.direction"));
+    if !resource.list.is_empty() {
+        parameters.extend(ordering(resource));
+    }
     let only = match endpoint.operation {
         Operation::Nested(_, nested) => Some(nested.filters),
-        Operation::Special(..) => Some(&[][..]),
         _ => None,
     };
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
     parameters
+}
+
+fn ordering(resource: &Resource) -> [Value; 2] {
+    let columns: Vec<&str> =
+        std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name)).collect();
+    let by = json!({
+        "name": "list[ordering]",
+        "in": "query",
+        "description": "The field to order by.",
+        "schema": {"type": "string", "enum": columns},
+        "example": resource.key,
+    });
+    [by, reference("parameters", "list.direction")]
 }
 
 fn query(resource: &Resource, filter: &Filter) -> Value {
@@ -464,6 +495,10 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
             },
         }),
     );
+    let brought = resources::ALL.iter().filter_map(|other| other.brings);
+    if !resource.crud && brought.into_iter().any(|brings| (brings.of)().kind == kind) {
+        add("new", body(resource, true));
+    }
     let writes_history = resource.special.iter().any(|special| special.method == Method::Post);
     if resource.crud || writes_history {
         add(
@@ -486,14 +521,66 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
     schemas
 }
 
-/// The schemas of a list whose records are worked out: they have no key among their attributes.
-fn computed_schemas(view: &Resource, fields: &[Field]) -> [(String, Value); 2] {
-    let properties: Map<String, Value> = fields
+/// What stands in `meta` of a report, and an example of what it has beside the usual.
+fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
+    let (row, example) = columns(report.totals);
+    let row = json!({"type": "object", "required": row.keys().collect::<Vec<_>>(),
+        "additionalProperties": false, "properties": row});
+    let (totals, example) = match report.by_currency {
+        true => (json!({"type": "array", "items": row}), json!([example])),
+        false => (row, json!(example)),
+    };
+    let day = json!({"type": "string", "format": "date"});
+    let mut properties = json!({
+        "total-pages": {"type": "integer", "minimum": 0},
+        "total": {"type": "integer", "minimum": 0},
+        "totals": totals,
+    });
+    let mut beside = Map::new();
+    if report.of_days {
+        properties["range"] = json!({
+            "type": "object",
+            "required": ["date_from", "date_to"],
+            "properties": {"date_from": day, "date_to": day},
+        });
+        let range = json!({"date_from": "2026-01-01", "date_to": "2026-01-31"});
+        beside.insert("range".to_owned(), range);
+    }
+    beside.insert("totals".to_owned(), example.clone());
+    if report.previous {
+        properties["previous"] = totals;
+        beside.insert("previous".to_owned(), example);
+    }
+    let required: Vec<String> = match &properties {
+        Value::Object(properties) => properties.keys().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let meta = json!({"type": "object", "required": required, "properties": properties});
+    (meta, beside)
+}
+
+/// The schemas of fields, and an example of them.
+fn columns(fields: &[Field]) -> (Map<String, Value>, Map<String, Value>) {
+    let properties = fields
         .iter()
         .map(|field| (field.name.to_owned(), output(field.kind, field.nullable)))
         .collect();
-    let example: Map<String, Value> =
-        fields.iter().map(|field| (field.name.to_owned(), example_of(field))).collect();
+    let example = fields.iter().map(|field| (field.name.to_owned(), example_of(field))).collect();
+    (properties, example)
+}
+
+/// The schemas of a list whose records are worked out: they have no key among their attributes.
+fn computed_schemas(
+    view: &Resource,
+    name: &str,
+    fields: &[Field],
+    meta: Value,
+    beside: Map<String, Value>,
+) -> [(String, Value); 2] {
+    let (properties, example) = columns(fields);
+    let mut page = Map::from_iter([("total-pages".to_owned(), json!(1))]);
+    page.insert("total".to_owned(), json!(1));
+    page.extend(beside);
     let row = json!({
         "type": "object",
         "required": properties.keys().collect::<Vec<_>>(),
@@ -512,18 +599,17 @@ fn computed_schemas(view: &Resource, fields: &[Field]) -> [(String, Value); 2] {
                 "properties": {
                     "type": {"const": view.kind},
                     "id": {"type": "string"},
-                    "attributes": named(view, "row"),
+                    "attributes": reference("schemas", &format!("{name}.row")),
                 },
             }},
-            "meta": reference("schemas", "meta"),
+            "meta": meta,
         },
         "example": {
             "links": {"self": format!("/api/index.php/v1/shop/{}", view.kind)},
             "data": [{"type": view.kind, "id": "1", "attributes": example}],
-            "meta": {"total-pages": 1, "total": 1},
+            "meta": page,
         },
     });
-    let name = view.schema_name();
     [(format!("{name}.row"), row), (format!("{name}.list"), list)]
 }
 
@@ -559,6 +645,10 @@ fn body(resource: &Resource, new: bool) -> Value {
     }
     for field in &fields {
         properties.insert(field.name.to_owned(), input(field.kind, field.nullable));
+    }
+    if let Some(brings) = resource.brings.filter(|_| new) {
+        let items = named((brings.of)(), "new");
+        properties.insert(brings.name.to_owned(), json!({"type": "array", "items": items}));
     }
     let mut schema = json!({"type": "object", "properties": properties});
     let mut required: Vec<&str> =

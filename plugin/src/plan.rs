@@ -1,11 +1,16 @@
 //! Plans: what is to be read or written, checked against the resource, before any SQL is thought
 //! of.
 
-use crate::error::{Fault, FaultKind};
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Fault, FaultKind};
 use crate::request::{Body, nearest};
 use crate::resource::{Access, Default, Field, Resource, Unique};
 use crate::resources;
-use crate::value::{self, Kind, Value};
+use crate::store::Cells;
+use crate::value::{self, Cell, Kind, Value};
 
 /// Which fields of a record are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +77,8 @@ impl Page {
 pub enum Condition {
     /// Its primary key is this.
     Key(i64),
+    /// Its primary key is one of these.
+    Keys(Vec<i64>),
     /// The field has this value.
     Equals(&'static str, Value),
     /// The field is this or greater.
@@ -107,7 +114,20 @@ pub struct Record {
 impl Record {
     /// A record as it stands in the store; one value for each of the resource's fields.
     pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
-        Self { resource, key, values }
+        let typed = resource.fields().zip(values).map(|(field, value)| field.kind.typed(value));
+        Self { resource, key, values: typed.collect() }
+    }
+
+    /// The records of a page that was read with all fields.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for.
+    pub fn all(resource: &'static Resource, cells: &Cells) -> Result<Vec<Self>, Error> {
+        let record = |row: Vec<Cell<'_>>| {
+            let key = row.first().map_or(0, Cell::int);
+            Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect())
+        };
+        Ok(cells.rows()?.into_iter().map(record).collect())
     }
 
     /// The primary key; 0 for a record that does not exist yet.
@@ -131,6 +151,9 @@ pub enum Intent {
     Update,
 }
 
+/// How many records a body may bring along: more than anyone buys at once.
+const MAX_PARTS: usize = 1_000;
+
 /// What a body would write, and what is wrong with it.
 #[derive(Debug)]
 pub struct Draft {
@@ -139,7 +162,9 @@ pub struct Draft {
     values: Vec<Option<Value>>,
     intent: Intent,
     /// The JSON pointer of the object that has the fields.
-    at: &'static str,
+    at: Cow<'static, str>,
+    /// The records that the body brings along, in its order; see [`Resource::brings`].
+    pub parts: Vec<Draft>,
     /// Everything found so far.
     pub faults: Vec<Fault>,
 }
@@ -149,13 +174,16 @@ impl Draft {
     /// can be reported together.
     pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
         let values = vec![None; resource.fields().count()];
-        let mut draft =
-            Draft { resource, values, intent, at: body.at, faults: body.faults.clone() };
+        let (at, faults) = (body.at.clone(), body.faults.clone());
+        let mut draft = Draft { resource, values, intent, at, parts: Vec::new(), faults };
         for (name, literal) in &body.members {
             match resource.position(name) {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back what it read.
                 None if *name == resource.key => {}
+                None if resource.brings.is_some_and(|part| part.name == *name) => {
+                    draft.bring(name, literal);
+                }
                 None => draft.refuse_name(name),
             }
         }
@@ -264,9 +292,9 @@ impl Draft {
 
     /// Sets a field to what the store has worked out.
     pub fn set(&mut self, name: &str, value: Value) {
-        let slot = self.resource.position(name).and_then(|at| self.values.get_mut(at));
-        if let Some(slot) = slot {
-            *slot = Some(value);
+        let mut fields = self.resource.fields().zip(&mut self.values);
+        if let Some((field, slot)) = fields.find(|(field, _)| field.name == name) {
+            *slot = Some(field.kind.typed(value));
         }
     }
 
@@ -290,6 +318,15 @@ impl Draft {
                 self.faults.push(fault);
             }
         }
+    }
+
+    /// All faults found so far, those of the parts included; none are left.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        let mut faults = std::mem::take(&mut self.faults);
+        for part in &mut self.parts {
+            faults.extend(part.take_faults());
+        }
+        faults
     }
 
     /// Adds what the database told; `passed` is one answer for each check.
@@ -321,7 +358,7 @@ impl Draft {
         self.fault(FaultKind::Duplicate, first, detail)
     }
 
-    fn accept(&mut self, position: usize, literal: &serde_json::value::RawValue) {
+    fn accept(&mut self, position: usize, literal: &RawValue) {
         let Some(field) = self.resource.fields().nth(position) else { return };
         if !self.may_set(field) {
             return;
@@ -339,8 +376,37 @@ impl Draft {
         }
     }
 
+    /// Reads the records that a body brings along.
+    fn bring(&mut self, name: &str, literal: &RawValue) {
+        let Some(part) = self.resource.brings else { return };
+        if self.intent == Intent::Update {
+            let singular = self.resource.singular;
+            let detail = format!("{name} can be given only when the {singular} is created.");
+            return self.fault_at(FaultKind::Refused, name, detail);
+        }
+        let Ok(members) = serde_json::from_str::<Vec<&RawValue>>(literal.get()) else {
+            return self.refuse(name, format!("{name} must be a list of objects."));
+        };
+        if members.len() > MAX_PARTS {
+            return self.refuse(name, format!("{name} must be at most {MAX_PARTS}."));
+        }
+        for (position, member) in members.into_iter().enumerate() {
+            let at = format!("{}/{name}/{position}", self.at);
+            if !member.get().starts_with('{') {
+                let detail = format!("{name} must be a list of objects.");
+                self.faults.push(Fault::at_pointer(FaultKind::InvalidValue, at, detail));
+                continue;
+            }
+            match Body::within(member, at) {
+                Ok(body) => self.parts.push(Draft::read((part.of)(), &body, Intent::Create)),
+                Err(fault) => self.faults.push(fault),
+            }
+        }
+    }
+
     fn refuse_name(&mut self, name: &str) {
-        let known = self.resource.fields().map(|field| field.name);
+        let brings = self.resource.brings.map(|part| part.name);
+        let known = self.resource.fields().map(|field| field.name).chain(brings);
         let detail = match nearest(name, known) {
             Some(known) => {
                 format!("{} has no field {name:?}; did you mean {known}?", self.resource.kind)
@@ -362,13 +428,14 @@ impl Draft {
                 self.fault_at(FaultKind::MissingField, field.name, detail);
                 continue;
             }
-            self.values[position] = Some(match field.default {
+            let value = match field.default {
                 Default::Derived => continue,
                 Default::Unset => Value::Null,
                 Default::Int(number) => Value::Int(number),
                 Default::Text(text) => Value::Text(text.to_owned()),
-                Default::Now => Value::Text(value::now()),
-            });
+                Default::Now => Value::now(),
+            };
+            self.values[position] = Some(field.kind.typed(value));
         }
     }
 
@@ -379,7 +446,7 @@ impl Draft {
         }
         for (position, field) in self.resource.fields().enumerate() {
             if field.access == Access::Touched {
-                self.values[position] = Some(Value::Text(value::now()));
+                self.values[position] = Some(Value::now());
             }
         }
     }

@@ -6,7 +6,7 @@ use iso_currency::{Currency, IntoEnumIterator};
 use crate::error::Error;
 use crate::parameters::DEFAULT_CURRENCY;
 use crate::sql::{self, Statement};
-use crate::store::{Store, Transaction};
+use crate::store::{self, Store, Transaction};
 use crate::value::{Value, fold};
 
 /// The statuses that every store has, by their keys from 1.
@@ -19,7 +19,13 @@ const ORDER_STATUSES: [&str; 8] =
 /// # Errors
 /// Those of the database.
 pub async fn install(store: &Store) -> Result<(), Error> {
+    store::persist(|| install_once(store)).await
+}
+
+async fn install_once(store: &Store) -> Result<(), Error> {
     let mut transaction = store.begin().await?;
+    // Of several programs that start at once, one does it and the others wait for it.
+    transaction.lock_store().await?;
     let plain = |text| Statement::fixed(text, Vec::new());
     let installed = plain("SELECT reference_installed FROM shop_meta");
     if transaction.numbers(installed).await? == [1] {
@@ -46,7 +52,9 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
         for zone in country.subdivisions().unwrap_or_default() {
             // Codes are kept without the country that they begin with.
             let code = zone.code.split_once('-').map_or(zone.code, |(_, code)| code);
+            let own = i64::try_from(zones.len()).unwrap_or(i64::MAX - 1) + 1;
             zones.push(vec![
+                Value::Int(own),
                 text(zone.name),
                 folded(zone.name),
                 text(code),
@@ -63,7 +71,14 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
         "country_isocode_3",
     ];
     insert(transaction, "shop_countries", &columns, &countries).await?;
-    let columns = ["zone_name", "zone_name_fold", "zone_code", "zone_code_fold", "country_id"];
+    let columns = [
+        "shop_zone_id",
+        "zone_name",
+        "zone_name_fold",
+        "zone_code",
+        "zone_code_fold",
+        "country_id",
+    ];
     insert(transaction, "shop_zones", &columns, &zones).await
 }
 
@@ -72,10 +87,12 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
 async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     let payable = Currency::iter().filter(|currency| currency.flags().is_empty());
     let rows: Vec<Vec<Value>> = payable
-        .map(|currency| {
+        .zip(1..)
+        .map(|(currency, key)| {
             let name = currency.name();
             let decimals = currency.exponent().unwrap_or_default();
             vec![
+                Value::Int(key),
                 text(name),
                 folded(name),
                 text(currency.code()),
@@ -85,6 +102,7 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
         })
         .collect();
     let columns = [
+        "shop_currency_id",
         "currency_title",
         "currency_title_fold",
         "currency_code",

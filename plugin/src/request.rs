@@ -77,6 +77,10 @@ impl Listing {
                     listing.paged = true;
                     listing.limit = number.min(MAX_LIMIT);
                 }),
+                "list[ordering]" | "list[direction]" if resource.list.is_empty() => {
+                    let detail = format!("This route does not know {name}: its order is fixed.");
+                    Err(Fault::at_parameter(FaultKind::UnknownParameter, &name, detail))
+                }
                 "list[ordering]" => column(resource, &name, &value).map(|column| {
                     field = Some(column);
                     listing.sent.push((name.to_string(), value.to_string()));
@@ -146,7 +150,7 @@ pub struct Body<'a> {
     /// The names and literals in the order of the body.
     pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// The JSON pointer of the object that has them: the body itself or its attributes.
-    pub at: &'static str,
+    pub at: Cow<'static, str>,
     /// What is wrong with a JSON:API document around them.
     pub faults: Vec<Fault>,
 }
@@ -167,7 +171,7 @@ impl<'a> Body<'a> {
         // What has a member `data` is a document, whatever else stands at its top.
         let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
         let Some(document) = data else {
-            return Ok(Body { members, at: "", faults: Vec::new() });
+            return Ok(Body { members, at: "".into(), faults: Vec::new() });
         };
         Body::from_document(document, resource, id)
     }
@@ -177,13 +181,23 @@ impl<'a> Body<'a> {
         self.members.iter().any(|(member, _)| member == name)
     }
 
+    /// Reads an object that stands at this place within a body.
+    ///
+    /// # Errors
+    /// When it is no JSON object of members with names of their own.
+    pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
+        let members = object(literal.get().as_bytes(), &at)?;
+        Ok(Body { members, at: at.into(), faults: Vec::new() })
+    }
+
     fn from_document(
         data: &'a RawValue,
         resource: &Resource,
         id: Option<i64>,
     ) -> Result<Body<'a>, Error> {
         let data = object(data.get().as_bytes(), "/data")?;
-        let mut body = Body { members: Vec::new(), at: "/data/attributes", faults: Vec::new() };
+        let mut body =
+            Body { members: Vec::new(), at: "/data/attributes".into(), faults: Vec::new() };
         for (name, literal) in data {
             match name.as_ref() {
                 "attributes" => {
@@ -328,11 +342,11 @@ fn filter(
         }
         Test::From(field) | Test::To(field) => match value::day(&value) {
             Some(_) if matches!(filter.test, Test::From(_)) => {
-                let moment = Value::Text(format!("{value}T00:00:00"));
+                let moment = Value::Moment(format!("{value}T00:00:00"));
                 Ok(Some((filter, Condition::AtLeast(field, moment))))
             }
             Some(_) => {
-                let moment = Value::Text(format!("{value}T23:59:59"));
+                let moment = Value::Moment(format!("{value}T23:59:59"));
                 Ok(Some((filter, Condition::AtMost(field, moment))))
             }
             None => {
@@ -410,7 +424,7 @@ fn is_text(literal: &RawValue, expected: &str) -> bool {
 }
 
 /// Reads a JSON object whose members have names of their own; `at` is where it stands.
-fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Error> {
+fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Fault> {
     let members: Members<'_> = serde_json::from_slice(text).map_err(|error| {
         let detail = match error.classify() {
             serde_json::error::Category::Data => complaint(&error.to_string()),

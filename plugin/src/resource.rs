@@ -51,6 +51,10 @@ pub struct Resource {
     /// Columns that are the same in all of the resource's records, which share their table with
     /// another resource's.
     pub fixed: &'static [(&'static str, i64)],
+    /// Records of another resource that a body may bring along when it creates one of this.
+    pub brings: Option<Brings>,
+    /// Whether writes are taken one after the other, because each depends on other records.
+    pub alone: bool,
     /// Works out what follows from what a body gives, before it is checked. Gets the record as it
     /// was, where there is one.
     pub derive: Option<Derive>,
@@ -88,6 +92,8 @@ impl Resource {
         unique: &[],
         nested: &[],
         fixed: &[],
+        brings: None,
+        alone: false,
         derive: None,
         spread: None,
         added: None,
@@ -132,6 +138,17 @@ pub type Spread = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<
 
 /// See [`Resource::added`]: the record's key, and the record.
 pub type Added = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+
+/// Records that come with another one, in the member `name` of its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Brings {
+    /// The member, a list of objects.
+    pub name: &'static str,
+    /// What they are.
+    pub of: View,
+    /// The field that names the record they come with.
+    pub by: &'static str,
+}
 
 /// What a write happens in.
 pub struct Scene<'a> {
@@ -185,8 +202,29 @@ pub enum Gives {
     One(View),
     /// A page of records that are worked out from a view, with these attributes.
     Computed(View, &'static [Field]),
+    /// A report.
+    Report(&'static Report),
     /// One record whose attributes depend on the site.
     Open,
+}
+
+/// A page of rows that are worked out, with the sums of all of them beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// What schemas of it are called.
+    pub view: &'static str,
+    /// What can be asked for.
+    pub of: View,
+    /// The attributes of a row.
+    pub row: &'static [Field],
+    /// What stands in `meta.totals`.
+    pub totals: &'static [Field],
+    /// Whether it is about a range of days.
+    pub of_days: bool,
+    /// Whether the totals are a list, one of each currency.
+    pub by_currency: bool,
+    /// Whether `meta.previous` has the totals of the range before.
+    pub previous: bool,
 }
 
 /// A field and what is wrong with it, a sentence for the client.
@@ -284,6 +322,17 @@ pub const fn code(name: &'static str, max: usize) -> Field {
 pub const fn money(name: &'static str) -> Field {
     let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
     Field::new(name, kind, Default::Int(0))
+}
+
+/// An amount of money that may be negative.
+pub const fn signed_money(name: &'static str) -> Field {
+    let kind = Kind::Decimal { places: 5, shown: 2, min: -MAX_AMOUNT, max: MAX_AMOUNT };
+    Field::new(name, kind, Default::Int(0))
+}
+
+/// How many there are of something.
+pub const fn count(name: &'static str) -> Field {
+    Field::new(name, Kind::COUNT, Default::Int(0))
 }
 
 /// A moment in UTC; unset where nothing is given.

@@ -89,6 +89,23 @@ pub enum Form {
 }
 
 impl Kind {
+    /// How many there are of something.
+    pub const COUNT: Kind = Kind::Int { min: 0, max: i64::MAX };
+    /// Text of any length.
+    pub const WORD: Kind = Kind::Text { max: usize::MAX, form: Form::Free };
+    /// An amount of money.
+    pub const MONEY: Kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
+
+    /// A value as one of this kind: what was read as a plain number or text says what it is.
+    pub fn typed(self, value: Value) -> Value {
+        match (self, value) {
+            (Kind::Decimal { places, .. }, Value::Int(units)) => Value::Decimal { units, places },
+            (Kind::DateTime, Value::Text(text)) => Value::Moment(text),
+            (Kind::Json, Value::Text(text)) => Value::Json(text),
+            (_, value) => value,
+        }
+    }
+
     /// Whether the text is sorted and searched by a case-folded copy beside it.
     pub const fn is_folded(self) -> bool {
         match self {
@@ -98,23 +115,49 @@ impl Kind {
     }
 }
 
-/// A value of some [`Kind`].
+/// A value of some [`Kind`]. Says what an engine with types of its own has to keep apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Unset.
     Null,
-    /// An integer, a flag, a key, or a decimal in units.
+    /// An integer, a flag, or a key.
     Int(i64),
-    /// Text, a word, a moment, or the text of a list or an object.
+    /// An exact decimal: `units` of `10^-places`.
+    Decimal {
+        /// How many.
+        units: i64,
+        /// How many fraction digits are kept.
+        places: u8,
+    },
+    /// Text, a word, or the text of a list.
     Text(String),
+    /// A moment in UTC, in the form of the wire.
+    Moment(String),
+    /// The text of an object.
+    Json(String),
 }
 
 impl Value {
-    /// The number; 0 where there is none.
+    /// An amount of money, in units of 10^-5.
+    pub const fn money(units: i64) -> Self {
+        Value::Decimal { units, places: 5 }
+    }
+
+    /// A moment, as it is written on the wire.
+    pub const fn moment(text: String) -> Self {
+        Value::Moment(text)
+    }
+
+    /// This moment.
+    pub fn now() -> Self {
+        Value::Moment(now())
+    }
+
+    /// The number, of a decimal its units; 0 where there is none.
     pub fn int(&self) -> i64 {
         match self {
-            Value::Int(number) => *number,
-            Value::Null | Value::Text(_) => 0,
+            Value::Int(number) | Value::Decimal { units: number, .. } => *number,
+            Value::Null | Value::Text(_) | Value::Moment(_) | Value::Json(_) => 0,
         }
     }
 
@@ -126,8 +169,8 @@ impl Value {
     /// The text; empty where there is none.
     pub fn text(&self) -> &str {
         match self {
-            Value::Text(text) => text,
-            Value::Null | Value::Int(_) => "",
+            Value::Text(text) | Value::Moment(text) | Value::Json(text) => text,
+            Value::Null | Value::Int(_) | Value::Decimal { .. } => "",
         }
     }
 }
@@ -138,7 +181,8 @@ impl std::fmt::Display for Value {
         match self {
             Value::Null => f.write_str("null"),
             Value::Int(number) => write!(f, "{number}"),
-            Value::Text(text) => f.write_str(text),
+            Value::Decimal { units, places } => f.write_str(&decimal_text(*units, *places, 0)),
+            Value::Text(text) | Value::Moment(text) | Value::Json(text) => f.write_str(text),
         }
     }
 }
@@ -152,7 +196,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
     if nullable && literal == "null" {
         return Ok(Value::Null);
     }
-    match kind {
+    let value = match kind {
         Kind::Int { min, max } => int(literal, min, max).map(Value::Int),
         Kind::Key(_) => int(literal, i64::MIN, i64::MAX).map(Value::Int),
         Kind::User => int(literal, 0, i64::MAX).map(Value::Int),
@@ -196,7 +240,8 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
-    }
+    };
+    value.map(|value| kind.typed(value))
 }
 
 /// Reads the value of a filter, which arrives as plain text. The error completes a sentence that
@@ -205,7 +250,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
 /// # Errors
 /// When the text is no value of the kind.
 pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
-    match kind {
+    let value = match kind {
         Kind::Int { .. } | Kind::Key(_) | Kind::User => {
             int(text, i64::MIN, i64::MAX).map(Value::Int)
         }
@@ -214,24 +259,26 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
             in_limits(units(text, places), places, min, max).map(Value::Int)
         }
         Kind::Decimal { .. } => Err(decimal_form()),
-        Kind::DateTime => moment(text).map(Value::Text).ok_or_else(moment_form),
-        Kind::Text { .. }
-        | Kind::Code { .. }
-        | Kind::Email
-        | Kind::Choice(_)
-        | Kind::Ids
-        | Kind::Json => Ok(Value::Text(text.to_owned())),
-    }
+        Kind::Choice(words) if !words.contains(&text) => {
+            Err(format!("must be one of {}", words.join(", ")))
+        }
+        Kind::Choice(_) => Ok(Value::Text(text.to_owned())),
+        Kind::DateTime => moment(text).map(Value::Moment).ok_or_else(moment_form),
+        Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
+            Ok(Value::Text(text.to_owned()))
+        }
+    };
+    value.map(|value| kind.typed(value))
 }
 
-/// A value as it was stored, borrowed from the page that it came with.
+/// A value as it was stored, borrowed from the page that it came with. The field says what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell<'a> {
     /// Unset.
     Null,
-    /// See [`Value::Int`].
+    /// A number; of a decimal, its units.
     Int(i64),
-    /// See [`Value::Text`].
+    /// Anything else, as its text.
     Text(Cow<'a, str>),
 }
 
@@ -244,7 +291,15 @@ impl Cell<'_> {
         }
     }
 
-    /// The value, no longer borrowed.
+    /// The text; empty where there is none.
+    pub fn text(&self) -> &str {
+        match self {
+            Cell::Text(text) => text,
+            Cell::Null | Cell::Int(_) => "",
+        }
+    }
+
+    /// The value, no longer borrowed; [`Kind::typed`] says what it is.
     pub fn to_value(&self) -> Value {
         match self {
             Cell::Null => Value::Null,
@@ -290,7 +345,8 @@ pub fn fold(text: &str) -> String {
 
 /// A decimal in units of `10^-places` as its shortest exact text of at least `shown` fraction
 /// digits.
-pub fn decimal_text(units: i64, places: u8, shown: u8) -> String {
+pub fn decimal_text(units: impl Into<i128>, places: u8, shown: u8) -> String {
+    let units = units.into();
     let (places, shown) = (usize::from(places), usize::from(shown));
     let mut digits = units.unsigned_abs().to_string();
     if digits.len() <= places {
@@ -492,13 +548,19 @@ pub fn moment(text: &str) -> Option<String> {
     }
 }
 
+/// The moment that a text in the form of the wire says.
+pub fn read_moment(text: &str) -> Option<PrimitiveDateTime> {
+    PrimitiveDateTime::parse(text, MOMENT).ok()
+}
+
 /// This moment.
 pub fn now() -> String {
     let now = time::UtcDateTime::now();
     written(PrimitiveDateTime::new(now.date(), now.time())).unwrap_or_default()
 }
 
-fn written(moment: PrimitiveDateTime) -> Option<String> {
+/// A moment in the form of the wire, if it is in one of the years that have four digits.
+pub fn written(moment: PrimitiveDateTime) -> Option<String> {
     (0..=9999).contains(&moment.year()).then(|| moment.format(MOMENT).ok()).flatten()
 }
 

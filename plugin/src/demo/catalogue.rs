@@ -5,7 +5,7 @@ use fastrand::Rng;
 use crate::value::Value;
 
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, pick, text};
+use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
 
 pub(super) const PRODUCTS: Step = Step {
     name: "products",
@@ -129,15 +129,15 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         text(&product.sku),
         folded(&product.sku),
         text(format!("40{:010}", number + 1)),
-        Value::Int(product.list_price),
-        if on_sale { Value::Int(product.price) } else { Value::Null },
+        Value::money(product.list_price),
+        if on_sale { Value::money(product.price) } else { Value::Null },
         text(&image),
         folded(&image),
-        text(if modified < created { &modified } else { &created }),
-        text(if modified < created { &created } else { &modified }),
+        moment(if modified < created { &modified } else { &created }),
+        moment(if modified < created { &created } else { &modified }),
         Value::Int(stock(&mut rng)),
         flag(kind != "downloadable"),
-        Value::Int(5 * 100_000),
+        Value::money(5 * 100_000),
     ]);
     if product.variable {
         for (size, extra) in [("S", 0), ("M", 2_00), ("L", 5_00)].iter().take(rng.usize(2..=3)) {
@@ -146,8 +146,8 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
                 key(number),
                 text(&sku),
                 folded(&sku),
-                Value::Int(product.list_price + cents(*extra)),
-                Value::Int(rng.i64(1..40) * 10_000),
+                Value::money(product.list_price + cents(*extra)),
+                Value::money(rng.i64(1..40) * 10_000),
             ]);
         }
     }

@@ -15,7 +15,7 @@ use time::{Date, UtcDateTime};
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::sql::{self, Statement};
-use crate::store::{Store, Transaction};
+use crate::store::{self, Store, Transaction};
 use crate::value::{Value, fold};
 
 use setup::Setup;
@@ -43,7 +43,7 @@ pub async fn fill(
     let products = size.products.unwrap_or(PRODUCTS);
     let orders = size.orders.unwrap_or(ORDERS);
     let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
-    let setup = setup::install(store).await?;
+    let setup = store::persist(|| setup::install(store)).await?;
     let world = World { setup, products, customers, orders, today: UtcDateTime::now().date() };
     for step in [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS] {
         run(step, store, &world, progress).await?;
@@ -106,19 +106,28 @@ async fn run(
 ) -> Result<(), Error> {
     let wanted = (step.wanted)(world);
     loop {
-        let mut transaction = store.begin().await?;
-        let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
-        let [done, greatest] = counted[..] else {
-            return Err(Error::Contract("a count is two numbers"));
-        };
-        if done != greatest {
-            return Err(not_empty());
-        }
-        let done = done.unsigned_abs();
+        let done = store::persist(|| batch(step, store, world)).await?;
         progress.report(step.name, done.min(wanted), wanted);
         if done >= wanted {
             return Ok(());
         }
+    }
+}
+
+/// Writes the next batch, if any is wanted, and gives how many records there were before.
+async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> {
+    let wanted = (step.wanted)(world);
+    let mut transaction = store.begin().await?;
+    transaction.lock_store().await?;
+    let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
+    let [done, greatest] = counted[..] else {
+        return Err(Error::Contract("a count is two numbers"));
+    };
+    if done != greatest {
+        return Err(not_empty());
+    }
+    let done = done.unsigned_abs();
+    if done < wanted {
         let mut tables = (step.tables)();
         for number in done..wanted.min(done + BATCH) {
             (step.make)(world, number, &mut tables);
@@ -128,6 +137,7 @@ async fn run(
         }
         transaction.commit().await?;
     }
+    Ok(done)
 }
 
 fn not_empty() -> Error {
@@ -164,6 +174,10 @@ fn flag(set: bool) -> Value {
 /// Euros and cents in units of 10^-5.
 fn cents(cents: i64) -> i64 {
     cents * 1_000
+}
+
+fn moment(text: impl Into<String>) -> Value {
+    Value::Moment(text.into())
 }
 
 /// A moment some days before today.

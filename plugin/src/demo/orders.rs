@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::catalogue::product;
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, pick, text};
+use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
 
 pub(super) const ORDERS: Step = Step {
     name: "orders",
@@ -45,6 +45,7 @@ pub(super) const ORDERS: Step = Step {
                     "currency_value",
                     "customer_language",
                     "is_shippable",
+                    "item_quantity",
                     "modified_on",
                 ],
             ),
@@ -93,6 +94,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
 
     let mut subtotal = 0;
     let mut tax = 0;
+    let mut pieces = 0;
     for _ in 0..rng.u8(1..=4) {
         let bought = rng.u64(..world.products);
         let product = product(bought);
@@ -101,6 +103,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         let line = price * quantity;
         let line_tax = round(i128::from(line) * 19 / 100, places);
         subtotal += line;
+        pieces += quantity;
         tax += line_tax;
         tables[1].push(vec![
             key(number),
@@ -109,12 +112,12 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
             text(&product.name),
             folded(&product.name),
             Value::Int(quantity),
-            Value::Int(price),
-            Value::Int(line),
-            Value::Int(line_tax),
-            Value::Int(line + line_tax),
+            Value::money(price),
+            Value::money(line),
+            Value::money(line_tax),
+            Value::money(line + line_tax),
             key(bought),
-            text(&created),
+            moment(&created),
         ]);
     }
     let shipping = if subtotal > convert(cents(8_000), rate, places) {
@@ -137,7 +140,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         text(&buyer.email),
         folded(&buyer.email),
         Value::Int(last),
-        Value::Int(total),
+        Value::money(total),
         text(payment),
         folded(payment),
         text(currency),
@@ -145,18 +148,19 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         folded(buyer.first_name),
         text(buyer.last_name),
         folded(buyer.last_name),
-        text(&created),
-        Value::Int(subtotal),
-        Value::Int(tax),
-        Value::Int(shipping),
-        Value::Int(discount),
-        Value::Int(refund),
+        moment(&created),
+        Value::money(subtotal),
+        Value::money(tax),
+        Value::money(shipping),
+        Value::money(discount),
+        Value::money(refund),
         text(format!("T{:012}", rng.u64(..1_000_000_000_000))),
         text(if last == CANCELLED { "void" } else { "settled" }),
-        Value::Int(rate),
+        Value::Decimal { units: rate, places: 8 },
         text(buyer.language),
         flag(true),
-        text(&created),
+        Value::Int(pieces),
+        moment(&created),
     ]);
     for (state, comment) in states.into_iter().zip(["", "Payment received.", "On its way.", ""]) {
         let comment = if state == CANCELLED { "Cancelled by the customer." } else { comment };
@@ -165,7 +169,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
             Value::Int(state),
             text(comment),
             folded(comment),
-            text(&created),
+            moment(&created),
         ]);
     }
 }

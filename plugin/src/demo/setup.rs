@@ -7,7 +7,7 @@ use crate::sql::Statement;
 use crate::store::{Store, Transaction};
 use crate::value::Value;
 
-use super::{Rows, cents, chance, flag, folded, key, not_empty, pick, text};
+use super::{Rows, cents, chance, flag, folded, key, moment, not_empty, pick, text};
 
 /// What the records of a shop refer to.
 pub(super) struct Setup {
@@ -83,6 +83,7 @@ const SECOND: [&str; 8] =
 /// Sets the shop up if it is empty, and gives what its records refer to.
 pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
     let mut transaction = store.begin().await?;
+    transaction.lock_store().await?;
     let flags = Statement::fixed(
         "SELECT demo_set_up, EXISTS (SELECT 1 FROM shop_manufacturers) \
          OR EXISTS (SELECT 1 FROM shop_categories) OR EXISTS (SELECT 1 FROM shop_products) \
@@ -116,7 +117,7 @@ async fn countries(
 ) -> Result<HashMap<String, (i64, Option<i64>)>, Error> {
     let statement = Statement::fixed(
         "SELECT c.country_isocode_2 || ' ' || c.shop_country_id || ' ' || \
-         coalesce(min(z.shop_zone_id), '') FROM shop_countries c \
+         coalesce(min(z.shop_zone_id), 0) FROM shop_countries c \
          LEFT JOIN shop_zones z ON z.country_id = c.shop_country_id \
          GROUP BY c.country_isocode_2, c.shop_country_id",
         Vec::new(),
@@ -125,7 +126,9 @@ async fn countries(
     let parsed = lines.iter().filter_map(|line| {
         let mut words = line.splitn(3, ' ');
         let code = words.next()?.to_owned();
-        Some((code, (words.next()?.parse().ok()?, words.next()?.parse().ok())))
+        let (country, zone): (i64, i64) =
+            (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some((code, (country, Some(zone).filter(|zone| *zone != 0))))
     });
     Ok(parsed.collect())
 }
@@ -135,7 +138,7 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
         let statement = Statement::fixed(
             "UPDATE shop_currencies SET enabled = 1, currency_value = ?, currency_position = ? \
              WHERE currency_code = ?",
-            vec![Value::Int(value), text(position), text(code)],
+            vec![Value::Decimal { units: value, places: 8 }, text(position), text(code)],
         );
         transaction.execute(statement).await?;
     }
@@ -219,7 +222,7 @@ fn methods() -> Rows {
     let payment = PAYMENTS.iter().map(|method| (2, method));
     for ((kind, (name, element)), number) in shipping.chain(payment).zip(0..) {
         let element = text(*element);
-        let params = text("{\"note\":\"\",\"min_total\":\"0.00\"}");
+        let params = Value::Json("{\"note\":\"\",\"min_total\":\"0.00\"}".to_owned());
         let (plain, fold) = (text(*name), folded(name));
         rows.push(vec![Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
     }
@@ -241,7 +244,8 @@ fn taxes() -> [Rows; 2] {
     for (name, percent, zone) in
         [("Standard rate", 19_000, 1), ("Reduced rate", 7_000, 1), ("Export", 0, 2)]
     {
-        rates.push(vec![text(name), folded(name), Value::Int(percent), Value::Int(zone)]);
+        let percent = Value::Decimal { units: percent, places: 3 };
+        rates.push(vec![text(name), folded(name), percent, Value::Int(zone)]);
     }
     [profiles, rates]
 }
@@ -281,7 +285,7 @@ fn coupons() -> Rows {
         let (from, to) = match year {
             0 => (Value::Null, Value::Null),
             year => {
-                (text(format!("{year}-01-01T00:00:00")), text(format!("{year}-12-31T23:59:59")))
+                (moment(format!("{year}-01-01T00:00:00")), moment(format!("{year}-12-31T23:59:59")))
             }
         };
         rows.push(vec![
@@ -290,13 +294,13 @@ fn coupons() -> Rows {
             text(code),
             folded(code),
             flag(code != "STAFF"),
-            Value::Int(cents(value)),
+            Value::money(cents(value)),
             text(kind),
             from,
             to,
             flag(code == "SHIPFREE"),
             Value::Int(if year == 0 { 0 } else { 500 }),
-            Value::Int(cents(if code == "SHIPFREE" { 4_000 } else { 0 })),
+            Value::money(cents(if code == "SHIPFREE" { 4_000 } else { 0 })),
         ]);
     }
     rows
@@ -334,11 +338,11 @@ fn vouchers() -> Rows {
             folded(&code),
             text(&email),
             folded(&email),
-            Value::Int(voucher_value(number)),
+            Value::money(voucher_value(number)),
             flag(number % 13 != 12),
-            text(format!("2026-0{}-15T10:00:00", 1 + number % 6)),
+            moment(format!("2026-0{}-15T10:00:00", 1 + number % 6)),
             text("A gift for you"),
-            if number % 3 == 0 { text("2027-12-31T23:59:59") } else { Value::Null },
+            if number % 3 == 0 { moment("2027-12-31T23:59:59") } else { Value::Null },
         ]);
     }
     rows
@@ -369,12 +373,12 @@ fn ledger() -> Rows {
         rows.push(vec![
             key(number),
             text("debit"),
-            Value::Int(amount),
-            Value::Int(before),
-            Value::Int(before + amount),
+            Value::money(amount),
+            Value::money(before),
+            Value::money(before + amount),
             text("Used in the shop"),
             Value::Int(0),
-            text("2026-07-01T12:00:00"),
+            moment("2026-07-01T12:00:00"),
         ]);
     }
     rows

@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::plan::{Draft, Record};
 use crate::resource::{Complaint, Resource, int, key, text, unique};
-use crate::sql::Statement;
+use crate::sql::{self, Statement};
 use crate::store::Transaction;
 use crate::value::Value;
 
@@ -26,6 +26,7 @@ pub(super) const CATEGORIES: Resource = Resource {
         text("language", 7).default_text("*"),
     ],
     unique: &[unique(&["alias", "parent_id"])],
+    alone: true,
     derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
     spread: Some(|before, after, scene| Box::pin(move_branch(before, after, scene.transaction))),
     check: can_be_published,
@@ -133,17 +134,6 @@ async fn move_branch(
         return Ok(());
     }
     let deeper = after.value("level").int() - before.value("level").int();
-    // What is below has a path that begins with the old one and a slash; '0' follows '/'.
-    let statement = Statement::fixed(
-        "UPDATE shop_categories SET path = ? || substr(path, ?), level = level + ? \
-         WHERE path > ? AND path < ?",
-        vec![
-            Value::Text(new.to_owned()),
-            Value::Int(i64::try_from(old.chars().count()).unwrap_or(i64::MAX) + 1),
-            Value::Int(deeper),
-            Value::Text(format!("{old}/")),
-            Value::Text(format!("{old}0")),
-        ],
-    );
+    let statement = sql::move_branch(old, new, deeper, transaction.dialect());
     transaction.execute(statement).await.map(|_| ())
 }

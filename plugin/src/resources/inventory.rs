@@ -43,6 +43,7 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     let product = draft.required_key(&body);
     let mut transaction = call.app.store.begin().await?;
     if let Some(key) = product {
+        transaction.lock(&PRODUCTS, key).await?;
         let products = transaction.page(&Page::of_one(&PRODUCTS, key)).await?;
         let stocks = transaction.page(&Page::of_one(resource, key)).await?;
         if products.total() == 0 {
@@ -74,7 +75,7 @@ async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     request::no_listing(call.request.query())?;
     let key = crud::path_key(call, resource)?;
     let mut transaction = call.app.store.begin().await?;
-    crud::record(&mut transaction, resource, key).await?;
+    crud::locked(&mut transaction, resource, key).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET has_stock = 0, quantity = 0, manage_stock = 0, \
          min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, notify_qty = NULL \

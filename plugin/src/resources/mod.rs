@@ -14,6 +14,7 @@ mod orderitems;
 mod orders;
 mod orderstatuses;
 mod products;
+mod reports;
 mod taxprofiles;
 mod taxrates;
 mod variants;
@@ -41,6 +42,7 @@ pub static ALL: &[Resource] = &[
     orderstatuses::ORDERSTATUSES,
     methods::PAYMENTMETHODS,
     products::PRODUCTS,
+    reports::REPORTS,
     methods::SHIPPINGMETHODS,
     taxprofiles::TAXPROFILES,
     taxrates::TAXRATES,

@@ -1,11 +1,13 @@
 //! Order histories: every status that an order was given, by whom, and what was said about it.
 //! Adding an entry moves the order.
 
-use host_interface::{Method, Response};
+use host_interface::{Mail, Method, Response};
 
 use crate::app::Call;
 use crate::crud;
 use crate::error::Error;
+use crate::notification::Notice;
+use crate::outbox;
 use crate::plan::{Draft, Intent, Page, Record};
 use crate::request::{self, Body};
 use crate::resource::{
@@ -13,9 +15,10 @@ use crate::resource::{
 };
 use crate::sql::{self, Statement};
 use crate::store::Transaction;
-use crate::value::{self, Value};
+use crate::value::{Value, decimal_text};
 
-use super::orders::{ORDERS, refuse_disabled};
+use super::orders::{self, ORDERS, refuse_disabled};
+use super::orderstatuses::ORDERSTATUSES;
 
 pub(super) const ORDERHISTORIES: Resource = Resource {
     kind: "orderhistories",
@@ -71,7 +74,7 @@ pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Err
             Value::Int(entry.order),
             Value::Int(entry.status),
             Value::Int(acting_user(scene.call)),
-            Value::Text(entry.created_on),
+            Value::Moment(entry.created_on),
         ],
     );
     scene.transaction.execute(statement).await.map(|_| ())
@@ -107,21 +110,58 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     draft.set("order_key", Value::Int(order));
     draft.set("created_by", Value::Int(acting_user(call)));
     let mut transaction = call.app.store.begin().await?;
-    crud::record(&mut transaction, &ORDERS, order).await?;
+    let moved = crud::locked(&mut transaction, &ORDERS, order).await?;
     check_status(&mut draft, None, &mut transaction).await?;
     let after = draft.as_record();
     crud::settle(&mut draft, &after, &mut transaction).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
     let key = transaction.execute(insert).await?;
-    let moved = Statement::fixed(
+    let update = Statement::fixed(
         "UPDATE shop_orders SET order_state_id = ?, modified_on = ? WHERE shop_order_id = ?",
-        vec![after.value("order_state_id").clone(), Value::Text(value::now()), Value::Int(order)],
+        vec![after.value("order_state_id").clone(), Value::now(), Value::Int(order)],
     );
-    transaction.execute(moved).await?;
+    transaction.execute(update).await?;
+    let notify = after.value("notify_customer").int() == 1;
+    if notify {
+        let mail = mail(&moved, &after, call, &mut transaction).await?;
+        outbox::put(mail, &mut transaction).await?;
+    }
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
+    if notify {
+        call.app.sender.wake();
+    }
     let location = format!("{}/orders/{order}/history", call.app.root);
     Ok(crud::single(201, call, resource, &cells)?.with_header("location", location))
+}
+
+/// What the customer is told about the order and its new entry.
+async fn mail(
+    order: &Record,
+    entry: &Record,
+    call: &Call<'_>,
+    transaction: &mut Transaction,
+) -> Result<Mail, Error> {
+    let parameters = call.app.parameters.current()?;
+    let status = entry.value("order_state_id").int();
+    let status = crud::record(transaction, &ORDERSTATUSES, status).await?;
+    let currency = orders::by_code(order.value("currency_code"), transaction).await?;
+    let decimals = currency.map_or(2, |currency| currency.value("currency_num_decimals").int());
+    let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
+    let text = |name| order.value(name).text().to_owned();
+    let notice = Notice {
+        store_name: parameters.store_name.clone(),
+        order_id: text("order_id"),
+        created_on: text("created_on").chars().take("YYYY-MM-DD".len()).collect(),
+        status: status.value("orderstatus_name").text().to_owned(),
+        comment: entry.value("comment").text().to_owned(),
+        first_name: text("billing_first_name"),
+        last_name: text("billing_last_name"),
+        email: text("user_email"),
+        order_total: decimal_text(order.value("order_total").int(), 5, decimals),
+        currency_code: text("currency_code"),
+    };
+    notice.into_mail(&parameters)
 }
 
 fn acting_user(call: &Call<'_>) -> i64 {

@@ -1,16 +1,20 @@
 //! Orders: what somebody bought, as it was then. Every status that an order has had stands in its
 //! history.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::error::{Error, FaultKind};
-use crate::plan::{Draft, Order, Record};
+use crate::plan::{Condition, Draft, Order, Page, Record};
 use crate::resource::{
-    Count, Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to, decimal,
-    email, filter, flag, int, key, modified_on, money, search, text, unique, user,
+    Brings, Count, Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to,
+    decimal, email, filter, flag, int, key, modified_on, money, search, text, unique, user,
 };
-use crate::sql::Statement;
+use crate::store::Transaction;
 use crate::value::{self, MAX_AMOUNT, Value};
 
+use super::currencies::CURRENCIES;
 use super::orderhistories::{self, Entry};
+use super::orderitems::{self, ORDERITEMS, Terms};
 
 pub(super) const ORDERS: Resource = Resource {
     kind: "orders",
@@ -32,8 +36,8 @@ pub(super) const ORDERS: Resource = Resource {
     ],
     detail: &[
         text("order_state", 64).joined("s", "orderstatus_name"),
-        money("order_subtotal"),
-        money("order_tax"),
+        money("order_subtotal").derived(),
+        money("order_tax").derived(),
         money("order_shipping"),
         money("order_shipping_tax"),
         money("order_discount"),
@@ -51,6 +55,7 @@ pub(super) const ORDERS: Resource = Resource {
         int("invoice_number").joined("t", "shop_order_id"),
         modified_on(),
     ],
+    hidden: &[ITEM_QUANTITY],
     joins: &[Join {
         alias: "s",
         table: "shop_orderstatuses",
@@ -89,6 +94,7 @@ pub(super) const ORDERS: Resource = Resource {
         by: "user_id",
         filters: &["search", "status", "date_from", "date_to", "payment_type"],
     }],
+    brings: Some(Brings { name: "items", of: || &ORDERITEMS, by: "order_key" }),
     derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
     added: Some(|key, order, scene| Box::pin(first_entry(key, order, scene))),
     spread: Some(|before, after, scene| Box::pin(next_entry(before, after, scene))),
@@ -96,6 +102,9 @@ pub(super) const ORDERS: Resource = Resource {
 };
 
 const STATUS_NAME: Field = text("orderstatus_name", 64).joined("s", "orderstatus_name");
+
+/// How many pieces the order's items are of, for reports.
+const ITEM_QUANTITY: Field = int("item_quantity").between(0, i64::MAX).read_only();
 
 /// What the total of an order is made of, and with which sign.
 const TOTAL: [(&str, i64); 8] = [
@@ -137,14 +146,26 @@ async fn derive(
     if draft.given("invoice_prefix").is_none() {
         draft.set("invoice_prefix", Value::Text(parameters.invoice_prefix.clone()));
     }
-    if draft.given("currency_value").is_none() {
-        let code = draft.given("currency_code").cloned().unwrap_or(Value::Null);
-        let statement = Statement::fixed(
-            "SELECT currency_value FROM shop_currencies WHERE currency_code = ?",
-            vec![code],
-        );
-        if let Some(rate) = scene.transaction.numbers(statement).await?.first() {
-            draft.set("currency_value", Value::Int(*rate));
+    let code = draft.given("currency_code").cloned().unwrap_or(Value::Null);
+    let currency = by_code(&code, scene.transaction).await?;
+    if let Some(currency) = &currency
+        && draft.given("currency_value").is_none()
+    {
+        draft.set("currency_value", currency.value("currency_value").clone());
+    }
+    let terms = Terms {
+        rate: draft.given("currency_value").map_or(0, Value::int),
+        decimals: currency.map_or(0, |currency| currency.value("currency_num_decimals").int()),
+        created_on: draft.given("created_on").cloned().unwrap_or(Value::Null),
+    };
+    let sums = orderitems::complete(&mut draft.parts, &terms, scene.transaction).await?;
+    draft.set("item_quantity", Value::Int(sums.quantity));
+    for (name, sum) in [("order_subtotal", sums.finalprice), ("order_tax", sums.tax)] {
+        if draft.given(name).is_none() {
+            match i64::try_from(sum).ok().filter(|sum| *sum <= MAX_AMOUNT) {
+                Some(sum) => draft.set(name, Value::Int(sum)),
+                None => draft.refuse(name, format!("{name} would be too large.")),
+            }
         }
     }
     if draft.given("order_total").is_none() {
@@ -156,6 +177,19 @@ async fn derive(
         }
     }
     orderhistories::check_status(draft, before, scene.transaction).await
+}
+
+/// The currency with this code, if there is one.
+pub(super) async fn by_code(
+    code: &Value,
+    transaction: &mut Transaction,
+) -> Result<Option<Record>, Error> {
+    let page = Page {
+        conditions: vec![Condition::Equals("currency_code", code.clone())],
+        ..Page::of_one(&CURRENCIES, 0)
+    };
+    let cells = transaction.page(&page).await?;
+    Ok(Record::all(&CURRENCIES, &cells)?.pop())
 }
 
 async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
@@ -179,18 +213,29 @@ async fn next_entry(before: &Record, after: &Record, scene: &mut Scene<'_>) -> R
     orderhistories::write(entry, scene).await
 }
 
-/// A reference that sorts by the moment it was made: ten characters of milliseconds, and six at
-/// random, so that no two makers have to agree.
+/// A reference that sorts by the moment it was made: ten characters of milliseconds, and eight at
+/// random, so that no two makers have to agree. Of those that one maker makes within a
+/// millisecond, each is the next after the one before.
 fn new_reference() -> Result<String, Error> {
+    static LAST: Mutex<(u64, u64)> = Mutex::new((0, 0));
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let mut random = [0_u8; 6];
-    getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;
+    let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
     let now = time::UtcDateTime::now().unix_timestamp_nanos() / 1_000_000;
     let now = u64::try_from(now).unwrap_or_default();
-    let digit = |value: u64| char::from(DIGITS[usize::from((value % 32) as u8)]);
-    let moment = (0..10).rev().map(|place| digit(now >> (5 * place)));
-    let chance = random.iter().map(|byte| digit(u64::from(*byte)));
-    Ok(moment.chain(std::iter::once('-')).chain(chance).collect())
+    let (moment, chance) = {
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = match *last {
+            (moment, chance) if moment >= now => (moment, chance + 1),
+            // The highest bit is left for those that follow within the millisecond.
+            _ => (now, chance >> 25),
+        };
+        *last
+    };
+    let digits = |value: u64, places: u32| {
+        let digit = move |place| usize::from((value >> (5 * place)) as u8 % 32);
+        (0..places).rev().map(move |place| char::from(DIGITS[digit(place)]))
+    };
+    Ok(digits(moment, 10).chain(std::iter::once('-')).chain(digits(chance, 8)).collect())
 }
 
 /// The status of an order must be there and enabled.

@@ -31,9 +31,13 @@ fn core_stays_enabled(status: &Record) -> Vec<Complaint> {
     }
 }
 
-fn core_stays(status: &Record, _: &Parameters) -> Result<(), Fault> {
-    match is_core(status) {
-        true => Err(Fault::new(FaultKind::Refused, "A core order status cannot be deleted.")),
+fn core_stays(status: &Record, parameters: &Parameters) -> Result<(), Fault> {
+    let refuse = |why: &str| Err(Fault::new(FaultKind::Refused, why));
+    if is_core(status) {
+        return refuse("A core order status cannot be deleted.");
+    }
+    match status.key() == parameters.initial_order_status {
+        true => refuse("The status of new orders cannot be deleted."),
         false => Ok(()),
     }
 }

@@ -2,7 +2,6 @@
 //! ever added to.
 
 use host_interface::{Method, Response};
-use serde_json::json;
 
 use crate::app::Call;
 use crate::crud;
@@ -15,7 +14,7 @@ use crate::resource::{
     email, flag, moment, money, printable, text, unique,
 };
 use crate::sql::Statement;
-use crate::value::{self, MAX_AMOUNT, Value, decimal_text};
+use crate::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
 
 use super::coupons::valid_from_before_to;
 
@@ -156,6 +155,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let key = crud::path_key(call, &VOUCHERS)?;
     let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
     let mut transaction = call.app.store.begin().await?;
+    transaction.lock(&VOUCHERS, key).await?;
     let balance = Statement::fixed(
         "SELECT v.voucher_value + coalesce((SELECT sum(amount) FROM shop_voucher_ledger \
          WHERE voucher_id = v.shop_voucher_id), 0) FROM shop_vouchers v \
@@ -184,13 +184,13 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
         vec![
             Value::Int(key),
             adjustment.value("adjustment_type").clone(),
-            Value::Int(amount),
-            Value::Int(before),
-            Value::Int(after),
+            Value::money(amount),
+            Value::money(before),
+            Value::money(after),
             adjustment.value("reason").clone(),
             adjustment.value("note").clone(),
             Value::Int(call.request.user().map_or(0, host_interface::User::id)),
-            Value::Text(value::now()),
+            Value::now(),
         ],
     );
     transaction.execute(entry).await?;
@@ -218,27 +218,21 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     };
     let cells = call.app.store.page(&page).await?;
     let now = value::now();
-    let records = cells.rows()?.into_iter().map(|row| {
-        let cell = |at: usize| row.get(at).map_or(Value::Null, value::Cell::to_value);
-        let amount = |at: usize| decimal_text(cell(at).int(), 5, 2);
-        let moment = |at: usize| match cell(at) {
-            Value::Text(moment) => json!(moment),
-            _ => json!(null),
+    let mut records = Vec::new();
+    for row in cells.rows()? {
+        let [key, code, kind, value, balance, from, to, enabled] = &row[..] else {
+            return Err(Error::Contract("a voucher has other columns"));
         };
-        let attributes = json!({
-            "masked_code": masked(cell(1).text()),
-            "voucher_type": cell(2).text(),
-            "voucher_value": amount(3),
-            "remaining_balance": amount(4),
-            "valid_from": moment(5),
-            "valid_to": moment(6),
-            "status": status(&cell(7), &cell(4), cell(5).text(), cell(6).text(), &now),
-        });
-        (cell(0).to_string(), attributes)
-    });
-    let records: Vec<_> = records.collect();
-    let path = call.request.path();
-    Ok(crud::answer(200, document::computed("vouchers", &records, cells.total(), &listing, path)?))
+        let masked = Cell::Text(masked(code.text()).into());
+        let status = status(enabled, balance, from.text(), to.text(), &now);
+        let status = Cell::Text(status.into());
+        let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
+        records.push((key.int().to_string(), document::attributes(SHOWN, &shown)?));
+    }
+    let (total, path) = (cells.total(), call.request.path());
+    let beside = serde_json::Map::new();
+    let body = document::computed("vouchers", &records, total, &listing, path, &beside)?;
+    Ok(crud::answer(200, body))
 }
 
 /// A code with all but its last four characters covered; one of four or fewer wholly.
@@ -249,7 +243,7 @@ fn masked(code: &str) -> String {
     covered.chain(code.chars().skip(length - shown)).collect()
 }
 
-fn status(enabled: &Value, balance: &Value, from: &str, to: &str, now: &str) -> &'static str {
+fn status(enabled: &Cell<'_>, balance: &Cell<'_>, from: &str, to: &str, now: &str) -> &'static str {
     if enabled.int() == 0 {
         "disabled"
     } else if from > now {

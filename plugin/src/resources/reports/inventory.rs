@@ -1,0 +1,129 @@
+//! What is in stock of each product, the lowest first. Days play no part.
+
+use host_interface::Response;
+use serde_json::{Map, Value as Json};
+
+use super::{ASKED, Asked, amount};
+use crate::app::Call;
+use crate::document::attributes;
+use crate::error::Error;
+use crate::plan::{Order, Page, Shape};
+use crate::resource::{
+    Report, Resource, amount as quantity, choice, count, flag, int, money, text,
+};
+use crate::resources::products::PRODUCTS;
+use crate::sql::Table;
+use crate::value::{Cell, Kind, Value};
+
+pub(super) static REPORT: Report = Report {
+    view: "reports.inventory",
+    of: || &ASKED,
+    row: &[
+        int("product_id"),
+        text("sku", 255),
+        text("name", 255),
+        int("quantity"),
+        quantity("notify_qty").nullable(),
+        choice("stock_status", STATUSES),
+        money("stock_value"),
+    ],
+    totals: &[
+        count(STATUSES[0]),
+        count(STATUSES[1]),
+        count(STATUSES[2]),
+        count(STATUSES[3]),
+        count("units"),
+        money("value"),
+    ],
+    of_days: false,
+    by_currency: false,
+    previous: false,
+};
+
+const STATUSES: &[&str] = &["in_stock", "low_stock", "out_of_stock", "unmanaged"];
+
+/// Products as this report reads them.
+static STOCK: Resource = Resource {
+    list: &[
+        text("sku", 255),
+        text("product_name", 255),
+        int("quantity"),
+        quantity("notify_qty").nullable(),
+        quantity("min_out_qty").nullable(),
+        flag("manage_stock"),
+        money("price"),
+    ],
+    detail: &[],
+    hidden: &[],
+    ..PRODUCTS
+};
+
+/// One piece, in units of 10^-5.
+const ONE: i64 = 100_000;
+
+/// A price is split here, because a quantity times a price may be more than 64 bits hold.
+const SPLIT: i64 = 1_000_000_000;
+
+/// The columns of the totals: a status, how many products have it, how many pieces there are, and
+/// what they are worth in multiples of [`SPLIT`] and the rest.
+const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::MONEY];
+
+const TOTALS: &str = "\
+    SELECT s.status AS c0, count(*) AS c1, sum(s.quantity) AS c2, \
+    sum(s.quantity * ((s.price - s.price % ?) / ?)) AS c3, sum(s.quantity * (s.price % ?)) AS c4 \
+    FROM (SELECT quantity, price, CASE WHEN manage_stock = 0 THEN 'unmanaged' \
+    WHEN quantity * ? <= coalesce(min_out_qty, 0) THEN 'out_of_stock' \
+    WHEN quantity * ? <= coalesce(notify_qty, ?) THEN 'low_stock' ELSE 'in_stock' END AS status \
+    FROM shop_products) s GROUP BY s.status";
+
+pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
+    let asked = Asked::read(call)?;
+    let page = Page {
+        resource: &STOCK,
+        shape: Shape::List,
+        conditions: Vec::new(),
+        order: Order { field: Some("quantity"), descending: false },
+        offset: asked.listing.offset,
+        limit: asked.listing.limit,
+    };
+    let low = asked.low_stock.saturating_mul(ONE);
+    let binds = [SPLIT, SPLIT, SPLIT, ONE, ONE, low].map(|units| vec![Value::money(units)]);
+    let store = call.app.reports();
+    let stock = store.page(&page).await?;
+    let sums = store.table(Table::new(TOTALS, binds.to_vec(), COLUMNS)).await?;
+
+    let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
+    for row in stock.rows()? {
+        let number = |at: usize| row.get(at).map_or(0, Cell::int);
+        let quantity = i128::from(number(3));
+        let notify = row.get(4).filter(|cell| **cell != Cell::Null).map_or(low, Cell::int);
+        let pieces = quantity * i128::from(ONE);
+        let status = match number(6) {
+            0 => "unmanaged",
+            _ if pieces <= i128::from(number(5)) => "out_of_stock",
+            _ if pieces <= i128::from(notify) => "low_stock",
+            _ => "in_stock",
+        };
+        let worth = [Cell::Text(status.into()), amount(quantity * i128::from(number(7)))];
+        let cells = [&row[..5], &worth].concat();
+        rows.push((format!("inventory-{}", number(0)), attributes(REPORT.row, &cells)?));
+    }
+
+    let mut counts = [0; STATUSES.len()];
+    let (mut units, mut value) = (0, 0);
+    for row in sums.rows()? {
+        let number = |at: usize| row.get(at).map_or(0, Cell::int);
+        let status = row.first().map_or("", Cell::text);
+        for (known, count) in STATUSES.iter().zip(&mut counts) {
+            if *known == status {
+                *count = number(1);
+            }
+        }
+        units += number(2);
+        value += i128::from(number(3)) * i128::from(SPLIT) + i128::from(number(4));
+    }
+    let counts = counts.map(Cell::Int);
+    let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();
+    let totals = attributes(REPORT.totals, &cells)?;
+    asked.answer(call, &rows, stock.total(), vec![("totals", totals.into())])
+}

@@ -1,0 +1,263 @@
+//! What was sold in each period, from the sums that the database keeps for each day.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_interface::Response;
+use serde_json::{Map, Value as Json};
+
+use super::period::{Range, Unit};
+use super::{ASKED, Asked, CURRENCY_CODE, amount, average};
+use crate::app::Call;
+use crate::document::attributes;
+use crate::error::Error;
+use crate::resource::{Field, Report, count, money, signed_money, text};
+use crate::sql::Table;
+use crate::value::{self, Cell, Kind, Value};
+
+pub(super) static REPORT: Report = Report {
+    view: "reports.sales",
+    of: || &ASKED,
+    row: &[
+        text("period_start", 10),
+        text("period_end", 10),
+        CURRENCY_CODE,
+        SUMS[0],
+        SUMS[1],
+        SUMS[2],
+        SUMS[3],
+        SUMS[4],
+        SUMS[5],
+        SUMS[6],
+        SUMS[7],
+        SUMS[8],
+    ],
+    totals: &[
+        CURRENCY_CODE,
+        SUMS[0],
+        SUMS[1],
+        SUMS[2],
+        SUMS[3],
+        SUMS[4],
+        SUMS[5],
+        SUMS[6],
+        SUMS[7],
+        SUMS[8],
+    ],
+    of_days: true,
+    by_currency: true,
+    previous: true,
+};
+
+const SUMS: [Field; 9] = [
+    count("orders"),
+    count("items_sold"),
+    money("gross_sales"),
+    money("discounts"),
+    money("refunds"),
+    money("shipping"),
+    money("tax"),
+    signed_money("net_sales"),
+    signed_money("average_order_value"),
+];
+
+/// The columns of the answer: which range, which period of it, the currency and its decimals, and
+/// the sums.
+const COLUMNS: &[Kind] = &[
+    Kind::COUNT,
+    Kind::WORD,
+    Kind::WORD,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::MONEY,
+    Kind::MONEY,
+    Kind::MONEY,
+    Kind::MONEY,
+    Kind::MONEY,
+];
+
+/// The sums of the range by as much of the day as tells the period, and those of the range before.
+macro_rules! sales_by {
+    ($letters:literal) => {
+        concat!(
+            "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
+             coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
+             g.subtotal AS c6, g.discount AS c7, g.refund AS c8, g.shipping AS c9, g.tax AS c10 \
+             FROM (SELECT 0 AS part, d.period, d.currency_code, sum(d.orders) AS orders, \
+             sum(d.items) AS items, sum(d.subtotal) AS subtotal, sum(d.discount) AS discount, \
+             sum(d.refund) AS refund, sum(d.shipping) AS shipping, sum(d.tax) AS tax \
+             FROM (SELECT substr(s.day, 1, ",
+            $letters,
+            ") AS period, s.* FROM shop_sales_by_day s \
+             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?)) d \
+             GROUP BY d.period, d.currency_code HAVING sum(d.orders) > 0 \
+             UNION ALL SELECT 1, '', s.currency_code, sum(s.orders), sum(s.items), \
+             sum(s.subtotal), sum(s.discount), sum(s.refund), sum(s.shipping), sum(s.tax) \
+             FROM shop_sales_by_day s \
+             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
+             GROUP BY s.currency_code HAVING sum(s.orders) > 0) g \
+             LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code"
+        )
+    };
+}
+
+pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
+    let asked = Asked::read(call)?;
+    let unit = Unit::of(&asked.listing.conditions);
+    let periods = asked.range.periods(unit)?;
+    let text = match unit {
+        Unit::Day | Unit::Week => sales_by!("10"),
+        Unit::Month => sales_by!("7"),
+        Unit::Year => sales_by!("4"),
+    };
+    let days = |range: Option<Range>| match range {
+        Some(Range { from, to }) => [from.to_string(), to.to_string()],
+        // Nothing comes before the first year.
+        None => ["9".to_owned(), "0".to_owned()],
+    };
+    let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
+    let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
+    let statuses = || asked.statuses.clone();
+    let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
+    let sums = call.app.reports().table(Table::new(text, binds, COLUMNS)).await?;
+    let sums = Sales::read(&sums.rows()?, &periods, &asked.currency)?;
+
+    let currencies: Vec<&String> = sums.currencies.iter().collect();
+    let width = currencies.len();
+    let total = periods.len() * width;
+    let (skipped, shown) = (asked.listing.offset, asked.listing.limit);
+    let page = usize::try_from(skipped).unwrap_or(usize::MAX).min(total)..total;
+    let mut rows = Vec::new();
+    for position in page.take(usize::try_from(shown).unwrap_or(0)) {
+        let (period, currency) = (position / width, currencies[position % width]);
+        let Range { from, to } = periods[period];
+        let sum = sums.by_period.get(&(period, currency.clone())).copied().unwrap_or_default();
+        let days = [from.to_string(), to.to_string()].map(|day| Cell::Text(day.into()));
+        let cells: Vec<Cell<'_>> = days.into_iter().chain(sum.cells(currency)).collect();
+        let id = format!("sales-{}-{from}-{currency}", unit.as_str());
+        rows.push((id, attributes(REPORT.row, &cells)?));
+    }
+    let totals = totals(&sums.total, currencies.iter().copied())?;
+    // Those of this range that did not occur in the one before are shown there, too.
+    let before: BTreeSet<&String> = sums.before.keys().chain(currencies).collect();
+    let previous = self::totals(&sums.before, before.into_iter())?;
+    let total = i64::try_from(total).unwrap_or(i64::MAX);
+    asked.answer(
+        call,
+        &rows,
+        total,
+        vec![asked.range(), ("totals", totals), ("previous", previous)],
+    )
+}
+
+fn totals<'a>(
+    sums: &BTreeMap<String, Sums>,
+    currencies: impl Iterator<Item = &'a String>,
+) -> Result<Json, Error> {
+    let rows = currencies.map(|currency| {
+        let cells = sums.get(currency).copied().unwrap_or_default().cells(currency);
+        attributes(REPORT.totals, &cells)
+    });
+    let rows: Vec<Map<String, Json>> = rows.collect::<Result<_, Error>>()?;
+    Ok(rows.into())
+}
+
+/// What was sold, by period and currency.
+#[derive(Default)]
+struct Sales {
+    /// Those seen in the range, or the store's own.
+    currencies: BTreeSet<String>,
+    by_period: BTreeMap<(usize, String), Sums>,
+    total: BTreeMap<String, Sums>,
+    before: BTreeMap<String, Sums>,
+}
+
+impl Sales {
+    fn read(rows: &[Vec<Cell<'_>>], periods: &[Range], currency: &str) -> Result<Self, Error> {
+        let mut sales = Sales::default();
+        for row in rows {
+            let [part, period, currency, sums @ ..] = &row[..] else {
+                return Err(Error::Contract("a row of sums has other columns"));
+            };
+            let currency = currency.text().to_owned();
+            let sums = Sums::read(sums);
+            if part.int() == 1 {
+                sales.before.insert(currency, sums);
+                continue;
+            }
+            let period = position(period.text(), periods)
+                .ok_or(Error::Contract("a sum is of no period that was asked for"))?;
+            sales.currencies.insert(currency.clone());
+            sales.total.entry(currency.clone()).or_default().add(&sums);
+            sales.by_period.entry((period, currency)).or_default().add(&sums);
+        }
+        if sales.currencies.is_empty() {
+            sales.currencies.insert(currency.to_owned());
+        }
+        Ok(sales)
+    }
+}
+
+/// The position of the period that a day, or the first day of a month or year, falls into. A month
+/// or year that is cut begins before the first period.
+fn position(text: &str, periods: &[Range]) -> Option<usize> {
+    let whole = format!("{text}{}", "-01-01".get(text.len().checked_sub(4)?..)?);
+    let day = value::day(&whole)?;
+    Some(periods.partition_point(|period| period.from <= day).saturating_sub(1))
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    decimals: i64,
+    orders: i64,
+    items: i64,
+    subtotal: i128,
+    discount: i128,
+    refund: i128,
+    shipping: i128,
+    tax: i128,
+}
+
+impl Sums {
+    fn read(cells: &[Cell<'_>]) -> Self {
+        let number = |at: usize| cells.get(at).map_or(0, Cell::int);
+        let amount = |at| i128::from(number(at));
+        Self {
+            decimals: number(0),
+            orders: number(1),
+            items: number(2),
+            subtotal: amount(3),
+            discount: amount(4),
+            refund: amount(5),
+            shipping: amount(6),
+            tax: amount(7),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.decimals = other.decimals;
+        self.orders += other.orders;
+        self.items += other.items;
+        self.subtotal += other.subtotal;
+        self.discount += other.discount;
+        self.refund += other.refund;
+        self.shipping += other.shipping;
+        self.tax += other.tax;
+    }
+
+    fn cells(self, currency: &str) -> Vec<Cell<'static>> {
+        let net = self.subtotal - self.discount - self.refund;
+        vec![
+            Cell::Text(currency.to_owned().into()),
+            Cell::Int(self.orders),
+            Cell::Int(self.items),
+            amount(self.subtotal),
+            amount(self.discount),
+            amount(self.refund),
+            amount(self.shipping),
+            amount(self.tax),
+            amount(net),
+            average(net, self.orders, self.decimals),
+        ]
+    }
+}
