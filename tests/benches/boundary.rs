@@ -161,7 +161,7 @@ impl Drop for Server {
 }
 
 enum Handler {
-    Linked(App),
+    Linked(Box<App>),
     Loaded(LoadedPlugin),
 }
 
@@ -191,7 +191,7 @@ async fn serve(variant: &str, database: &Path) {
             store.migrate().await.unwrap();
             reference::install(&store).await.unwrap();
             demo::fill(&store, DemoSize::default(), &ProgressHandle::new(())).await.unwrap();
-            Handler::Linked(App::new(host, store, &environment.base_path))
+            Handler::Linked(Box::new(App::new(host, store, &environment.base_path)))
         }
     };
     let route = route(&app::describe());

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use host_interface::{
     BoxFuture, CONTRACT_VERSION, Credentials, DemoSize, Environment, Error, Headers, Host,
-    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Progress, Request, Response,
-    SharedUser, User, UserQuery, Verdict,
+    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Progress,
+    Request, Response, SharedUser, User, UserQuery, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,12 @@ use crate::harness::{fixture, library};
 struct Small {
     panics: Arc<AtomicBool>,
     mails: Arc<Mutex<Vec<Mail>>>,
+    /// What the host says instead of sending a mail.
+    mood: Arc<Mutex<Option<Excuse>>>,
 }
+
+/// The error of which kind this text becomes.
+type Excuse = fn(String) -> Error;
 
 impl Small {
     fn look(&self) {
@@ -52,6 +57,9 @@ impl Host for Small {
         let host = self.clone();
         BoxFuture::new(async move {
             host.look();
+            if let Some(error) = *host.mood.lock().unwrap() {
+                return Err(error(mail.id));
+            }
             host.mails.lock().unwrap().push(mail);
             Ok(())
         })
@@ -229,8 +237,18 @@ fn a_plugin_describes_what_it_brings() {
         .map(|route| route.pattern.as_str())
         .collect();
     assert_eq!(public, ["v1/misbehaves/public"]);
-    let parameters = description.parameters.iter().map(|of| (&*of.name, of.default.clone()));
-    assert!(parameters.eq([("greeting", json!("hello")), ("patience", json!(3))]));
+    let parameters = description.parameters.iter();
+    let parameters: Vec<(&str, String)> =
+        parameters.map(|of| (&*of.name, format!("{}: {}", of.default, of.expectation()))).collect();
+    let expected = [
+        ("greeting", "\"hello\": a string of at most 20 characters"),
+        ("patience", "3: a whole number, from -1 to 9"),
+        ("mood", "\"calm\": one of \"calm\", \"cross\""),
+        ("ratio", "\"1.0\": a decimal number in a string, at least 0.5"),
+        ("days", "[6,7]: a list of whole numbers, from 1 to 7, at most 3 of them"),
+        ("loud", "0: 0 or 1"),
+    ];
+    assert_eq!(parameters, expected.map(|(name, of)| (name, of.to_owned())));
     assert_eq!(description.actions[0].name, "fixture.look");
     assert_eq!(description.assets[0].parent, "root");
     assert_eq!(description.grants[0].group, "Manager");
@@ -311,6 +329,20 @@ async fn what_a_plugin_asks_reaches_the_host() {
 }
 
 #[tokio::test]
+async fn a_mail_that_can_never_be_sent_is_told_apart_from_one_that_may_be_tried_again() {
+    let (plugin, host) = plugin("misbehaves");
+    let mail =
+        json!({ "id": "m-7", "to": "b@example.com", "to_name": "", "subject": "", "text": "" });
+    let send = async |mood: Excuse| {
+        *host.mood.lock().unwrap() = Some(mood);
+        let request = request(&plugin, "mail").body(mail.to_string().into_bytes()).build();
+        json(plugin.handle(request).await.unwrap())
+    };
+    assert_eq!(send(Error::Refused).await, json!({ "refused": "m-7" }));
+    assert_eq!(send(Error::Failed).await, json!("m-7"));
+}
+
+#[tokio::test]
 async fn a_host_that_panics_grants_nothing_and_harms_no_plugin() {
     let (plugin, host) = plugin("misbehaves");
     host.panics.store(true, Ordering::Relaxed);
@@ -349,6 +381,36 @@ async fn demonstration_data_tell_how_far_they_have_come() {
 }
 
 #[tokio::test]
+async fn a_plugin_is_asked_whether_a_parameter_may_have_a_value() {
+    let (plugin, _) = plugin("misbehaves");
+    let check = async |name, value: &str| plugin.check_parameter(name, &json!(value)).await;
+    check("greeting", "hello").await.unwrap();
+    check("no-such", "hello").await.unwrap();
+    let why = "nobody begins\nwith it";
+    let refused = check("greeting", "good-bye").await;
+    assert!(matches!(&refused, Err(Error::Refused(words)) if words == why), "{refused:?}");
+    let late = check("mood", "cross").await;
+    assert!(matches!(&late, Err(Error::Refused(words)) if words.ends_with("early for that")));
+    let failed = check("greeting", "fail").await;
+    assert!(matches!(&failed, Err(Error::Failed(_))), "{failed:?}");
+    assert_eq!(panicked(check("greeting", "panic").await), "the secret of the check");
+}
+
+#[tokio::test]
+async fn a_plugin_says_what_it_measures() {
+    let (plugin, _) = plugin("misbehaves");
+    let metrics = plugin.metrics().await.unwrap();
+    let patience = Metric::gauge("patience_left", "How long it\nstill waits.").value(2.5);
+    assert_eq!(metrics[0], patience);
+    assert_eq!(metrics[1].kind, MetricKind::Counter);
+    let kinds = [("kind", "plain", 3.0), ("kind", "with \"quotes\"\nand lines", 4.0)];
+    for (sample, (name, value, of)) in metrics[1].samples.iter().zip(kinds) {
+        assert_eq!(sample.labels, [(name.to_owned(), value.to_owned())]);
+        assert_eq!(sample.value, of);
+    }
+}
+
+#[tokio::test]
 async fn an_extension_tells_users_by_their_credentials() {
     let (plugin, _) = plugin("authenticates");
     assert!(plugin.describe().unwrap().authenticates);
@@ -370,6 +432,8 @@ async fn what_a_plugin_leaves_out_has_an_answer() {
     let (plugin, _) = plugin("authenticates");
     plugin.install().await.unwrap();
     plugin.health().await.unwrap();
+    plugin.check_parameter("any", &json!(1)).await.unwrap();
+    assert_eq!(plugin.metrics().await.unwrap(), []);
     assert_eq!(plugin.demo(DemoSize::default(), ()).await.unwrap(), "");
     plugin.shutdown().await.unwrap();
 }

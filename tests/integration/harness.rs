@@ -7,11 +7,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use example_host::{DatabaseUrl, NewUser, Running, ServerSettings, Site};
+use example_host::{MailSettings, NewUser, Running, ServerSettings, Site};
 use host_interface::DemoSize;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+use crate::databases::Database;
+use crate::smtp::Sink;
 
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
@@ -78,6 +80,20 @@ pub fn library_name(name: &str) -> String {
     format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
+/// What a shop is told about its surroundings.
+#[derive(Default)]
+pub struct Setup {
+    pub server: ServerSettings,
+    pub mail: MailSettings,
+}
+
+impl From<&Sink> for Setup {
+    fn from(sink: &Sink) -> Self {
+        let server = Some(sink.url().parse().unwrap());
+        Setup { mail: MailSettings { server, ..MailSettings::default() }, ..Setup::default() }
+    }
+}
+
 /// A shop of its own, with a user for each role, on a port of its own.
 pub struct Shop {
     pub site: Site,
@@ -85,21 +101,21 @@ pub struct Shop {
     tokens: HashMap<Role, String>,
     client: reqwest::Client,
     // Dropped last.
-    _data: TempDir,
+    _database: Database,
 }
 
 impl Shop {
     /// A new shop with its reference data.
     pub async fn open() -> Shop {
-        Shop::with(ServerSettings::default()).await
+        Shop::with(Setup::default()).await
     }
 
-    /// A new shop that is served like this.
-    pub async fn with(settings: ServerSettings) -> Shop {
-        let data = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", data.path().join("host.db").display());
-        let url: DatabaseUrl = url.parse().unwrap();
-        let site = Site::open(&url, &[library()]).await.unwrap();
+    /// A new shop that is set up like this: `Shop::with(&sink)` sends its mails there.
+    pub async fn with(setup: impl Into<Setup>) -> Shop {
+        let Setup { server, mail } = setup.into();
+        let database = Database::new().await;
+        let url = database.address();
+        let site = Site::open_with(&url, None, &[library()], &mail).await.unwrap();
         let mut tokens = HashMap::new();
         for role in Role::ALL {
             let Some(group) = role.group() else { continue };
@@ -114,8 +130,8 @@ impl Shop {
             tokens.insert(role, site.generate_token(&name).await.unwrap());
         }
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let running = site.serve(listener, &settings).unwrap();
-        Shop { site, running, tokens, client: reqwest::Client::new(), _data: data }
+        let running = site.serve(listener, &server).unwrap();
+        Shop { site, running, tokens, client: reqwest::Client::new(), _database: database }
     }
 
     /// A new shop that has at least one record of everything.

@@ -8,17 +8,30 @@
     reason = "a test says what it expects, and fails by panicking"
 )]
 
+mod certificate;
+mod databases;
 mod harness;
 mod process;
+mod proxy;
+mod smtp;
 
 mod access;
 mod architecture;
 mod command_line;
 mod contract;
+mod copies;
+mod crash;
+mod encrypted;
+mod hosts;
 mod loading;
+mod mails;
+mod metrics;
 mod openapi;
+mod orders;
 mod records;
+mod reports;
 mod requests;
+mod season;
 mod serving;
 mod specification;
 mod transactions;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder};
-use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
+use crate::databases::{Database, Engine};
 use crate::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
 
 /// How long anything may take before a test gives up; nothing is asserted about time but this.
@@ -24,16 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// a busy machine is given a few.
 const PROMPT: Duration = Duration::from_secs(5);
 
-/// A folder in which the program is run, with the libraries that it is to load.
+/// A folder in which the program is run and a database, with the libraries that it is to load.
 pub struct Place {
-    folder: TempDir,
+    pub database: Database,
     plugins: Vec<PathBuf>,
 }
 
 impl Place {
-    /// An empty folder, and these libraries.
+    /// An empty folder, an empty database, and these libraries.
     pub fn with(plugins: impl IntoIterator<Item = PathBuf>) -> Place {
-        Place { folder: tempfile::tempdir().unwrap(), plugins: plugins.into_iter().collect() }
+        Place { database: Database::at_once(), plugins: plugins.into_iter().collect() }
     }
 
     /// An empty folder, and the store.
@@ -47,7 +47,15 @@ impl Place {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.database.folder.path().join(name)
+    }
+
+    /// The folder for the files of the site, which a host whose database is on a server makes no
+    /// sooner than it has one to write.
+    pub fn data(&self, name: &str) -> PathBuf {
+        let folder = self.path("data");
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.join(name)
     }
 
     /// A command line, its words separated by spaces; see [`Call::word`] for one that has some.
@@ -64,13 +72,17 @@ impl Place {
     pub fn bare_call(&self) -> Call {
         let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
         let mut command = Command::new(profile_dir().join("examples").join(name));
-        command.current_dir(self.folder.path()).kill_on_drop(true);
+        command.current_dir(self.database.folder.path()).kill_on_drop(true);
         // What the terminal that the tests run in has set is nothing to them.
         let inherited = std::env::vars_os().map(|(name, _)| name);
         for name in inherited.filter(|name| name.to_string_lossy().starts_with("HOST_")) {
             command.env_remove(name);
         }
-        command.env_remove("DATABASE_URL");
+        match self.database.engine {
+            // What the program does where it is not told.
+            Engine::Sqlite => command.env_remove("DATABASE_URL"),
+            Engine::Postgres | Engine::MariaDb => command.env("DATABASE_URL", self.database.url()),
+        };
         Call { command, input: String::new() }
     }
 
@@ -149,8 +161,8 @@ impl Call {
         let mut child = self.command.spawn().unwrap();
         let out = Lines::of(child.stdout.take().unwrap());
         let log = Lines::of(child.stderr.take().unwrap());
-        let line = log.wait_for("listening on http://").await;
-        let (_, address) = line.split_once("listening on http://").unwrap();
+        let line = log.wait_for("listening on http").await;
+        let (_, address) = line.split_once("://").unwrap();
         let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
         let address = address.split(|c| !digits(c)).next().unwrap().parse().unwrap();
         let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
@@ -353,7 +365,10 @@ pub async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
 }
 
 /// Sends bytes on a connection and gives all that comes back until it is closed.
-pub async fn exchange(connection: &mut TcpStream, bytes: &[u8]) -> String {
+pub async fn exchange(
+    connection: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    bytes: &[u8],
+) -> String {
     // A server that has seen enough may close before it has read everything.
     let _ = connection.write_all(bytes).await;
     let mut answer = Vec::new();

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::Shop;
+use crate::harness::{Answer, ROOT, Shop};
+use crate::process::Place;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manufacturer_from_creation_to_removal() {
@@ -839,7 +840,17 @@ async fn the_configuration_is_one_record_of_all_parameters() {
         "attributes": {
           "default_currency": "EUR",
           "initial_order_status": 5,
-          "invoice_prefix": "R-"
+          "invoice_prefix": "R-",
+          "report_statuses": [
+            1,
+            2,
+            7,
+            8
+          ],
+          "low_stock_threshold": 2,
+          "store_name": "Online store",
+          "order_mail_subject": "{{ store_name }}: your order {{ order_id }} is {{ status }}",
+          "order_mail_text": "Hello{% if first_name %} {{ first_name }}{% endif %},\n\nthe status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.\n{% if comment %}\n\n{{ comment }}\n{% endif %}\n\nTotal: {{ order_total }} {{ currency_code }}\n\n{{ store_name }}\n"
         },
         "links": {
           "self": "/api/index.php/v1/shop/config"
@@ -859,6 +870,7 @@ async fn two_demonstrations_are_the_same_and_add_up() {
     }
     let amount =
         |value: &Value| -> rust_decimal::Decimal { value.as_str().unwrap().parse().unwrap() };
+    let mut pieces = 0;
     for id in 1..=40 {
         let order = first.get(&format!("/orders/{id}")).send().await.expect(200);
         let items = first.get(&format!("/orders/{id}/items")).send().await.expect(200);
@@ -868,7 +880,16 @@ async fn two_demonstrations_are_the_same_and_add_up() {
         let of = |name: &str| amount(&order.attribute(name));
         let total = subtotal + of("order_tax") + of("order_shipping") - of("order_discount");
         assert_eq!(of("order_total"), total);
+        if [1, 2, 7, 8].contains(&order.attribute("order_state_id").as_i64().unwrap()) {
+            let quantities = items.column("orderitem_quantity");
+            pieces += quantities.iter().map(|pieces| pieces.as_i64().unwrap()).sum::<i64>();
+        }
     }
+    let ever = "filter[date_from]=2000-01-01&filter[period]=year";
+    let sales = first.get(&format!("/reports/sales?{ever}")).send().await.expect(200).json();
+    let totals = sales["meta"]["totals"].as_array().unwrap();
+    let sold: i64 = totals.iter().map(|sums| sums["items_sold"].as_i64().unwrap()).sum();
+    assert_eq!(sold, pieces);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -965,6 +986,37 @@ async fn of_150_parallel_debits_of_1_01_on_100_exactly_99_succeed() {
     let last = json!({"adjustment_type": "debit", "amount": "0.01", "reason": "The rest"});
     let last = shop.post(&format!("/vouchers/{voucher}/adjust"), last).send().await.expect(200);
     assert_eq!(last.attribute("remaining_balance"), "0.00");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voucher_is_not_overspent_through_two_hosts_on_one_database() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Manager").await;
+    let hosts = [place.serve().await, place.serve().await];
+    let ask = |host: usize, path: &str, body: Value| {
+        let request = hosts[host].ask("POST", &format!("{ROOT}{path}"), &token);
+        request.header("content-type", "application/json").body(body.to_string())
+    };
+    let voucher = json!({"voucher_value": "100.00", "email_to": "ann@example.com"});
+    let voucher = Answer::to(ask(0, "/vouchers", voucher)).await.expect(201).id();
+    let debits = (0..150).map(|number| {
+        let body = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
+        let debit = ask(number % 2, &format!("/vouchers/{voucher}/adjust"), body);
+        tokio::spawn(async move { Answer::to(debit).await.status })
+    });
+    let mut statuses = Vec::new();
+    for debit in debits.collect::<Vec<_>>() {
+        statuses.push(debit.await.unwrap());
+    }
+    let of = |status: u16| statuses.iter().filter(|known| **known == status).count();
+    assert_eq!((of(200), of(422)), (99, 51));
+    for host in &hosts {
+        let mine = Answer::to(host.get(&format!("{ROOT}/vouchers/mine"), &token)).await.expect(200);
+        assert_eq!(mine.column("remaining_balance"), ["0.01"]);
+    }
+    for host in hosts {
+        host.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

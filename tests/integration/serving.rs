@@ -70,6 +70,7 @@ async fn every_request_has_its_line_in_the_log() {
     let line = async |id: &str| {
         let quoted = format!("\"request_id\":\"{id}\"");
         let line = served.log.wait_for(&quoted).await;
+        assert_eq!(line.matches(id).count(), 1, "once is enough: {line}");
         serde_json::from_str::<Value>(&line).unwrap()
     };
     let request = served.ask("POST", &format!("{ECHO}?q=private"), &token).body("four");
@@ -84,6 +85,8 @@ async fn every_request_has_its_line_in_the_log() {
         ("status", json!(200)),
         ("bytes", json!(answer.body.len())),
         ("user", json!(1)),
+        ("client", json!("127.0.0.1")),
+        ("span", json!({ "name": "request", "request_id": "posted" })),
     ] {
         assert_eq!(posted[member], value, "{member}: {posted}");
     }
@@ -117,7 +120,7 @@ async fn lines_about_a_request_carry_its_id() {
     let line = served.log.wait_for("the secret of the handler").await;
     assert!(line.contains("quoted-1"), "{line}");
     let line = served.log.wait_for("access").await;
-    assert!(line.contains("request_id=\"quoted-1\"") && line.contains("status=500"), "{line}");
+    assert!(line.contains("{request_id=\"quoted-1\"}") && line.contains("status=500"), "{line}");
     served.stop().await;
 }
 
@@ -128,10 +131,23 @@ async fn a_client_that_leaves_is_logged_and_forgotten() {
     leaving.write_all(request(&token, HELD, "leaver").as_bytes()).await.unwrap();
     served.log.wait_for("held").await;
     drop(leaving);
-    let line = served.log.wait_for("request_id=\"leaver\"").await;
-    assert!(line.contains("status=499"), "{line}");
+    let line = served.log.wait_for("status=499").await;
+    assert!(line.contains("request_id=\"leaver\""), "{line}");
     served.is_alive().await;
     served.stop().await;
+}
+
+#[tokio::test]
+async fn the_log_names_the_client_as_far_as_it_can_be_known() {
+    for (proxies, expected) in [("", "127.0.0.1"), ("10.0.0.0/8, 127.0.0.1", "203.0.113.5")] {
+        let (_place, served, token) = serve(&[("HOST_TRUSTED_PROXIES", proxies)]).await;
+        // What stands further left is what the client says of itself.
+        let forwarded = echo(&served, &token).header("x-forwarded-for", "9.9.9.9, 203.0.113.5");
+        Answer::to(forwarded).await.expect(200);
+        let line = served.log.wait_for("access").await;
+        assert!(line.ends_with(&format!("client={expected}")), "{line}");
+        served.stop().await;
+    }
 }
 
 /// A request as bytes.
@@ -500,14 +516,14 @@ async fn the_state_of_the_site_can_be_asked_for_by_anyone() {
     assert_eq!((well.status, well.json()), (200, json!({ "status": "ok" })));
     assert_eq!(well.header("content-type"), "application/json");
 
-    std::fs::write(place.path("data/ill"), "").unwrap();
+    std::fs::write(place.data("ill"), "").unwrap();
     let ill = health().await;
     assert_eq!(ill.status, 503);
     assert_eq!(ill.json(), json!({ "status": "unavailable", "failing": ["misbehaves"] }));
     assert!(ill.headers.contains_key("retry-after"));
     served.log.wait_for("the secret of the illness").await;
 
-    std::fs::remove_file(place.path("data/ill")).unwrap();
+    std::fs::remove_file(place.data("ill")).unwrap();
     assert_eq!(health().await.status, 200);
     served.stop().await;
 }
@@ -526,7 +542,7 @@ async fn stops_by(signal: &str) {
         TcpStream::connect(served.address).await.is_err().then_some(())
     })
     .await;
-    std::fs::write(place.path("data/release"), "").unwrap();
+    std::fs::write(place.data("release"), "").unwrap();
     let answer = exchange(&mut flying, b"").await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\"released\""), "{answer}");
     assert_eq!(served.ended().await, Some(0));

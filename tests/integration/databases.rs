@@ -1,0 +1,204 @@
+//! Databases for tests: each test has one of its own, on the engine that the run is about.
+//!
+//! `TEST_ENGINE=postgres cargo test` and `TEST_ENGINE=mariadb cargo test` run the suite on a
+//! server, by default the one of this machine; where nothing is said, it runs on SQLite. A test
+//! that is about one kind of engine alone is marked with `cfg(engine)`, which `build.rs` sets, so
+//! that a run lists it among those that it left out.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use example_host::DatabaseUrl;
+use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
+use tempfile::TempDir;
+
+/// What a database runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+    MariaDb,
+}
+
+impl Engine {
+    /// The engine that this run is about.
+    pub fn of_this_run() -> Engine {
+        match std::env::var("TEST_ENGINE").as_deref() {
+            Err(_) | Ok("" | "sqlite") => Engine::Sqlite,
+            Ok("postgres") => Engine::Postgres,
+            Ok("mariadb") => Engine::MariaDb,
+            Ok(other) => panic!("TEST_ENGINE is sqlite, postgres or mariadb, not {other:?}"),
+        }
+    }
+
+    /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`.
+    fn server(self) -> String {
+        let (name, local) = match self {
+            Engine::Sqlite => return String::new(),
+            Engine::Postgres => ("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432"),
+            Engine::MariaDb => ("TEST_MARIADB", "mysql://root@127.0.0.1:3306"),
+        };
+        std::env::var(name).unwrap_or_else(|_| local.to_owned())
+    }
+}
+
+/// A new database that goes with the test.
+pub struct Database {
+    pub engine: Engine,
+    /// What the files of a test lie in, those of the database included where it is one of files.
+    pub folder: TempDir,
+    name: String,
+}
+
+impl Database {
+    /// A new database on the engine of this run.
+    pub async fn new() -> Database {
+        Database::on(Engine::of_this_run()).await
+    }
+
+    /// A new database on this engine.
+    pub async fn on(engine: Engine) -> Database {
+        let database = Database::unmade(engine);
+        database.on_server("CREATE DATABASE").await;
+        database
+    }
+
+    /// A new database on the engine of this run, for a caller that cannot wait.
+    pub fn at_once() -> Database {
+        let database = Database::unmade(Engine::of_this_run());
+        apart(database.on_server("CREATE DATABASE")).unwrap();
+        database
+    }
+
+    fn unmade(engine: Engine) -> Database {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("shop_test_{}_{count}", std::process::id());
+        Database { engine, folder: tempfile::tempdir().unwrap(), name }
+    }
+
+    /// The same for a site in this process, whose files stay with the test.
+    pub fn address(&self) -> DatabaseUrl {
+        let url: DatabaseUrl = self.url().parse().unwrap();
+        url.files_in(self.folder.path())
+    }
+
+    /// The address of the database behind another address of its server.
+    pub fn url_through(&self, address: SocketAddr) -> String {
+        let url = self.url();
+        let (scheme, rest) = url.split_once("://").unwrap();
+        let (user, _) = rest.split_once('@').unwrap();
+        format!("{scheme}://{user}@{address}/{}", self.name)
+    }
+
+    /// The address of the server, for a proxy in front of it.
+    pub fn server_address(&self) -> SocketAddr {
+        let server = self.engine.server();
+        let (_, address) = server.rsplit_once('@').unwrap();
+        address.parse().unwrap()
+    }
+
+    /// Runs a statement that the program would not.
+    pub async fn execute(&self, statement: &'static str) {
+        let url = self.url();
+        match self.engine {
+            Engine::Sqlite => {
+                let mut file = SqliteConnection::connect(&url).await.unwrap();
+                file.execute(statement).await.unwrap();
+                file.close().await.unwrap();
+            }
+            Engine::Postgres => {
+                let mut server = PgConnection::connect(&url).await.unwrap();
+                server.execute(statement).await.unwrap();
+            }
+            Engine::MariaDb => {
+                let mut server = MySqlConnection::connect(&url).await.unwrap();
+                server.execute(statement).await.unwrap();
+            }
+        }
+    }
+
+    /// One number from a database on a server.
+    pub async fn number(&self, query: &'static str) -> i64 {
+        let url = self.url();
+        match self.engine {
+            Engine::Sqlite => {
+                let mut file = SqliteConnection::connect(&url).await.unwrap();
+                sqlx::query_scalar(query).fetch_one(&mut file).await.unwrap()
+            }
+            Engine::Postgres => {
+                let mut server = PgConnection::connect(&url).await.unwrap();
+                sqlx::query_scalar(query).fetch_one(&mut server).await.unwrap()
+            }
+            Engine::MariaDb => {
+                let mut server = MySqlConnection::connect(&url).await.unwrap();
+                sqlx::query_scalar(query).fetch_one(&mut server).await.unwrap()
+            }
+        }
+    }
+
+    /// Whether nothing has been made in the database; on SQLite, no file.
+    pub async fn is_untouched(&self) -> bool {
+        match self.engine {
+            Engine::Sqlite => std::fs::read_dir(self.folder.path()).unwrap().next().is_none(),
+            Engine::Postgres => {
+                let tables = "SELECT count(*) FROM information_schema.tables \
+                     WHERE table_schema = 'public'";
+                self.number(tables).await == 0
+            }
+            Engine::MariaDb => {
+                let tables = "SELECT count(*) FROM information_schema.tables \
+                     WHERE table_schema = DATABASE()";
+                self.number(tables).await == 0
+            }
+        }
+    }
+
+    /// The address of the database, as a host takes it.
+    pub fn url(&self) -> String {
+        match self.engine {
+            Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("host.db").display()),
+            Engine::Postgres | Engine::MariaDb => {
+                format!("{}/{}", self.engine.server(), self.name)
+            }
+        }
+    }
+
+    async fn on_server(&self, what: &str) {
+        let statement = |suffix: &str| AssertSqlSafe(format!("{what} {}{suffix}", self.name));
+        let server = self.engine.server();
+        match self.engine {
+            Engine::Sqlite => {}
+            Engine::Postgres => {
+                // Connections that a test has left open must not keep its database.
+                let force = if what.starts_with("DROP") { " WITH (FORCE)" } else { "" };
+                let mut server = PgConnection::connect(&server).await.unwrap();
+                server.execute(statement(force)).await.unwrap();
+            }
+            Engine::MariaDb => {
+                let mut server = MySqlConnection::connect(&server).await.unwrap();
+                server.execute(statement("")).await.unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if apart(self.on_server("DROP DATABASE")).is_none() && !std::thread::panicking() {
+            panic!("the database {} stays", self.name);
+        }
+    }
+}
+
+/// Waits for a future on a thread of its own, because the caller is within a runtime and cannot
+/// wait; `None` where it panics.
+fn apart(future: impl Future<Output = ()> + Send) -> Option<()> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(future);
+        });
+        thread.join().ok()
+    })
+}

@@ -1,0 +1,261 @@
+//! Several hosts on one database, and a database that newer programs, faults and restarts have been
+//! at.
+
+use example_host::{Error, NewUser, Site};
+use sqlx::{Connection, Executor, SqliteConnection};
+use tokio::task::JoinSet;
+
+use crate::databases::{Database, Engine};
+use crate::harness::{Answer, fixture};
+use crate::process::{Place, Served, eventually, patiently};
+use crate::proxy::{Line, Proxy};
+
+const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
+
+/// How many connections a host has to a server at most.
+const CONNECTIONS: i64 = 8;
+
+fn user(name: &str) -> NewUser {
+    NewUser {
+        username: name.to_owned(),
+        email: format!("{name}@example.com"),
+        groups: vec!["Manager".to_owned()],
+        password: None,
+    }
+}
+
+async fn open(database: &Database) -> Site {
+    Site::open(&database.address(), &[fixture("misbehaves")]).await.unwrap()
+}
+
+#[tokio::test]
+async fn hosts_that_start_at_the_same_moment_install_once() {
+    let place = Place::of_the_fixture();
+    let (a, b, c, d) = tokio::join!(place.serve(), place.serve(), place.serve(), place.serve());
+    let token = place.user("ann", "Manager").await;
+    for served in [a, b, c, d] {
+        served.until(200, ECHO, &token).await;
+        served.stop().await;
+    }
+    assert_eq!(place.run("group list").await.lines().count(), 5);
+    assert_eq!(place.run("extension list").await.lines().count(), 2);
+    assert_eq!(place.run("user list").await.lines().count(), 1);
+}
+
+#[tokio::test]
+async fn what_one_process_changes_every_host_follows() {
+    let place = Place::of_the_fixture();
+    let (one, other) = tokio::join!(place.serve(), place.serve());
+    let token = place.user("ann", "Manager").await;
+    for (command, status) in [
+        ("user block ann", 401),
+        ("user unblock ann", 200),
+        ("permission set Public core.login.api root deny", 401),
+        ("permission set Public core.login.api root inherit", 200),
+        ("extension disable misbehaves", 404),
+        ("extension enable misbehaves", 200),
+        ("token revoke ann", 401),
+    ] {
+        place.run(command).await;
+        one.until(status, ECHO, &token).await;
+        other.until(status, ECHO, &token).await;
+    }
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn hosts_follow_each_other_both_ways() {
+    let database = Database::new().await;
+    let (one, other) = (open(&database).await, open(&database).await);
+    let (left, right) = (serving(&one).await, serving(&other).await);
+    let client = reqwest::Client::new();
+    let until = async |address: &str, token: &str, status: u16| {
+        eventually(&format!("{address} answers {status}"), async || {
+            let ask = client.get(format!("http://{address}{ECHO}")).bearer_auth(token);
+            let ask = ask.header("accept", "application/vnd.api+json");
+            (Answer::to(ask).await.status == status).then_some(())
+        })
+        .await;
+    };
+    for (here, there) in [(&one, &other), (&other, &one)] {
+        let name = if std::ptr::eq(here, &one) { "ann" } else { "bob" };
+        here.add_user(user(name)).await.unwrap();
+        let token = there.generate_token(name).await.unwrap();
+        for address in [&left.1, &right.1] {
+            until(address, &token, 200).await;
+        }
+        here.set_blocked(name, true).await.unwrap();
+        for address in [&left.1, &right.1] {
+            until(address, &token, 401).await;
+        }
+    }
+    left.0.shutdown().await;
+    right.0.shutdown().await;
+}
+
+async fn serving(site: &Site) -> (example_host::Running, String) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let running = site.serve(listener, &example_host::ServerSettings::default()).unwrap();
+    let address = running.addr().to_string();
+    (running, address)
+}
+
+#[tokio::test]
+async fn of_parallel_changes_through_two_hosts_each_name_is_taken_once() {
+    let database = Database::new().await;
+    let (one, other) = (open(&database).await, open(&database).await);
+    let mut tasks = JoinSet::new();
+    for number in 0..30 {
+        let site = if number % 2 == 0 { one.clone() } else { other.clone() };
+        tasks.spawn(async move { site.add_user(user(&format!("user{}", number % 5))).await });
+    }
+    let mut ids = Vec::new();
+    while let Some(done) = tasks.join_next().await {
+        match done.unwrap() {
+            Ok(id) => ids.push(id),
+            Err(Error::Taken { .. }) => {}
+            Err(error) => panic!("neither made nor taken: {error}"),
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4, 5]);
+    // Different changes at the same time all come to pass.
+    let mut tasks = JoinSet::new();
+    for (number, site) in (0..24).map(|number| (number, if number < 12 { &one } else { &other })) {
+        let site = site.clone();
+        tasks.spawn(async move { site.add_group(&format!("group {number}"), "Public").await });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap().unwrap();
+    }
+    assert_eq!(one.groups().await.unwrap().len(), 5 + 24);
+    one.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_program_is_refused() {
+    let place = Place::of_the_fixture();
+    place.run("user list").await;
+    match place.database.engine {
+        Engine::Sqlite => {
+            // The program keeps its file in the folder that is its default.
+            let file = format!("sqlite://{}", place.path("data/host.db").display());
+            let mut file = SqliteConnection::connect(&file).await.unwrap();
+            let later = "INSERT INTO _sqlx_migrations VALUES (9999, 'later', 0, TRUE, x'00', 0)";
+            file.execute(later).await.unwrap();
+            file.close().await.unwrap();
+        }
+        Engine::Postgres | Engine::MariaDb => {
+            let later = "INSERT INTO host_migrations \
+                 (version, description, success, checksum, execution_time) \
+                 VALUES (9999, 'later', TRUE, '', 0)";
+            place.database.execute(later).await;
+        }
+    }
+    for command in ["serve --listen 127.0.0.1:0", "user list"] {
+        let line = place.refusal(command).await;
+        assert!(line.contains("newer than this program"), "{line}");
+        assert!(line.contains("migration 9999"), "{line}");
+    }
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "mariadb"), ignore = "other engines undo a migration that is cut off")]
+async fn a_migration_that_was_cut_off_is_completed_by_the_next_start() {
+    let place = Place::of_the_fixture();
+    place.run("user list").await;
+    // What a program leaves behind that is killed after some of the statements.
+    place.database.execute("UPDATE host_migrations SET success = FALSE").await;
+    place.database.execute("DROP TABLE host_parameters").await;
+    place.database.execute("DELETE FROM host_rules WHERE group_id = 5").await;
+    assert_eq!(place.run("config set patience 4").await, "");
+    let rules = place.run("permission list").await;
+    assert!(rules.contains("Super Users\tcore.admin\troot\tallow\n"), "{rules}");
+}
+
+/// A host whose database is behind a proxy, and the token of a user that it knows.
+async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
+    let place = Place::of_the_fixture();
+    let token = place.user("ann", "Manager").await;
+    let proxy = Proxy::to(place.database.server_address()).await;
+    let url = place.database.url_through(proxy.address);
+    let served = place.call("serve --listen 127.0.0.1:0").env("DATABASE_URL", url).start().await;
+    served.until(200, ECHO, &token).await;
+    (place, proxy, served, token)
+}
+
+/// Waits until a request is answered with this status, however long the host trusts what it knows.
+async fn until(served: &Served, status: u16, token: &str) -> Answer {
+    eventually(&format!("{status}"), async || {
+        let answer = Answer::to(served.get(ECHO, token)).await;
+        assert!([200, 503].contains(&answer.status), "a client is told {}", answer.status);
+        (answer.status == status).then_some(answer)
+    })
+    .await
+}
+
+#[tokio::test]
+#[cfg_attr(engine = "sqlite", ignore = "a file does not go away")]
+async fn a_database_that_goes_away_is_a_503_until_it_is_back() {
+    let (place, proxy, served, token) = behind_a_proxy().await;
+    proxy.set(Line::Cut);
+    let answer = until(&served, 503, &token).await;
+    assert_eq!(answer.errors(), ["503 unavailable"]);
+    assert!(answer.headers.contains_key("retry-after"));
+    let health = Answer::to(served.bare("GET", "/health")).await;
+    assert_eq!(health.status, 503);
+    assert_eq!(health.json()["failing"][0], "database");
+    // What the host could not see meanwhile counts as soon as it can.
+    let second = place.run("token generate ann").await;
+    proxy.set(Line::Open);
+    until(&served, 200, second.trim()).await;
+    Answer::to(served.get(ECHO, &token)).await.expect(401);
+    proxy.set(Line::Cut);
+    until(&served, 503, second.trim()).await;
+    proxy.set(Line::Open);
+    until(&served, 200, second.trim()).await;
+    served.log.wait_for("the database answers again").await;
+    served.stop().await;
+}
+
+#[tokio::test]
+#[cfg_attr(engine = "sqlite", ignore = "a file does not stall")]
+async fn a_database_that_stalls_exhausts_neither_the_host_nor_itself() {
+    let (place, proxy, served, token) = behind_a_proxy().await;
+    proxy.set(Line::Stalled);
+    // Each of an unknown token, so that each wants to ask the database.
+    let mut strangers = JoinSet::new();
+    for number in 0..40 {
+        let request = served.get(ECHO, &format!("stranger{number}"));
+        strangers.spawn(Answer::to(request));
+    }
+    while let Some(answer) = patiently("strangers", strangers.join_next()).await {
+        let answer = answer.unwrap().expect(503);
+        assert!(answer.headers.contains_key("retry-after"));
+    }
+    until(&served, 503, &token).await;
+    proxy.set(Line::Open);
+    until(&served, 200, &token).await;
+    let connections = match place.database.engine {
+        Engine::Sqlite => unreachable!("the test is left out"),
+        Engine::Postgres => {
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+             AND pid <> pg_backend_pid()"
+        }
+        Engine::MariaDb => {
+            "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+             AND id <> CONNECTION_ID()"
+        }
+    };
+    eventually("no connection is left over", async || {
+        (place.database.number(connections).await <= CONNECTIONS).then_some(())
+    })
+    .await;
+    served.stop().await;
+    eventually("a host that has stopped has none", async || {
+        (place.database.number(connections).await == 0).then_some(())
+    })
+    .await;
+}
