@@ -20,6 +20,13 @@ pub enum Engine {
     MariaDb,
 }
 
+/// The engine that this run is about.
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::of_this_run()
+    }
+}
+
 impl Engine {
     /// The engine that this run is about.
     pub fn of_this_run() -> Engine {

@@ -12,7 +12,7 @@ use host_interface::DemoSize;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::databases::Database;
+use crate::databases::{Database, Engine};
 use crate::smtp::Sink;
 
 /// The path of the store.
@@ -83,6 +83,7 @@ pub fn library_name(name: &str) -> String {
 /// What a shop is told about its surroundings.
 #[derive(Default)]
 pub struct Setup {
+    pub engine: Engine,
     pub server: ServerSettings,
     pub mail: MailSettings,
 }
@@ -112,8 +113,8 @@ impl Shop {
 
     /// A new shop that is set up like this: `Shop::with(&sink)` sends its mails there.
     pub async fn with(setup: impl Into<Setup>) -> Shop {
-        let Setup { server, mail } = setup.into();
-        let database = Database::new().await;
+        let Setup { engine, server, mail } = setup.into();
+        let database = Database::on(engine).await;
         let url = database.address();
         let site = Site::open_with(&url, None, &[library()], &mail).await.unwrap();
         let mut tokens = HashMap::new();
@@ -172,8 +173,13 @@ impl Shop {
     /// A new shop with the demonstration data.
     pub async fn filled() -> Shop {
         let shop = Shop::open().await;
-        shop.site.demo(DemoSize { products: Some(60), orders: Some(40) }, || ()).await.unwrap();
+        shop.fill().await;
         shop
+    }
+
+    /// Adds the demonstration data to a shop that has nothing yet.
+    pub async fn fill(&self) {
+        self.site.demo(DemoSize { products: Some(60), orders: Some(40) }, || ()).await.unwrap();
     }
 
     /// The path of a list of this resource that is not empty in a filled shop.

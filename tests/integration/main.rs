@@ -22,6 +22,7 @@ mod contract;
 mod copies;
 mod crash;
 mod encrypted;
+mod engines;
 mod hosts;
 mod loading;
 mod mails;

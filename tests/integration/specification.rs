@@ -10,10 +10,10 @@ const FIELDS: &str = include_str!("../spec/fields.md");
 const ROWS: &str = include_str!("../spec/rows.md");
 
 /// One row of the table of fields.
-struct Row {
-    kind: &'static str,
+pub struct Row {
+    pub kind: &'static str,
     key: &'static str,
-    list: Vec<&'static str>,
+    pub list: Vec<&'static str>,
     detail: Vec<&'static str>,
 }
 
@@ -38,15 +38,22 @@ fn names(cell: &'static str) -> Vec<&'static str> {
     }
 }
 
-fn fields() -> Vec<Row> {
+/// The table of fields.
+pub fn fields() -> Vec<Row> {
     table(FIELDS, &["type", "key", "list fields", "detail fields"])
         .into_iter()
         .map(|row| Row { kind: row[0], key: row[1], list: names(row[2]), detail: names(row[3]) })
         .collect()
 }
 
+/// The table of filters, by resource.
+pub fn filters() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let rows = table(FIELDS, &["type", "filters"]).into_iter();
+    rows.map(|row| (row[0], names(row[1]))).collect()
+}
+
 /// Whether single records of the resource can be read.
-fn is_read_alone(kind: &str) -> bool {
+pub fn is_read_alone(kind: &str) -> bool {
     plugin::resources::find(kind).unwrap().crud
 }
 
@@ -91,10 +98,7 @@ fn the_table_and_the_plugin_know_the_same_resources() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_filter_of_the_table_is_taken_and_no_other() {
     let shop = Shop::open().await;
-    let filters: BTreeMap<&str, Vec<&str>> = table(FIELDS, &["type", "filters"])
-        .into_iter()
-        .map(|row| (row[0], names(row[1])))
-        .collect();
+    let filters = filters();
     let all: Vec<&str> = filters.values().flatten().copied().collect();
     for row in fields().into_iter().filter(|row| is_read_alone(row.kind)) {
         let known = &filters[row.kind];
