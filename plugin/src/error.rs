@@ -3,6 +3,8 @@
 //! What a client reads is in a [`Fault`]. The cause of an internal error goes to the log with the
 //! request's id and never to the client.
 
+use std::path::PathBuf;
+
 use host_interface::{Problem, Response, Source};
 use sqlx::migrate::MigrateError;
 
@@ -136,6 +138,9 @@ pub enum Error {
     /// The database upheld a constraint that validation should have.
     #[error("a constraint of the database was violated")]
     Constraint(Constraint, #[source] sqlx::Error),
+    /// The file of the database cannot be opened for writing.
+    #[error("{} cannot be written", .0.display())]
+    File(PathBuf, #[source] std::io::Error),
     /// The tables could not be created or brought up to date.
     #[error("the migration failed")]
     Migration(#[source] MigrateError),
@@ -223,8 +228,10 @@ impl Error {
     }
 }
 
-/// An error and what caused it, on one line.
+/// An error and what caused it, on one line. Errors that repeat their cause are heard once.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }

@@ -7,14 +7,15 @@ mod postgres;
 mod sqlite;
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use rust_decimal::Decimal;
 use sqlx::migrate::Migrator;
 use sqlx::mysql::{MySqlPool, MySqlRow};
-use sqlx::pool::PoolOptions;
+use sqlx::pool::{PoolConnection, PoolOptions};
 use sqlx::postgres::{PgPool, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Executor, MySql, Postgres, Row, Sqlite};
+use sqlx::{AssertSqlSafe, Connection, Database, Executor, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
@@ -26,6 +27,8 @@ use crate::value::{self, Cell, Kind};
 
 /// How long a request waits for a connection, and how long it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer of the database is waited for.
+const ANSWER: Duration = Duration::from_secs(10);
 /// How long a statement waits for a row that another transaction keeps.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// How often a request is tried at most.
@@ -59,6 +62,8 @@ pub struct Usage {
 
 /// What is asked of a connection, whatever its engine.
 trait Session {
+    /// Runs a statement without values.
+    fn say(&mut self, words: &'static str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
     async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error>;
     async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error>;
@@ -69,13 +74,29 @@ trait Session {
     async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error>;
 }
 
+/// Asks a leased connection, for so long and no longer.
+macro_rules! ask {
+    ($lease:expr, $session:ident => $work:expr) => {{
+        let lease = $lease;
+        match lease.connection.as_deref_mut() {
+            Some($session) => {
+                lease.asked = true;
+                let answer = tokio::time::timeout(ANSWER, $work).await;
+                lease.asked = answer.is_err();
+                answer.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
+            }
+            None => Err(sqlx::Error::PoolClosed),
+        }
+    }};
+}
+
 /// Does the same on each engine, and says what a failure means.
 macro_rules! on_engine {
-    ($kind:ident, $engine:expr, $session:ident => $work:expr) => {
+    ($engine:expr, $session:ident => $work:expr) => {
         match $engine {
-            $kind::Sqlite($session) => $work.await.map_err(sqlite::classify),
-            $kind::Postgres($session) => $work.await.map_err(postgres::classify),
-            $kind::MySql($session) => $work.await.map_err(mysql::classify),
+            Leased::Sqlite(lease) => ask!(lease, $session => $work).map_err(sqlite::classify),
+            Leased::Postgres(lease) => ask!(lease, $session => $work).map_err(postgres::classify),
+            Leased::MySql(lease) => ask!(lease, $session => $work).map_err(mysql::classify),
         }
     };
 }
@@ -107,10 +128,14 @@ impl Store {
     /// does and the others wait for it.
     ///
     /// # Errors
-    /// When a migration fails, or the tables are of a newer version than this program.
+    /// When a migration fails, the tables are of a newer version than this program, or the file of
+    /// the database cannot be written.
     pub async fn migrate(&self) -> Result<(), Error> {
         let migrated = match &self.0 {
-            Pool::Sqlite(pools) => sqlite::migrate(pools).await,
+            Pool::Sqlite(pools) => {
+                sqlite::create_private(pools)?;
+                sqlite::migrate(pools).await
+            }
             Pool::Postgres(pool) => postgres::migrate(pool).await,
             Pool::MySql(pool) => mysql::migrate(pool).await,
         };
@@ -139,7 +164,7 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn page(&self, page: &Page) -> Result<Cells, Error> {
-        on_engine!(Reader, &mut self.reader().await?, session => session.page(page))
+        on_engine!(&mut self.lease(Access::Read).await?, session => session.page(page))
     }
 
     /// Reads a table that is no page of a resource; its total is 0.
@@ -147,7 +172,7 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn table(&self, table: Table) -> Result<Cells, Error> {
-        on_engine!(Reader, &mut self.reader().await?, session => session.table(table))
+        on_engine!(&mut self.lease(Access::Read).await?, session => session.table(table))
     }
 
     /// Begins a transaction that writes. It is rolled back unless it is committed.
@@ -155,25 +180,16 @@ impl Store {
     /// # Errors
     /// When the writer's turn does not come in time.
     pub async fn begin(&self) -> Result<Transaction, Error> {
+        let mut lease = self.lease(Access::Write).await?;
         let begin = self.dialect().begin_write;
-        let begun = match &self.0 {
-            Pool::Sqlite(pools) => {
-                let begun = pools.writer.begin_with(begin).await;
-                begun.map(Writer::Sqlite).map_err(sqlite::classify)
-            }
-            Pool::Postgres(pool) => {
-                pool.begin_with(begin).await.map(Writer::Postgres).map_err(postgres::classify)
-            }
-            Pool::MySql(pool) => {
-                pool.begin_with(begin).await.map(Writer::MySql).map_err(mysql::classify)
-            }
-        };
-        Ok(Transaction { writer: begun?, dialect: self.dialect() })
+        on_engine!(&mut lease, session => session.say(begin))?;
+        lease.opened(true);
+        Ok(Transaction { lease, dialect: self.dialect() })
     }
 
     /// How many connections each pool has.
     pub fn usage(&self) -> Vec<Usage> {
-        fn of<DB: sqlx::Database>(pool: &'static str, of: &sqlx::Pool<DB>) -> Usage {
+        fn of<DB: Database>(pool: &'static str, of: &sqlx::Pool<DB>) -> Usage {
             let idle = u32::try_from(of.num_idle()).unwrap_or(u32::MAX);
             Usage { pool, busy: of.size().saturating_sub(idle), idle }
         }
@@ -198,37 +214,89 @@ impl Store {
         }
     }
 
-    async fn reader(&self) -> Result<Reader, Error> {
+    async fn lease(&self, access: Access) -> Result<Leased, Error> {
         match &self.0 {
             Pool::Sqlite(pools) => {
-                let acquired = pools.readers.acquire().await;
-                acquired.map(Reader::Sqlite).map_err(sqlite::classify)
+                let pool = match access {
+                    Access::Read => &pools.readers,
+                    Access::Write => &pools.writer,
+                };
+                let acquired = pool.acquire().await.map_err(sqlite::classify);
+                acquired.map(Lease::new).map(Leased::Sqlite)
             }
             Pool::Postgres(pool) => {
-                pool.acquire().await.map(Reader::Postgres).map_err(postgres::classify)
+                let acquired = pool.acquire().await.map_err(postgres::classify);
+                acquired.map(Lease::new).map(Leased::Postgres)
             }
-            Pool::MySql(pool) => pool.acquire().await.map(Reader::MySql).map_err(mysql::classify),
+            Pool::MySql(pool) => {
+                let acquired = pool.acquire().await.map_err(mysql::classify);
+                acquired.map(Lease::new).map(Leased::MySql)
+            }
         }
     }
 }
 
-/// A connection that reads.
-enum Reader {
-    Sqlite(sqlx::pool::PoolConnection<Sqlite>),
-    Postgres(sqlx::pool::PoolConnection<Postgres>),
-    MySql(sqlx::pool::PoolConnection<MySql>),
+/// What a connection is wanted for.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// A connection of one of the pools.
+enum Leased {
+    Sqlite(Lease<Sqlite>),
+    Postgres(Lease<Postgres>),
+    MySql(Lease<MySql>),
+}
+
+impl Leased {
+    /// Says whether a transaction is open.
+    fn opened(&mut self, open: bool) {
+        match self {
+            Leased::Sqlite(lease) => lease.open = open,
+            Leased::Postgres(lease) => lease.open = open,
+            Leased::MySql(lease) => lease.open = open,
+        }
+    }
+}
+
+/// A connection on its way back to its pool. One that still owes an answer is closed, since the
+/// answer may never come; a transaction that is left open is undone.
+struct Lease<DB: Database<Connection: Session>> {
+    connection: Option<PoolConnection<DB>>,
+    asked: bool,
+    open: bool,
+}
+
+impl<DB: Database<Connection: Session>> Lease<DB> {
+    fn new(connection: PoolConnection<DB>) -> Self {
+        Self { connection: Some(connection), asked: false, open: false }
+    }
+}
+
+impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) if self.open && !self.asked => {
+                runtime.spawn(async move {
+                    let undone = tokio::time::timeout(ANSWER, connection.say("ROLLBACK"));
+                    if !matches!(undone.await, Ok(Ok(()))) {
+                        connection.close_on_drop();
+                    }
+                });
+            }
+            _ if self.open || self.asked => connection.close_on_drop(),
+            _ => {}
+        }
+    }
 }
 
 /// A transaction that writes.
 pub struct Transaction {
-    writer: Writer,
+    lease: Leased,
     dialect: &'static Dialect,
-}
-
-enum Writer {
-    Sqlite(sqlx::Transaction<'static, Sqlite>),
-    Postgres(sqlx::Transaction<'static, Postgres>),
-    MySql(sqlx::Transaction<'static, MySql>),
 }
 
 impl Transaction {
@@ -265,7 +333,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
-        on_engine!(Writer, &mut self.writer, session => session.page(page))
+        on_engine!(&mut self.lease, session => session.page(page))
     }
 
     /// Reads one row of whole numbers; none where there is no row. A decimal is counted in units
@@ -274,7 +342,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        on_engine!(Writer, &mut self.writer, session => session.numbers(statement))
+        on_engine!(&mut self.lease, session => session.numbers(statement))
     }
 
     /// Reads a column of text.
@@ -282,7 +350,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
-        on_engine!(Writer, &mut self.writer, session => session.texts(statement))
+        on_engine!(&mut self.lease, session => session.texts(statement))
     }
 
     /// Writes, and gives the key of the row inserted last.
@@ -290,7 +358,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database; a violated constraint is [`Error::Constraint`].
     pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
-        on_engine!(Writer, &mut self.writer, session => session.run(statement))
+        on_engine!(&mut self.lease, session => session.run(statement))
     }
 
     /// Writes, and gives how many rows that changed.
@@ -298,7 +366,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database; a violated constraint is [`Error::Constraint`].
     pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
-        on_engine!(Writer, &mut self.writer, session => session.change(statement))
+        on_engine!(&mut self.lease, session => session.change(statement))
     }
 
     /// Makes everything written last.
@@ -306,12 +374,15 @@ impl Transaction {
     /// # Errors
     /// When it could not be; then nothing is. Where the connection was lost meanwhile, nobody can
     /// tell, and it must not be tried again.
-    pub async fn commit(self) -> Result<(), Error> {
-        let committed = on_engine!(Writer, self.writer, session => session.commit());
-        committed.map_err(|error| match error {
-            Error::Lost(cause) => Error::Unavailable(cause),
-            error => error,
-        })
+    pub async fn commit(mut self) -> Result<(), Error> {
+        match on_engine!(&mut self.lease, session => session.say("COMMIT")) {
+            Ok(()) => {
+                self.lease.opened(false);
+                Ok(())
+            }
+            Err(Error::Lost(cause)) => Err(Error::Unavailable(cause)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -422,7 +493,7 @@ fn connections() -> u32 {
 
 /// A pool of connections to a server: as many as are of use, waited for so long and no longer. A
 /// connection that was just used is taken to be there still; one that was not is asked.
-fn bounded<DB: sqlx::Database>(pool: PoolOptions<DB>) -> PoolOptions<DB> {
+fn bounded<DB: Database>(pool: PoolOptions<DB>) -> PoolOptions<DB> {
     pool.max_connections(connections() * 2)
         .acquire_timeout(PATIENCE)
         .test_before_acquire(false)
@@ -450,7 +521,8 @@ fn columns_of_index(name: &str) -> Vec<String> {
 /// What a failure means that no server has given a code.
 fn without_code(error: sqlx::Error) -> Error {
     match error {
-        sqlx::Error::Io(_) => Error::Lost(error),
+        // A conversation that breaks off may leave words that make no sense.
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => Error::Lost(error),
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
             Error::Unavailable(error)
         }

@@ -12,7 +12,9 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text};
+use super::{
+    ANSWER, Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text,
+};
 use super::{count, moment, moment_text, units};
 use crate::dialect::MYSQL;
 use crate::error::Error;
@@ -27,16 +29,22 @@ pub(super) fn open(url: &str) -> Result<MySqlPool, sqlx::Error> {
         .statement_cache_capacity(STATEMENTS)
         .disable_statement_logging();
     let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
-    // What does not fit is refused, whatever the server's own mode is; and a statement sees what
-    // others have committed before it.
+    // What does not fit is refused, whatever the server's own mode is; a statement sees what
+    // others have committed before it; and what nobody waits for any more is given up by the
+    // server too, where it is MariaDB.
     let session = format!(
         "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
-         innodb_lock_wait_timeout = {}, tx_isolation = 'READ-COMMITTED'",
-        LOCK_PATIENCE.as_secs()
+         innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */",
+        LOCK_PATIENCE.as_secs(),
+        ANSWER.as_secs()
     );
     let pool = pool.after_connect(move |connection, _| {
         let session = sql_text(session.clone());
-        Box::pin(async move { connection.execute(session).await.map(drop) })
+        Box::pin(async move {
+            connection.execute(session).await?;
+            let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+            connection.execute(isolation).await.map(drop)
+        })
     });
     Ok(pool.connect_lazy_with(options))
 }
@@ -49,6 +57,10 @@ pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
 }
 
 impl Session for MySqlConnection {
+    async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+        self.execute(words).await.map(drop)
+    }
+
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
         let rows = query(sql::page(page, &MYSQL))?.fetch_all(&mut *self).await?;
         let total = match rows.first() {

@@ -15,7 +15,9 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text};
+use super::{
+    ANSWER, Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text,
+};
 use super::{count, moment, moment_text, units};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
@@ -30,10 +32,15 @@ pub(super) fn open(url: &str) -> Result<PgPool, sqlx::Error> {
         .statement_cache_capacity(STATEMENTS)
         .disable_statement_logging();
     let pool: PgPoolOptions = bounded(PgPoolOptions::new());
-    let waits = format!("SET lock_timeout = {}", LOCK_PATIENCE.as_millis());
+    // What nobody waits for any more is given up by the server too.
+    let session = format!(
+        "SET lock_timeout = {}; SET statement_timeout = {}",
+        LOCK_PATIENCE.as_millis(),
+        ANSWER.as_millis()
+    );
     let pool = pool.after_connect(move |connection, _| {
-        let waits = sql_text(waits.clone());
-        Box::pin(async move { connection.execute(waits).await.map(drop) })
+        let session = sql_text(session.clone());
+        Box::pin(async move { connection.execute(sqlx::raw_sql(session)).await.map(drop) })
     });
     Ok(pool.connect_lazy_with(options))
 }
@@ -46,6 +53,10 @@ pub(super) async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
 }
 
 impl Session for PgConnection {
+    async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+        self.execute(words).await.map(drop)
+    }
+
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
         let rows = query(sql::page(page, &POSTGRES))?.fetch_all(&mut *self).await?;
         let total = match rows.first() {

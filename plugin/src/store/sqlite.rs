@@ -8,7 +8,7 @@ use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Row, Sqlite};
+use sqlx::{ConnectOptions, Executor, Row, Sqlite};
 
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, sql_text};
 use crate::dialect::SQLITE;
@@ -49,22 +49,29 @@ pub(super) fn open(url: &str) -> Result<Pools, sqlx::Error> {
 }
 
 pub(super) async fn migrate(pools: &Pools) -> Result<(), MigrateError> {
-    create_private(pools).map_err(sqlx::Error::Io)?;
     let mut writer = pools.writer.acquire().await?;
     MIGRATIONS.run_direct(None, &mut *writer, false).await
 }
 
 /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
 /// What the engine puts beside it gets the same permissions.
-fn create_private(pools: &Pools) -> std::io::Result<()> {
+pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
+    let path = pools.writer.connect_options().get_filename().to_owned();
     let mut options = std::fs::File::options();
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(pools.writer.connect_options().get_filename()).map(drop)
+    match options.open(&path) {
+        Ok(_) => Ok(()),
+        Err(cause) => Err(Error::File(path, cause)),
+    }
 }
 
 impl Session for SqliteConnection {
+    async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+        self.execute(words).await.map(drop)
+    }
+
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
         let row = query(sql::page_as_json(page, &SQLITE)).fetch_one(self).await?;
         Ok(Cells { total: row.try_get(0)?, rows: Rows::Json(row.try_get(1)?) })
