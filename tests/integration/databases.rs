@@ -144,6 +144,22 @@ impl Database {
         }
     }
 
+    /// How many connections to the database on a server there are beside the one that asks.
+    pub async fn others(&self) -> i64 {
+        self.number(match self.engine {
+            Engine::Sqlite => panic!("a file has no connections"),
+            Engine::Postgres => {
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND pid <> pg_backend_pid()"
+            }
+            Engine::MariaDb => {
+                "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+                 AND id <> CONNECTION_ID()"
+            }
+        })
+        .await
+    }
+
     /// Whether nothing has been made in the database; on SQLite, no file.
     pub async fn is_untouched(&self) -> bool {
         match self.engine {

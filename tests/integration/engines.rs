@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::databases::Engine;
-use crate::harness::{ROOT, Setup, Shop};
+use crate::harness::{Setup, Shop};
 use crate::specification;
 
 /// Names that engines would put in different orders, fold differently, or take for the same.

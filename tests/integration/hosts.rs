@@ -238,24 +238,13 @@ async fn a_database_that_stalls_exhausts_neither_the_host_nor_itself() {
     until(&served, 503, &token).await;
     proxy.set(Line::Open);
     until(&served, 200, &token).await;
-    let connections = match place.database.engine {
-        Engine::Sqlite => unreachable!("the test is left out"),
-        Engine::Postgres => {
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-             AND pid <> pg_backend_pid()"
-        }
-        Engine::MariaDb => {
-            "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
-             AND id <> CONNECTION_ID()"
-        }
-    };
     eventually("no connection is left over", async || {
-        (place.database.number(connections).await <= CONNECTIONS).then_some(())
+        (place.database.others().await <= CONNECTIONS).then_some(())
     })
     .await;
     served.stop().await;
     eventually("a host that has stopped has none", async || {
-        (place.database.number(connections).await == 0).then_some(())
+        (place.database.others().await == 0).then_some(())
     })
     .await;
 }

@@ -23,6 +23,7 @@ mod copies;
 mod crash;
 mod encrypted;
 mod engines;
+mod faults;
 mod hosts;
 mod loading;
 mod mails;

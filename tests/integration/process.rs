@@ -50,6 +50,11 @@ impl Place {
         self.database.folder.path().join(name)
     }
 
+    /// The store's file, where the site is kept in files.
+    pub fn store_url(&self) -> String {
+        format!("sqlite://{}", self.data("shop.db").display())
+    }
+
     /// The folder for the files of the site, which a host whose database is on a server makes no
     /// sooner than it has one to write.
     pub fn data(&self, name: &str) -> PathBuf {
@@ -133,6 +138,23 @@ impl Call {
 
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Call {
         self.command.env(name, value);
+        self
+    }
+
+    /// Starts it by way of a shell, which says this before the command line.
+    pub fn through(mut self, script: &str) -> Call {
+        let call = self.command.as_std();
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("{script} \"$@\"")).arg("sh");
+        shell.arg(call.get_program()).args(call.get_args()).kill_on_drop(true);
+        shell.current_dir(call.get_current_dir().unwrap());
+        for (name, value) in call.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.command = shell;
         self
     }
 
@@ -275,10 +297,15 @@ impl Served {
 
     /// Asks the program to stop.
     pub async fn signal(&self, name: &str) {
+        self.shell(&format!("kill -{name}")).await;
+    }
+
+    /// Runs a command line about the program, whose number comes last.
+    pub async fn shell(&self, words: &str) {
         let id = self.child.id().unwrap();
-        let mut kill = Command::new("sh");
-        let sent = kill.arg("-c").arg(format!("kill -{name} {id}")).status().await.unwrap();
-        assert!(sent.success());
+        let mut shell = Command::new("sh");
+        let done = shell.arg("-c").arg(format!("{words} {id}")).status().await.unwrap();
+        assert!(done.success(), "{words}: {done}");
     }
 
     /// Waits for the program to end by itself, and gives its exit code.
