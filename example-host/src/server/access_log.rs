@@ -63,8 +63,8 @@ pub(super) async fn observe(
 /// What the log says of a request whose client left before it was answered; no status of HTTP.
 const CLIENT_GONE: u16 = 499;
 
-/// A line of the access log, and a request that is counted. It is written when it is dropped, because a request whose client
-/// leaves is dropped where it stands.
+/// A line of the access log, and a request that is counted. It is written when it is dropped,
+/// because a request whose client leaves is dropped where it stands.
 struct Line {
     began: Instant,
     span: Span,

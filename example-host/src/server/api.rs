@@ -18,6 +18,7 @@ use crate::site::BASE_PATH;
 use super::access_log::Seen;
 use super::problem::Refusal;
 use super::request_id::RequestId;
+use super::revalidation::Known;
 use super::routing::{self, Matched, Route};
 use super::{Server, body, checks, health};
 
@@ -102,8 +103,9 @@ async fn api(
         let read = timeout_at(deadline, body::read(&mut body, server.body_limit))
             .await
             .map_err(|_| Refusal::BodyTooSlow)??;
+        let known = Known::of(&parts.method, &parts.headers);
         let call = call.body(read).headers(Sent(parts.headers)).build();
-        call_plugin(&route, call, deadline).await
+        call_plugin(&route, call, &known, deadline).await
     };
     let answered = answered.await;
     let mut response = match answered {
@@ -148,13 +150,21 @@ fn route<'routes, 'path>(
 async fn call_plugin(
     route: &Route,
     call: Request,
+    known: &Known,
     deadline: Instant,
 ) -> Result<HttpResponse<Body>, Refusal> {
     let extension = &route.extension;
     match timeout_at(deadline, extension.plugin.handle(call)).await {
-        Ok(Ok(response)) => http_response(response).inspect_err(|_| {
-            tracing::error!(extension = extension.name, "answered with no status of HTTP");
-        }),
+        Ok(Ok(response)) => {
+            let tag = known.tag(response.status(), response.body());
+            let mut response = http_response(response).inspect_err(|_| {
+                tracing::error!(extension = extension.name, "answered with no status of HTTP");
+            })?;
+            if let Some(tag) = tag {
+                known.settle(tag, &mut response);
+            }
+            Ok(response)
+        }
         Ok(Err(error)) => {
             tracing::error!(extension = extension.name, route = &*route.name, %error, "failed");
             Err(Refusal::Internal)

@@ -10,6 +10,7 @@ mod connections;
 mod health;
 mod problem;
 mod request_id;
+mod revalidation;
 mod routing;
 mod scrape;
 mod tls;
@@ -25,6 +26,8 @@ use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::ServerSettings;
@@ -38,6 +41,9 @@ use self::tls::Tls;
 
 pub use self::scrape::MetricsServer;
 pub use self::tls::TlsError;
+
+/// An answer of fewer bytes fits into a packet or two, compressed or not.
+const WORTH_COMPRESSING: u64 = 1024;
 
 /// A site that is being served.
 #[derive(Debug)]
@@ -154,8 +160,10 @@ fn router(server: Arc<Server>, settings: &ServerSettings) -> Result<Router, Erro
     if !settings.cors_origins.is_empty() {
         router = router.layer(cors(&settings.cors_origins)?);
     }
-    // Outermost, so that preflights are logged and have an id too.
-    Ok(router.layer(axum::middleware::from_fn_with_state(server, access_log::observe)))
+    // Around everything, so that preflights are logged and have an id too.
+    let router = router.layer(axum::middleware::from_fn_with_state(server, access_log::observe));
+    // Outermost, so that the log tells how large an answer is, whoever reads it.
+    Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
@@ -169,6 +177,15 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
     Ok(CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::ACCEPT])
-        .expose_headers([HeaderName::from_static(request_id::HEADER), header::LOCATION]))
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::ACCEPT,
+            header::IF_NONE_MATCH,
+        ])
+        .expose_headers([
+            HeaderName::from_static(request_id::HEADER),
+            header::LOCATION,
+            header::ETAG,
+        ]))
 }
