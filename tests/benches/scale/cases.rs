@@ -1,0 +1,165 @@
+//! What is asked of a store, and within which bar.
+
+use super::stores::{CUSTOMER, Engine, Size};
+
+/// How much a request may cost in the large store.
+pub enum Bar {
+    /// At most half as much again as in the small one, or 0.3 ms more.
+    Growth,
+    /// At most so many milliseconds: on SQLite, PostgreSQL and MariaDB.
+    Absolute([f64; 3]),
+    /// None is set.
+    Open,
+}
+
+impl Bar {
+    pub fn is_met(&self, engine: Engine, small: f64, large: f64) -> bool {
+        match self {
+            Bar::Growth => large <= (small * 1.5).max(small + 0.3),
+            Bar::Absolute(most) => large <= most[engine as usize],
+            Bar::Open => true,
+        }
+    }
+
+    pub fn text(&self, engine: Engine) -> String {
+        match self {
+            Bar::Growth => "1.5 × or + 0.3".to_owned(),
+            Bar::Absolute(most) => format!("{} ms", most[engine as usize]),
+            Bar::Open => "none".to_owned(),
+        }
+    }
+}
+
+pub struct Case {
+    pub name: String,
+    path: Path,
+    pub bar: Bar,
+}
+
+enum Path {
+    Fixed(String),
+    /// One that depends on how many products and orders there are.
+    Sized(fn(Size) -> String),
+}
+
+impl Case {
+    pub fn path(&self, size: Size) -> String {
+        match &self.path {
+            Path::Fixed(path) => path.clone(),
+            Path::Sized(path) => path(size),
+        }
+    }
+}
+
+fn grows(path: &str) -> Case {
+    Case { name: format!("`{path}`"), path: Path::Fixed(path.to_owned()), bar: Bar::Growth }
+}
+
+fn sized(name: &str, bar: Bar, path: fn(Size) -> String) -> Case {
+    Case { name: name.to_owned(), path: Path::Sized(path), bar }
+}
+
+fn within(name: &str, bar: [f64; 3], path: &str) -> Case {
+    Case { name: name.to_owned(), path: Path::Fixed(path.to_owned()), bar: Bar::Absolute(bar) }
+}
+
+/// All that is read.
+pub fn reads() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for list in ["/products", "/orders", "/customers", "/inventory"] {
+        cases.push(grows(list));
+    }
+    for (kind, filters) in [
+        (
+            "products",
+            &[
+                "category]=30",
+                "manufacturer]=3",
+                "product_type]=variable",
+                "product_type]=downloadable",
+                "enabled]=0",
+                "enabled]=1",
+                "visibility]=0",
+                "sku]=00123",
+                "enabled]=1&filter[manufacturer]=3",
+                "enabled]=1&filter[category]=30",
+                "enabled]=0&filter[manufacturer]=3&filter[category]=30",
+            ][..],
+        ),
+        (
+            "orders",
+            &[
+                "status]=1",
+                "status]=6",
+                "payment_type]=payment_invoice",
+                "status]=1&filter[payment_type]=payment_invoice",
+                "date_from]=2026-06-01&filter[date_to]=2026-06-30",
+                "date_from]=2026-01-01",
+                "status]=1&filter[date_from]=2026-06-01&filter[date_to]=2026-06-30",
+            ],
+        ),
+        ("customers", &["country]=2"]),
+    ] {
+        for filter in filters {
+            cases.push(grows(&format!("/{kind}?filter[{filter}")));
+        }
+    }
+    for kind in ["products", "orders", "customers", "inventory"] {
+        let resource = plugin::resources::find(kind).unwrap();
+        for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
+            for direction in ["", "&list[direction]=desc"] {
+                cases.push(grows(&format!("/{kind}?list[ordering]={field}{direction}")));
+            }
+        }
+    }
+    for path in [
+        "/products?filter[enabled]=1&list[ordering]=created_on&list[direction]=desc",
+        "/products?filter[manufacturer]=3&list[ordering]=price",
+        "/products?filter[category]=30&list[ordering]=product_name",
+        "/orders?filter[status]=6&list[ordering]=order_total&list[direction]=desc",
+        "/orders?filter[status]=1&list[ordering]=created_on",
+    ] {
+        cases.push(grows(path));
+    }
+    for path in ["/products/7", "/orders/7", "/customers/7", "/inventory/7"] {
+        cases.push(grows(path));
+    }
+    for path in ["/products/7/variants", "/orders/7/items", "/orders/7/history"] {
+        cases.push(grows(path));
+    }
+    let orders = format!("/customers/{CUSTOMER}/orders");
+    cases.push(grows(&orders));
+    cases.push(grows(&format!("{orders}?filter[status]=1")));
+    cases.push(grows(&format!("{orders}?list[ordering]=order_total")));
+
+    let deep = || Bar::Absolute([8.0, 5.0, 5.0]);
+    cases.push(sized("products at half of the list", deep(), |size| {
+        format!("/products?page[offset]={}", size.products / 2)
+    }));
+    cases.push(sized("products at half, by created_on", deep(), |size| {
+        format!("/products?page[offset]={}&list[ordering]=created_on", size.products / 2)
+    }));
+    cases.push(sized("orders at half of the list", deep(), |size| {
+        format!("/orders?page[offset]={}", size.orders / 2)
+    }));
+    // In a million names, `ing` stands in about 200,000, and so on.
+    let (few, many) = ("/products?filter[search]=wren+1234", "/products?filter[search]=wren+17");
+    cases.push(within("search, 16 matches", [3.0, 3.0, 3.0], few));
+    cases.push(within("search, 1,776 matches", [3.0, 12.0, 12.0], many));
+    let most = "/products?filter[search]=ing";
+    cases.push(within("search, 200,000 matches", [25.0, 120.0, 320.0], most));
+    let orders = "/orders?filter[search]=customer12";
+    cases.push(within("search of orders, 89,000 matches", [25.0, 180.0, f64::INFINITY], orders));
+
+    cases.push(within("sales, 30 days", [5.0; 3], "/reports/sales"));
+    let year = "/reports/sales?filter[date_from]=2025-11-01&filter[date_to]=2026-10-31&filter[period]=month";
+    cases.push(within("sales, a year by month", [15.0; 3], year));
+    cases.push(within("products report, 30 days", [60.0; 3], "/reports/products"));
+    cases.push(within("customers report, 30 days", [60.0; 3], "/reports/customers"));
+    cases.push(Case {
+        name: "inventory report".to_owned(),
+        path: Path::Fixed("/reports/inventory".to_owned()),
+        bar: Bar::Open,
+    });
+    cases
+}

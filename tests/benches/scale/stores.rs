@@ -1,0 +1,272 @@
+//! Stores to measure: made by the program itself, kept from one run to the next.
+
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::time::Instant;
+
+use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
+
+/// The user who has every twentieth order.
+pub const CUSTOMER: i64 = 900_001;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+    MariaDb,
+}
+
+impl Engine {
+    pub const ALL: [Engine; 3] = [Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Sqlite => "SQLite",
+            Engine::Postgres => "PostgreSQL",
+            Engine::MariaDb => "MariaDB",
+        }
+    }
+
+    /// The server, without a database.
+    fn server(self) -> String {
+        let (name, local) = match self {
+            Engine::Sqlite => return String::new(),
+            Engine::Postgres => ("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432"),
+            Engine::MariaDb => ("TEST_MARIADB", "mysql://root@127.0.0.1:3306"),
+        };
+        std::env::var(name).unwrap_or_else(|_| local.to_owned())
+    }
+
+    pub fn answers(&self) -> bool {
+        *self == Engine::Sqlite || execute(*self, &self.server(), "SELECT 1").is_ok()
+    }
+}
+
+impl FromStr for Engine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sqlite" => Ok(Engine::Sqlite),
+            "postgres" => Ok(Engine::Postgres),
+            "mariadb" => Ok(Engine::MariaDb),
+            _ => Err(format!("{text:?} is none of sqlite, postgres and mariadb")),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub products: u64,
+    pub orders: u64,
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (products, orders) = text.split_once(',').ok_or("a size is PRODUCTS,ORDERS")?;
+        let number = |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
+        Ok(Size { products: number(products)?, orders: number(orders)? })
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} products, {} orders", self.products, self.orders)
+    }
+}
+
+/// Builds the program and the library as they are delivered.
+pub fn build() {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet"])
+        .current_dir(root())
+        .status()
+        .unwrap();
+    assert!(built.success());
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+pub struct Store {
+    pub size: Size,
+    folder: PathBuf,
+    url: String,
+}
+
+impl Store {
+    /// A store of this size, made now unless there is one.
+    pub fn prepare(engine: Engine, size: Size, fresh: bool) -> Store {
+        let name = format!("shop_bench_{}_{}", size.products, size.orders);
+        let folder = target().join("bench").join(format!("{engine:?}-{name}").to_lowercase());
+        let url = match engine {
+            Engine::Sqlite => format!("sqlite://{}", folder.join("host.db").display()),
+            _ => format!("{}/{name}", engine.server()),
+        };
+        let store = Store { size, folder, url };
+        let finished = store.folder.join("finished");
+        if fresh || !finished.exists() {
+            let _ = std::fs::remove_dir_all(&store.folder);
+            std::fs::create_dir_all(&store.folder).unwrap();
+            if engine != Engine::Sqlite {
+                let drop = format!("DROP DATABASE IF EXISTS {name}");
+                execute(engine, &engine.server(), &drop).unwrap();
+                execute(engine, &engine.server(), &format!("CREATE DATABASE {name}")).unwrap();
+            }
+            store.fill();
+            store.shape(engine);
+            std::fs::write(finished, "").unwrap();
+        }
+        store
+    }
+
+    fn command(&self) -> Command {
+        let release = target().join("release");
+        let library =
+            format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        let mut command = Command::new(release.join("example-host"));
+        command.arg("--plugin").arg(release.join(library)).current_dir(&self.folder);
+        command.env("DATABASE_URL", &self.url);
+        command
+    }
+
+    /// Has the program fill the store, and says how long that took and how much memory it had.
+    fn fill(&self) {
+        let begun = Instant::now();
+        let (products, orders) = (self.size.products.to_string(), self.size.orders.to_string());
+        let demo = ["demo", "--products", &products, "--orders", &orders];
+        let mut process = self.command().args(demo).stderr(Stdio::null()).spawn().unwrap();
+        let mut most = 0;
+        let status = loop {
+            most = most.max(memory(process.id()));
+            if let Some(status) = process.try_wait().unwrap() {
+                break status;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        };
+        assert!(status.success());
+        println!(
+            "{} made in {:.1} s, {} MB at most",
+            self.size,
+            begun.elapsed().as_secs_f64(),
+            most / 1024
+        );
+    }
+
+    /// Gives one customer many orders, and has the engine look at what is there.
+    fn shape(&self, engine: Engine) {
+        let orders =
+            format!("UPDATE shop_orders SET user_id = {CUSTOMER} WHERE shop_order_id % 20 = 0");
+        let analyse = match engine {
+            Engine::Sqlite => "PRAGMA optimize",
+            Engine::Postgres => "VACUUM ANALYZE",
+            Engine::MariaDb => {
+                "ANALYZE TABLE shop_products, shop_orders, shop_addresses, shop_variants"
+            }
+        };
+        let url = match engine {
+            Engine::Sqlite => format!("sqlite://{}", self.folder.join("shop.db").display()),
+            _ => self.url.clone(),
+        };
+        execute(engine, &url, &orders).unwrap();
+        execute(engine, &url, analyse).unwrap();
+    }
+
+    /// Serves the store to somebody who may read and write all of it.
+    pub fn serve(&self) -> Host {
+        let _ = self
+            .command()
+            .args([
+                "user",
+                "add",
+                "bench",
+                "--email",
+                "bench@example.com",
+                "--group",
+                "Administrator",
+            ])
+            .output()
+            .unwrap();
+        let token = self.command().args(["token", "generate", "bench"]).output().unwrap();
+        assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
+        let mut process = self
+            .command()
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap()).lines();
+        let line = log.by_ref().map(Result::unwrap).find(|line| line.contains("listening on "));
+        let line = line.expect("the program listens");
+        let address = line.rsplit_once("//").unwrap().1.to_owned();
+        // What the program logs must go somewhere.
+        std::thread::spawn(move || log.for_each(drop));
+        let token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
+        Host { process, address, token }
+    }
+}
+
+/// The program, serving.
+pub struct Host {
+    process: Child,
+    pub address: String,
+    pub token: String,
+}
+
+impl Host {
+    /// The processor time used so far, in seconds.
+    pub fn cpu(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
+        let stat = stat.unwrap_or_default();
+        // The name in parentheses may have spaces; the 12th and 13th field after it count ticks.
+        let fields = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks: f64 =
+            fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+        ticks / 100.0
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The memory of a process, in kilobytes; 0 where the system does not tell.
+fn memory(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Runs a statement that the program would not.
+fn execute(engine: Engine, url: &str, statement: &str) -> Result<(), sqlx::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
+    runtime.block_on(async {
+        match engine {
+            Engine::Sqlite => {
+                let mut file = SqliteConnection::connect(url).await?;
+                file.execute(statement).await?;
+                file.close().await
+            }
+            Engine::Postgres => {
+                PgConnection::connect(url).await?.execute(statement).await.map(drop)
+            }
+            Engine::MariaDb => {
+                MySqlConnection::connect(url).await?.execute(statement).await.map(drop)
+            }
+        }
+    })
+}
