@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use crate::app::{self, App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
-use crate::{demo, logging, parameters, reference};
+use crate::{copy, demo, logging, parameters, reference};
 
 /// The store's plugin.
 #[derive(Debug)]
@@ -101,6 +101,21 @@ impl Plugin for ShopPlugin {
         progress: ProgressHandle,
     ) -> BoxFuture<Result<String, host_interface::Error>> {
         self.run(move |app| async move { demo::fill(&app.store, size, &progress).await })
+    }
+
+    fn copy(
+        &self,
+        target: Environment,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, host_interface::Error>> {
+        self.run(move |app| async move {
+            let source = app.store.patient();
+            let target = Store::open(&target.database_url)?.patient();
+            let copied = copy::copy(&source, &target, &progress).await;
+            source.close().await;
+            target.close().await;
+            copied
+        })
     }
 
     fn health(&self) -> BoxFuture<Result<(), host_interface::Error>> {

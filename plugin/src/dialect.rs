@@ -18,6 +18,8 @@ pub struct Dialect {
     /// turn at once, instead of failing half-way; elsewhere each statement sees what others have
     /// committed, and locks keep rows as they were read.
     pub begin_write: &'static str,
+    /// Begins a transaction that reads everything as it was at one moment.
+    pub begin_read: &'static str,
     /// How a transaction keeps the rows that it has read from others.
     pub locks: Option<Locks>,
     /// Whether the engine hands a page over as one JSON text of raw cells. On an embedded engine
@@ -29,6 +31,13 @@ pub struct Dialect {
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
+    /// Reads which columns the store's tables have, without those that the engine computes: table,
+    /// column, type, and how many fraction digits the type has.
+    pub columns: &'static str,
+    /// Reads the key that a table gave last, whether or not its record is still there.
+    pub last_key: fn(table: &str, key: &str) -> String,
+    /// Makes a table give keys above this one, which is not below any that it holds.
+    pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
 
 /// What follows a query that keeps its rows until the transaction ends.
@@ -52,11 +61,24 @@ pub static SQLITE: Dialect = Dialect {
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
+    begin_read: "BEGIN",
     locks: None,
     pages_as_json: true,
     returns_keys: false,
     keys_follow: false,
     max_binds: 32_000,
+    columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
+        FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
+        WHERE m.type = 'table' AND m.name GLOB 'shop_*' ORDER BY m.name, p.cid",
+    last_key: |table, _| {
+        format!("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'")
+    },
+    give_keys_above: |table, _, last| {
+        vec![
+            format!("DELETE FROM sqlite_sequence WHERE name = '{table}'"),
+            format!("INSERT INTO sqlite_sequence (name, seq) VALUES ('{table}', {last})"),
+        ]
+    },
 };
 
 /// PostgreSQL.
@@ -82,11 +104,25 @@ pub static POSTGRES: Dialect = Dialect {
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+    begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE" }),
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
     max_binds: 65_535,
+    columns: "SELECT table_name::text AS c0, column_name::text AS c1, data_type::text AS c2, \
+        coalesce(numeric_scale, 0)::bigint AS c3 FROM information_schema.columns \
+        WHERE table_schema = current_schema() AND left(table_name, 5) = 'shop_' \
+        AND table_name <> 'shop_migrations' AND is_generated = 'NEVER' \
+        ORDER BY table_name, ordinal_position",
+    // A key that was given by hand counts too: the sequence does not know of it.
+    last_key: |table, key| {
+        format!(
+            "SELECT coalesce(greatest((SELECT max({key}) FROM {table}), \
+             (SELECT last_value FROM {table}_{key}_seq WHERE is_called)), 0)"
+        )
+    },
+    give_keys_above: |table, key, last| vec![format!("SELECT setval('{table}_{key}_seq', {last})")],
 };
 
 /// MariaDB and MySQL.
@@ -101,9 +137,27 @@ pub static MYSQL: Dialect = Dialect {
     nulls_least: |_| "",
     char_length: "char_length",
     begin_write: "START TRANSACTION",
+    // The level is that of the next transaction alone; at any other there is no such snapshot.
+    begin_read: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+        START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE" }),
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,
     max_binds: 65_535,
+    columns: "SELECT table_name AS c0, column_name AS c1, data_type AS c2, \
+        coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
+        WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \
+        AND table_name <> 'shop_migrations' AND coalesce(generation_expression, '') = '' \
+        ORDER BY table_name, ordinal_position",
+    last_key: |table, _| {
+        format!(
+            "SELECT coalesce(max(CAST(auto_increment AS SIGNED)) - 1, 0) \
+             FROM information_schema.tables \
+             WHERE table_schema = database() AND table_name = '{table}'"
+        )
+    },
+    give_keys_above: |table, _, last| {
+        vec![format!("ALTER TABLE {table} AUTO_INCREMENT = {}", last.saturating_add(1))]
+    },
 };

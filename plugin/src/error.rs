@@ -162,6 +162,9 @@ pub enum Error {
     /// What the database gave, or what is to be written, is not what it must be.
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
+    /// The store cannot be copied as it is, or the copy is not the same.
+    #[error("{0}")]
+    Copy(String),
     /// The plugin was asked for something that it never offered.
     #[error("{0}")]
     Contract(&'static str),

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod boundary;
+pub mod copy;
 pub mod crud;
 pub mod demo;
 pub mod dialect;

@@ -326,22 +326,69 @@ pub fn insert_rows(
     let given = resources::ALL.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
     rows.chunks(at_once)
-        .map(|rows| {
-            let mut sql = Builder::new(dialect);
-            sql.push("INSERT INTO ");
-            sql.push(table);
-            sql.push(" (");
-            sql.list(columns.iter(), |sql, column| sql.push(column));
-            sql.push(") VALUES ");
-            sql.list(rows.iter(), |sql, row| {
-                sql.push("(");
-                sql.list(row.iter(), |sql, value| sql.bind(value.clone()));
-                sql.push(")");
-            });
-            sql.finish()
-        })
+        .map(|rows| insert_at_once(table, columns, rows, dialect))
         .chain(after)
         .collect()
+}
+
+/// Inserts rows, no more than the engine permits in one statement. The keys that it gives know
+/// nothing of those.
+pub fn insert_at_once(
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Value>],
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("INSERT INTO ");
+    sql.push(table);
+    sql.push(" (");
+    sql.list(columns.iter(), |sql, column| sql.push(column));
+    sql.push(") VALUES ");
+    sql.list(rows.iter(), |sql, row| {
+        sql.push("(");
+        sql.list(row.iter(), |sql, value| sql.bind(value.clone()));
+        sql.push(")");
+    });
+    sql.finish()
+}
+
+/// Reads these columns of all rows of a table.
+pub fn all_rows(table: &str, columns: &[&str], order: &str) -> Statement {
+    let text = format!("SELECT {} FROM {table} ORDER BY {order}", columns.join(", "));
+    Statement { text, binds: Vec::new() }
+}
+
+/// Reads the sums of columns over all rows that are alike in others, where the first sum is not 0.
+pub fn all_groups(table: &str, by: &[&str], sums: &[&str]) -> Statement {
+    let sums: Vec<String> = sums.iter().map(|column| format!("sum({column})")).collect();
+    let (by, first) = (by.join(", "), sums.first().map_or("1", String::as_str));
+    let text = format!(
+        "SELECT {by}, {} FROM {table} GROUP BY {by} HAVING {first} <> 0 ORDER BY {by}",
+        sums.join(", ")
+    );
+    Statement { text, binds: Vec::new() }
+}
+
+/// Counts the rows of a table.
+pub fn count_rows(table: &str) -> Statement {
+    Statement { text: format!("SELECT count(*) FROM {table}"), binds: Vec::new() }
+}
+
+/// Removes the rows of a table.
+pub fn delete_rows(table: &str) -> Statement {
+    Statement { text: format!("DELETE FROM {table}"), binds: Vec::new() }
+}
+
+/// Reads the key that a table gave last.
+pub fn last_key(table: &str, key: &str, dialect: &Dialect) -> Statement {
+    Statement { text: (dialect.last_key)(table, key), binds: Vec::new() }
+}
+
+/// Makes a table give keys above this one.
+pub fn give_keys_above(table: &str, key: &str, last: i64, dialect: &Dialect) -> Vec<Statement> {
+    let texts = (dialect.give_keys_above)(table, key, last).into_iter();
+    texts.map(|text| Statement { text, binds: Vec::new() }).collect()
 }
 
 /// The name of the column that holds a text's case-folded copy.

@@ -116,7 +116,7 @@ impl Kind {
 }
 
 /// A value of some [`Kind`]. Says what an engine with types of its own has to keep apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// Unset.
     Null,

@@ -8,8 +8,10 @@ mod sqlite;
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use rust_decimal::Decimal;
 use sqlx::migrate::Migrator;
 use sqlx::mysql::{MySqlPool, MySqlRow};
@@ -23,12 +25,14 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::plan::Page;
 use crate::resource::{Resource, Unique};
 use crate::sql::{self, Statement, Table};
-use crate::value::{self, Cell, Kind};
+use crate::value::{self, Cell, Kind, Value};
 
 /// How long a request waits for a connection, and how long it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer of the database is waited for.
 const ANSWER: Duration = Duration::from_secs(10);
+/// The same for an answer that takes the longer the larger the store is.
+const LONG_ANSWER: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a statement waits for a row that another transaction keeps.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// How often a request is tried at most.
@@ -40,7 +44,11 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// The store's database.
 #[derive(Clone, Debug)]
-pub struct Store(Pool);
+pub struct Store {
+    pool: Pool,
+    /// How long an answer is waited for.
+    answer: Duration,
+}
 
 #[derive(Clone, Debug)]
 enum Pool {
@@ -60,12 +68,21 @@ pub struct Usage {
     pub idle: u32,
 }
 
+/// Rows as they come, so that a table of any length can be read.
+type Stream<'a, E> = BoxStream<'a, Result<Vec<Value>, E>>;
+
 /// What is asked of a connection, whatever its engine.
 trait Session {
     /// Runs a statement without values.
     fn say(&mut self, words: &'static str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
     async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error>;
+    /// Gives rows of values of these kinds.
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error>;
     async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error>;
     async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error>;
     /// Gives the key of the row inserted last.
@@ -81,7 +98,7 @@ macro_rules! ask {
         match lease.connection.as_deref_mut() {
             Some($session) => {
                 lease.asked = true;
-                let answer = tokio::time::timeout(ANSWER, $work).await;
+                let answer = tokio::time::timeout(lease.answer, $work).await;
                 lease.asked = answer.is_err();
                 answer.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
             }
@@ -107,17 +124,39 @@ impl Store {
     /// # Errors
     /// When the address is none of a database that the store knows.
     pub fn open(url: &str) -> Result<Self, Error> {
-        let pool = match url.split_once(':').map_or("", |(scheme, _)| scheme) {
-            "postgres" | "postgresql" => postgres::open(url).map(Pool::Postgres),
-            "mysql" | "mariadb" => mysql::open(url).map(Pool::MySql),
-            _ => sqlite::open(url).map(Pool::Sqlite),
+        let open = |url: &str| {
+            Ok(match url.split_once(':').map_or("", |(scheme, _)| scheme) {
+                "postgres" | "postgresql" => {
+                    Pool::Postgres(postgres::connect(postgres::options(url)?, ANSWER))
+                }
+                "mysql" | "mariadb" => Pool::MySql(mysql::connect(mysql::options(url)?, ANSWER)),
+                _ => Pool::Sqlite(sqlite::connect(&sqlite::options(url)?)),
+            })
         };
-        pool.map(Self).map_err(Error::Database)
+        let pool = open(url).map_err(Error::Database)?;
+        Ok(Self { pool, answer: ANSWER })
+    }
+
+    /// The same database by connections of its own, for work that takes as long as it takes and
+    /// that no client waits for.
+    pub fn patient(&self) -> Self {
+        let pool = match &self.pool {
+            Pool::Sqlite(pools) => Pool::Sqlite(sqlite::connect(&pools.writer.connect_options())),
+            Pool::Postgres(pool) => {
+                let options = pool.connect_options().as_ref().clone();
+                Pool::Postgres(postgres::connect(options, LONG_ANSWER))
+            }
+            Pool::MySql(pool) => {
+                let options = pool.connect_options().as_ref().clone();
+                Pool::MySql(mysql::connect(options, LONG_ANSWER))
+            }
+        };
+        Self { pool, answer: LONG_ANSWER }
     }
 
     /// How the engine speaks.
     pub fn dialect(&self) -> &'static Dialect {
-        match &self.0 {
+        match &self.pool {
             Pool::Sqlite(_) => &SQLITE,
             Pool::Postgres(_) => &POSTGRES,
             Pool::MySql(_) => &MYSQL,
@@ -131,7 +170,7 @@ impl Store {
     /// When a migration fails, the tables are of a newer version than this program, or the file of
     /// the database cannot be written.
     pub async fn migrate(&self) -> Result<(), Error> {
-        let migrated = match &self.0 {
+        let migrated = match &self.pool {
             Pool::Sqlite(pools) => {
                 sqlite::create_private(pools)?;
                 sqlite::migrate(pools).await
@@ -142,12 +181,26 @@ impl Store {
         migrated.map_err(Error::of_migration)
     }
 
+    /// Takes away all tables of the store with what is in them, so that they can be created anew,
+    /// whatever state an interruption has left them in. To be done before anything else with a
+    /// store: a connection to a file would go on with the one that is gone.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn drop_tables(&self) -> Result<(), Error> {
+        match &self.pool {
+            Pool::Sqlite(pools) => sqlite::drop_tables(pools),
+            Pool::Postgres(pool) => postgres::drop_tables(pool).await.map_err(postgres::classify),
+            Pool::MySql(pool) => mysql::drop_tables(pool).await.map_err(mysql::classify),
+        }
+    }
+
     /// Whether the database answers.
     ///
     /// # Errors
     /// When it does not.
     pub async fn ping(&self) -> Result<(), Error> {
-        match &self.0 {
+        match &self.pool {
             Pool::Sqlite(pools) => {
                 let answer = pools.readers.execute("SELECT 1").await;
                 answer.map(drop).map_err(sqlite::classify)
@@ -180,8 +233,19 @@ impl Store {
     /// # Errors
     /// When the writer's turn does not come in time.
     pub async fn begin(&self) -> Result<Transaction, Error> {
-        let mut lease = self.lease(Access::Write).await?;
-        let begin = self.dialect().begin_write;
+        self.begin_with(Access::Write, self.dialect().begin_write).await
+    }
+
+    /// Begins a transaction that reads everything as it was at one moment, and cannot write.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn begin_read(&self) -> Result<Transaction, Error> {
+        self.begin_with(Access::Read, self.dialect().begin_read).await
+    }
+
+    async fn begin_with(&self, access: Access, begin: &'static str) -> Result<Transaction, Error> {
+        let mut lease = self.lease(access).await?;
         on_engine!(&mut lease, session => session.say(begin))?;
         lease.opened(true);
         Ok(Transaction { lease, dialect: self.dialect() })
@@ -193,7 +257,7 @@ impl Store {
             let idle = u32::try_from(of.num_idle()).unwrap_or(u32::MAX);
             Usage { pool, busy: of.size().saturating_sub(idle), idle }
         }
-        match &self.0 {
+        match &self.pool {
             Pool::Sqlite(pools) => {
                 vec![of("readers", &pools.readers), of("writer", &pools.writer)]
             }
@@ -204,7 +268,7 @@ impl Store {
 
     /// Closes all connections.
     pub async fn close(&self) {
-        match &self.0 {
+        match &self.pool {
             Pool::Sqlite(pools) => {
                 pools.readers.close().await;
                 pools.writer.close().await;
@@ -215,22 +279,22 @@ impl Store {
     }
 
     async fn lease(&self, access: Access) -> Result<Leased, Error> {
-        match &self.0 {
+        match &self.pool {
             Pool::Sqlite(pools) => {
                 let pool = match access {
                     Access::Read => &pools.readers,
                     Access::Write => &pools.writer,
                 };
                 let acquired = pool.acquire().await.map_err(sqlite::classify);
-                acquired.map(Lease::new).map(Leased::Sqlite)
+                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::Sqlite)
             }
             Pool::Postgres(pool) => {
                 let acquired = pool.acquire().await.map_err(postgres::classify);
-                acquired.map(Lease::new).map(Leased::Postgres)
+                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::Postgres)
             }
             Pool::MySql(pool) => {
                 let acquired = pool.acquire().await.map_err(mysql::classify);
-                acquired.map(Lease::new).map(Leased::MySql)
+                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::MySql)
             }
         }
     }
@@ -267,11 +331,30 @@ struct Lease<DB: Database<Connection: Session>> {
     connection: Option<PoolConnection<DB>>,
     asked: bool,
     open: bool,
+    /// How long an answer is waited for.
+    answer: Duration,
 }
 
 impl<DB: Database<Connection: Session>> Lease<DB> {
-    fn new(connection: PoolConnection<DB>) -> Self {
-        Self { connection: Some(connection), asked: false, open: false }
+    fn new(connection: PoolConnection<DB>, answer: Duration) -> Self {
+        Self { connection: Some(connection), asked: false, open: false, answer }
+    }
+
+    /// Gives rows as they come. As long as they do, the connection owes an answer.
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+        let connection = self.connection.as_deref_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let asked = &mut self.asked;
+        let rows = connection.stream(statement, kinds)?;
+        *asked = true;
+        let end = stream::poll_fn(move |_| {
+            *asked = false;
+            Poll::Ready(None)
+        });
+        Ok(rows.chain(end).boxed())
     }
 }
 
@@ -293,7 +376,7 @@ impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
     }
 }
 
-/// A transaction that writes.
+/// A transaction.
 pub struct Transaction {
     lease: Leased,
     dialect: &'static Dialect,
@@ -334,6 +417,32 @@ impl Transaction {
     /// Those of the database.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
         on_engine!(&mut self.lease, session => session.page(page))
+    }
+
+    /// Reads a table that is no page of a resource; its total is 0.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
+        on_engine!(&mut self.lease, session => session.table(table))
+    }
+
+    /// Reads rows of values of these kinds, as many as there are: they are taken from the database
+    /// as they are asked for.
+    ///
+    /// # Errors
+    /// Those of the database, at once or in place of a row.
+    pub fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, Error>, Error> {
+        let (rows, classify): (_, fn(sqlx::Error) -> Error) = match &mut self.lease {
+            Leased::Sqlite(lease) => (lease.stream(statement, kinds), sqlite::classify),
+            Leased::Postgres(lease) => (lease.stream(statement, kinds), postgres::classify),
+            Leased::MySql(lease) => (lease.stream(statement, kinds), mysql::classify),
+        };
+        Ok(rows.map_err(classify)?.map_err(classify).boxed())
     }
 
     /// Reads one row of whole numbers; none where there is no row. A decimal is counted in units
@@ -455,6 +564,16 @@ fn decoded<'a, R: Row>(
         kinds.iter().zip(columns).map(|(kind, column)| cell(row, column, *kind)).collect()
     };
     rows.iter().map(cells).collect::<Result<_, _>>().map_err(without_code)
+}
+
+/// The values of a row, each of its kind.
+fn values<R: Row>(
+    row: &R,
+    kinds: &[Kind],
+    cell: impl Fn(&R, usize, Kind) -> Result<Cell<'_>, sqlx::Error>,
+) -> Result<Vec<Value>, sqlx::Error> {
+    let columns = kinds.iter().enumerate();
+    columns.map(|(column, kind)| Ok(kind.typed(cell(row, column, *kind)?.to_value()))).collect()
 }
 
 /// What a constraint that the database upheld was about.

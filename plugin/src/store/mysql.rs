@@ -1,7 +1,9 @@
 //! The store on MariaDB and MySQL.
 
 use std::str::FromStr;
+use std::time::Duration;
 
+use futures_util::StreamExt;
 use rust_decimal::Decimal;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::mysql::{
@@ -12,10 +14,8 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{
-    ANSWER, Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text,
-};
-use super::{count, moment, moment_text, units};
+use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
+use super::{count, moment, moment_text, sql_text, units, values};
 use crate::dialect::MYSQL;
 use crate::error::Error;
 use crate::plan::Page;
@@ -24,10 +24,14 @@ use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 
-pub(super) fn open(url: &str) -> Result<MySqlPool, sqlx::Error> {
-    let options = MySqlConnectOptions::from_str(url)?
+pub(super) fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
+    Ok(MySqlConnectOptions::from_str(url)?
         .statement_cache_capacity(STATEMENTS)
-        .disable_statement_logging();
+        .disable_statement_logging())
+}
+
+/// Connections that wait so long for an answer.
+pub(super) fn connect(options: MySqlConnectOptions, answer: Duration) -> MySqlPool {
     let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
     // What does not fit is refused, whatever the server's own mode is; a statement sees what
     // others have committed before it; and what nobody waits for any more is given up by the
@@ -36,7 +40,7 @@ pub(super) fn open(url: &str) -> Result<MySqlPool, sqlx::Error> {
         "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
          innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */",
         LOCK_PATIENCE.as_secs(),
-        ANSWER.as_secs()
+        answer.as_secs()
     );
     let pool = pool.after_connect(move |connection, _| {
         let session = sql_text(session.clone());
@@ -46,7 +50,7 @@ pub(super) fn open(url: &str) -> Result<MySqlPool, sqlx::Error> {
             connection.execute(isolation).await.map(drop)
         })
     });
-    Ok(pool.connect_lazy_with(options))
+    pool.connect_lazy_with(options)
 }
 
 /// On a connection of its own: what the pool's connections wait for at most is too short here.
@@ -54,6 +58,20 @@ pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
     let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
     super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
+}
+
+/// Takes away the store's tables, with their triggers.
+pub(super) async fn drop_tables(pool: &MySqlPool) -> Result<(), sqlx::Error> {
+    let find = "SELECT concat('DROP TABLE `', table_name, '`') FROM information_schema.tables \
+        WHERE table_schema = database() AND left(table_name, 5) = 'shop_'";
+    let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
+    // They refer to each other.
+    connection.execute("SET foreign_key_checks = 0").await?;
+    for found in sqlx::query(find).fetch_all(&mut connection).await? {
+        let drop: String = found.try_get_unchecked(0)?;
+        connection.execute(sql_text(drop)).await?;
+    }
+    connection.close().await
 }
 
 impl Session for MySqlConnection {
@@ -78,6 +96,15 @@ impl Session for MySqlConnection {
         let kinds = table.columns.to_vec();
         let rows = query(sql::table(table, &MYSQL))?.fetch_all(self).await?;
         Ok(Cells { total: 0, rows: Rows::MySql(rows, kinds) })
+    }
+
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+        let rows = query(statement)?.fetch(self);
+        Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
     }
 
     async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {

@@ -1,7 +1,9 @@
 //! The store on PostgreSQL.
 
 use std::str::FromStr;
+use std::time::Duration;
 
+use futures_util::StreamExt;
 use rust_decimal::Decimal;
 use sqlx::encode::{Encode, IsNull};
 use sqlx::error::BoxDynError;
@@ -15,10 +17,8 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{
-    ANSWER, Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, bounded, sql_text,
-};
-use super::{count, moment, moment_text, units};
+use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
+use super::{count, moment, moment_text, sql_text, units, values};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;
@@ -27,22 +27,26 @@ use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
-pub(super) fn open(url: &str) -> Result<PgPool, sqlx::Error> {
-    let options = PgConnectOptions::from_str(url)?
+pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
+    Ok(PgConnectOptions::from_str(url)?
         .statement_cache_capacity(STATEMENTS)
-        .disable_statement_logging();
+        .disable_statement_logging())
+}
+
+/// Connections that wait so long for an answer.
+pub(super) fn connect(options: PgConnectOptions, answer: Duration) -> PgPool {
     let pool: PgPoolOptions = bounded(PgPoolOptions::new());
     // What nobody waits for any more is given up by the server too.
     let session = format!(
         "SET lock_timeout = {}; SET statement_timeout = {}",
         LOCK_PATIENCE.as_millis(),
-        ANSWER.as_millis()
+        answer.as_millis()
     );
     let pool = pool.after_connect(move |connection, _| {
         let session = sql_text(session.clone());
         Box::pin(async move { connection.execute(sqlx::raw_sql(session)).await.map(drop) })
     });
-    Ok(pool.connect_lazy_with(options))
+    pool.connect_lazy_with(options)
 }
 
 /// On a connection of its own: what the pool's connections wait for at most is too short here.
@@ -50,6 +54,28 @@ pub(super) async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
     super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
+}
+
+/// Takes away the store's tables and functions. The triggers go with their tables.
+pub(super) async fn drop_tables(pool: &PgPool) -> Result<(), sqlx::Error> {
+    let drop = "DO $$
+        DECLARE
+            statement text;
+        BEGIN
+            FOR statement IN
+                SELECT format('DROP TABLE %I CASCADE', tablename) FROM pg_tables
+                WHERE schemaname = current_schema() AND left(tablename, 5) = 'shop_'
+                UNION ALL
+                SELECT format('DROP FUNCTION %s', oid::regprocedure) FROM pg_proc
+                WHERE pronamespace = current_schema()::regnamespace AND left(proname, 5) = 'shop_'
+            LOOP
+                EXECUTE statement;
+            END LOOP;
+        END;
+        $$";
+    let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+    connection.execute(drop).await?;
+    connection.close().await
 }
 
 impl Session for PgConnection {
@@ -74,6 +100,15 @@ impl Session for PgConnection {
         let kinds = table.columns.to_vec();
         let rows = query(sql::table(table, &POSTGRES))?.fetch_all(self).await?;
         Ok(Cells { total: 0, rows: Rows::Postgres(rows, kinds) })
+    }
+
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+        let rows = query(statement)?.fetch(self);
+        Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
     }
 
     async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {

@@ -1,21 +1,23 @@
 //! The store on SQLite: a file, many readers, and one writer at a time.
 
+use std::io::ErrorKind;
 use std::str::FromStr;
 
+use futures_util::StreamExt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
-    SqlitePoolOptions, SqliteSynchronous,
+    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Executor, Row, Sqlite};
+use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
-use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, sql_text};
+use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
 use crate::sql::{self, Statement, Table};
-use crate::value::{Cell, Value};
+use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
@@ -27,30 +29,49 @@ pub(super) struct Pools {
     pub(super) writer: SqlitePool,
 }
 
-pub(super) fn open(url: &str) -> Result<Pools, sqlx::Error> {
-    let options = SqliteConnectOptions::from_str(url)?
+pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, sqlx::Error> {
+    Ok(SqliteConnectOptions::from_str(url)?
         .journal_mode(SqliteJournalMode::Wal)
         .foreign_keys(true)
         .busy_timeout(PATIENCE)
         .statement_cache_capacity(STATEMENTS)
-        .disable_statement_logging();
+        .disable_statement_logging())
+}
+
+pub(super) fn connect(options: &SqliteConnectOptions) -> Pools {
     let pool = || {
         // A file does not go away: asking it before each use would only cost time.
         SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
     };
-    Ok(Pools {
+    Pools {
         readers: pool()
             .max_connections(super::connections())
             .connect_lazy_with(options.clone().read_only(true)),
         writer: pool().max_connections(1).connect_lazy_with(
-            options.create_if_missing(true).synchronous(SqliteSynchronous::Full),
+            options.clone().create_if_missing(true).synchronous(SqliteSynchronous::Full),
         ),
-    })
+    }
 }
 
 pub(super) async fn migrate(pools: &Pools) -> Result<(), MigrateError> {
     let mut writer = pools.writer.acquire().await?;
     MIGRATIONS.run_direct(None, &mut *writer, false).await
+}
+
+/// Takes away the file, which is the store's alone, and what the engine has put beside it.
+pub(super) fn drop_tables(pools: &Pools) -> Result<(), Error> {
+    let options = pools.writer.connect_options();
+    for suffix in ["", "-wal", "-shm"] {
+        let mut file = options.get_filename().as_os_str().to_owned();
+        file.push(suffix);
+        match std::fs::remove_file(&file) {
+            Err(cause) if cause.kind() != ErrorKind::NotFound => {
+                return Err(Error::File(file.into(), cause));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
@@ -82,6 +103,15 @@ impl Session for SqliteConnection {
         Ok(Cells { total: row.try_get(0)?, rows: Rows::Json(row.try_get(1)?) })
     }
 
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+        let rows = query(statement).fetch(self);
+        Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
+    }
+
     async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
         let row = query(statement).fetch_optional(self).await?;
         let Some(row) = row else { return Ok(Vec::new()) };
@@ -109,6 +139,18 @@ fn query(statement: Statement) -> sqlx::query::Query<'static, Sqlite, SqliteArgu
         Value::Int(number) | Value::Decimal { units: number, .. } => query.bind(number),
         Value::Text(text) | Value::Moment(text) | Value::Json(text) => query.bind(text),
     })
+}
+
+/// A cell of a row. The engine itself tells numbers from text.
+fn cell(row: &SqliteRow, column: usize, _: Kind) -> Result<Cell<'_>, sqlx::Error> {
+    let raw = row.try_get_raw(column)?;
+    if raw.is_null() {
+        return Ok(Cell::Null);
+    }
+    match raw.type_info().name() {
+        "INTEGER" => row.try_get(column).map(Cell::Int),
+        _ => row.try_get(column).map(|text: &str| Cell::Text(text.into())),
+    }
 }
 
 /// What a failure of the database means to a request.
