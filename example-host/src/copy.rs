@@ -103,7 +103,8 @@ async fn copy_site<P: Progress>(
     let target = Database::open(to).await?;
     // Held to the end, so that nobody serves the new site or copies into it meanwhile.
     let start = target.start(to).await?;
-    claim(&target, to).await?;
+    let names = source.plugins().map(|(description, _)| description.name.as_str());
+    claim(&target, to, names).await?;
 
     let mut lines = vec![copy_host(source.state().database(), &target, &progress()).await?];
     for (description, plugin) in source.plugins() {
@@ -141,8 +142,18 @@ async fn every_extension_is_loaded(source: &Site) -> Result<(), Error> {
     }
 }
 
-/// Marks a database as the target of a copy, unless it holds a site.
-async fn claim(target: &Database, to: &DatabaseUrl) -> Result<(), Error> {
+/// Marks a database as the target of a copy, unless it holds a site, or files lie beside it in which
+/// these extensions would keep their tables: those belong to another site, which may be the source.
+async fn claim(
+    target: &Database,
+    to: &DatabaseUrl,
+    extensions: impl Iterator<Item = &str>,
+) -> Result<(), Error> {
+    let file = |name| {
+        let name = format!("{}.db", site::file_stem(name));
+        to.path().map(|own| own.with_file_name(name))
+    };
+    let taken = extensions.filter_map(file).find(|file| file.exists());
     transact!(target, |transaction| {
         let (copying,): (bool,) =
             transaction.fetch_one(sql("SELECT copying FROM host_state")).await?;
@@ -151,6 +162,12 @@ async fn claim(target: &Database, to: &DatabaseUrl) -> Result<(), Error> {
             transaction.fetch_optional(sql("SELECT name FROM host_extensions LIMIT 1")).await?;
         if found.is_some() && !copying {
             return Err(Error::Invalid(format!("{to} holds a site already; copy to a new one")));
+        }
+        if let Some(file) = taken.as_ref().filter(|_| !copying) {
+            return Err(Error::Invalid(format!(
+                "{} is there already and may be of another site; copy to an empty folder",
+                file.display()
+            )));
         }
         transaction.execute(sql("UPDATE host_state SET copying = TRUE")).await?;
         Ok(())

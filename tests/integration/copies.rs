@@ -383,6 +383,24 @@ async fn has_rows_of_the_store(database: &Database) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_new_file_beside_that_of_a_site_would_share_its_store_and_is_refused() {
+    let place = Place::of_the_store();
+    let source = Database::on(Engine::Sqlite).await;
+    let from = source.url();
+    let run = async |words: &str| about(&place, &from, words).finish().await.succeeds();
+    run("user add ann --email ann@example.com --group Manager").await;
+    let token = run("token generate ann").await.trim().to_owned();
+    let sibling = from.replace("host.db", "sibling.db");
+    for _ in 0..2 {
+        let line = copy(&place, &from, &sibling).finish().await.fails();
+        assert!(line.contains("shop.db is there already and may be of another site"), "{line}");
+    }
+    let served = serve(&place, &from, NOWHERE).await;
+    assert_eq!(send(&served, &token, "GET", "/countries", "").await.total(), 249);
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mail_that_waits_moves_and_is_sent_once_from_the_new_place() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
