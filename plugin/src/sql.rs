@@ -68,14 +68,7 @@ pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
     let width = page.columns().count() + 1;
     sql.list(0..width, |sql, position| sql.push(&format!("c{position}")));
     sql.push(")) FROM (SELECT ");
-    sql.columns(page);
-    sql.from(page, Joins::All);
-    sql.conditions(page);
-    sql.order(page);
-    sql.push(" LIMIT ");
-    sql.bind(Value::Int(page.limit));
-    sql.push(" OFFSET ");
-    sql.bind(Value::Int(page.offset));
+    sql.rows(page);
     sql.push("))");
     sql.finish()
 }
@@ -85,7 +78,7 @@ pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
 pub fn page(page: &Page, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    match page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_))) {
+    match is_of_one(page) {
         true => sql.push("1"),
         false => {
             sql.push("(");
@@ -94,14 +87,7 @@ pub fn page(page: &Page, dialect: &Dialect) -> Statement {
         }
     }
     sql.push(" AS total, ");
-    sql.columns(page);
-    sql.from(page, Joins::All);
-    sql.conditions(page);
-    sql.order(page);
-    sql.push(" LIMIT ");
-    sql.bind(Value::Int(page.limit));
-    sql.push(" OFFSET ");
-    sql.bind(Value::Int(page.offset));
+    sql.rows(page);
     sql.finish()
 }
 
@@ -457,6 +443,35 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// What follows the word for reading a page. The keys of the page come first, for which an
+    /// index is walked as far as the page, and no more rows are read than the page has.
+    fn rows(&mut self, page: &Page) {
+        let key = own(page.resource.key);
+        self.columns(page);
+        if is_of_one(page) {
+            self.from(page, Joins::All);
+            self.conditions(page);
+            return;
+        }
+        self.push(" FROM (SELECT ");
+        self.push(&key);
+        self.push(" AS page_key");
+        self.from(page, Joins::OfKeys);
+        self.conditions(page);
+        self.order(page);
+        self.push(" LIMIT ");
+        self.bind(Value::Int(page.limit));
+        self.push(" OFFSET ");
+        self.bind(Value::Int(page.offset));
+        self.push(") p JOIN ");
+        self.push(page.resource.table);
+        self.push(" t ON ");
+        self.push(&key);
+        self.push(" = p.page_key");
+        self.joins(page, Joins::All);
+        self.order(page);
+    }
+
     /// The key and the shown fields, named `c0`, `c1` and so on.
     fn columns(&mut self, page: &Page) {
         let key = own(page.resource.key);
@@ -504,15 +519,17 @@ impl<'a> Builder<'a> {
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
-        for join in page.resource.joins {
-            if joins == Joins::All || page.conditions.iter().any(|test| names(test, page, join)) {
-                self.push(" LEFT JOIN ");
-                self.push(join.table);
-                self.push(" ");
-                self.push(join.alias);
-                self.push(" ON ");
-                self.push(join.on);
-            }
+        self.joins(page, joins);
+    }
+
+    fn joins(&mut self, page: &Page, joins: Joins) {
+        for join in page.resource.joins.iter().filter(|join| joins.need(join, page)) {
+            self.push(" LEFT JOIN ");
+            self.push(join.table);
+            self.push(" ");
+            self.push(join.alias);
+            self.push(" ON ");
+            self.push(join.on);
         }
     }
 
@@ -602,7 +619,28 @@ impl<'a> Builder<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joins {
     All,
+    /// Those that say which records are on the page.
+    OfKeys,
+    /// Those that say which records there are.
     OfConditions,
+}
+
+impl Joins {
+    fn need(self, join: &Join, page: &Page) -> bool {
+        let of_conditions = || page.conditions.iter().any(|test| names(test, page, join));
+        match self {
+            Joins::All => true,
+            Joins::OfKeys => {
+                of_conditions() || page.order.field.is_some_and(|name| has(join, page, name))
+            }
+            Joins::OfConditions => of_conditions(),
+        }
+    }
+}
+
+/// Whether a page is one record at most.
+fn is_of_one(page: &Page) -> bool {
+    page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_)))
 }
 
 /// A column of the resource's own table.
@@ -660,15 +698,17 @@ fn day(moment: &Value) -> Value {
 
 /// Whether a condition is about a field of this join.
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
-    let joined = |name: &str| {
-        let field = page.resource.fields().find(|field| field.name == name);
-        field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)
-    };
     match condition {
         Condition::Key(_) | Condition::Keys(_) => false,
         Condition::Equals(name, _) | Condition::AtLeast(name, _) | Condition::AtMost(name, _) => {
-            joined(name)
+            has(join, page, name)
         }
-        Condition::Contains(names, _) => names.iter().any(|name| joined(name)),
+        Condition::Contains(names, _) => names.iter().any(|name| has(join, page, name)),
     }
+}
+
+/// Whether a field is read from this join.
+fn has(join: &Join, page: &Page, name: &str) -> bool {
+    let field = page.resource.fields().find(|field| field.name == name);
+    field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)
 }
