@@ -311,7 +311,9 @@ async fn pass_over_keys(
     // A table that never gave a key has none to pass over.
     if last > 0 {
         let dialect = target.dialect();
-        write(target, sql::give_keys_above(table.name, key, last, dialect)).await?;
+        for statement in sql::give_keys_above(table.name, key, last, dialect) {
+            target.execute(statement).await?;
+        }
     }
     Ok(last)
 }

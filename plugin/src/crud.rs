@@ -162,16 +162,20 @@ pub(crate) async fn settle(
 ) -> Result<(), Error> {
     draft.check(after);
     let checks = draft.checks(after);
+    for lock in sql::lock_referenced(&checks, transaction.dialect()) {
+        transaction.execute(lock).await?;
+    }
     if !checks.is_empty() {
         let passed = transaction.numbers(sql::checks(&checks, transaction.dialect())).await?;
         let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
         draft.judge(&checks, &passed);
     }
     let faults = draft.take_faults();
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(faults.into()),
+    if faults.is_empty() {
+        return Ok(());
     }
+    transaction.stands().await?;
+    Err(faults.into())
 }
 
 /// Writes what a draft changes, and reads the record as it is then.
@@ -240,17 +244,16 @@ async fn refuse_if_referenced(
             _ => format!("{count} {}", resource.kind),
         })
         .collect();
-    match by.is_empty() {
-        true => Ok(()),
-        false => {
-            let detail = format!(
-                "This {} cannot be deleted: it is referred to by {}.",
-                resource.singular,
-                by.join(" and ")
-            );
-            Err(Fault::new(FaultKind::Referenced, detail).into())
-        }
+    if by.is_empty() {
+        return Ok(());
     }
+    transaction.stands().await?;
+    let detail = format!(
+        "This {} cannot be deleted: it is referred to by {}.",
+        resource.singular,
+        by.join(" and ")
+    );
+    Err(Fault::new(FaultKind::Referenced, detail).into())
 }
 
 /// Reads a record that is to be changed, and keeps it from others until the transaction ends.
@@ -269,7 +272,13 @@ pub(crate) async fn record(
     key: i64,
 ) -> Result<Record, Error> {
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    Record::all(resource, &cells)?.pop().ok_or_else(|| missing(resource))
+    match Record::all(resource, &cells)?.pop() {
+        Some(record) => Ok(record),
+        None => {
+            transaction.stands().await?;
+            Err(missing(resource))
+        }
+    }
 }
 
 pub(crate) fn single(

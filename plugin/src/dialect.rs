@@ -20,6 +20,12 @@ pub struct Dialect {
     pub begin_write: &'static str,
     /// Begins a transaction that reads everything as it was at one moment.
     pub begin_read: &'static str,
+    /// Fails where a transaction is not there any more. A node of a cluster may undo one for the
+    /// sake of another node's; where it was about to prepare a statement, it loses the error or makes
+    /// one up, and what follows would be done outside of it.
+    pub stands: Option<&'static str>,
+    /// Commits a transaction that is still there.
+    pub commit: &'static str,
     /// How a transaction keeps the rows that it has read from others.
     pub locks: Option<Locks>,
     /// Whether the engine hands a page over as one JSON text of raw cells. On an embedded engine
@@ -31,8 +37,8 @@ pub struct Dialect {
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
-    /// Reads which columns the store's tables have, without those that the engine computes: table,
-    /// column, type, and how many fraction digits the type has.
+    /// Reads which columns the store's tables have, without those that the engine computes or that
+    /// count turns: table, column, type, and how many fraction digits the type has.
     pub columns: &'static str,
     /// Reads the key that a table gave last, whether or not its record is still there.
     pub last_key: fn(table: &str, key: &str) -> String,
@@ -47,6 +53,9 @@ pub struct Locks {
     pub alone: &'static str,
     /// Nobody changes or removes them.
     pub shared: &'static str,
+    /// Whether that holds for this server alone, which may be a node of a cluster. What holds for
+    /// all nodes is a change of the row, so its turns are counted where it has a column for them.
+    pub of_one_node: bool,
 }
 
 /// SQLite.
@@ -62,6 +71,8 @@ pub static SQLITE: Dialect = Dialect {
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
     begin_read: "BEGIN",
+    stands: None,
+    commit: "COMMIT",
     locks: None,
     pages_as_json: true,
     returns_keys: false,
@@ -105,7 +116,9 @@ pub static POSTGRES: Dialect = Dialect {
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
     begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-    locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE" }),
+    stands: None,
+    commit: "COMMIT",
+    locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE", of_one_node: false }),
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
@@ -136,11 +149,15 @@ pub static MYSQL: Dialect = Dialect {
     sought: str::to_owned,
     nulls_least: |_| "",
     char_length: "char_length",
-    begin_write: "START TRANSACTION",
+    // A savepoint goes with its transaction. What was written since would then be a transaction of
+    // its own, which must not be committed by itself.
+    begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
     // The level is that of the next transaction alone; at any other there is no such snapshot.
     begin_read: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
-        START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-    locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE" }),
+        START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY; SAVEPOINT begun",
+    stands: Some("RELEASE SAVEPOINT begun"),
+    commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
+    locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE", of_one_node: true }),
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,
@@ -149,7 +166,7 @@ pub static MYSQL: Dialect = Dialect {
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \
         AND table_name <> 'shop_migrations' AND coalesce(generation_expression, '') = '' \
-        ORDER BY table_name, ordinal_position",
+        AND column_name <> 'turn' ORDER BY table_name, ordinal_position",
     last_key: |table, _| {
         format!(
             "SELECT coalesce(max(CAST(auto_increment AS SIGNED)) - 1, 0) \

@@ -55,6 +55,9 @@ pub struct Resource {
     pub brings: Option<Brings>,
     /// Whether writes are taken one after the other, because each depends on other records.
     pub alone: bool,
+    /// Whether a record is kept from others for the sake of what stands elsewhere, so that its turns
+    /// are counted where only a change of it holds for all nodes of a cluster.
+    pub turns: bool,
     /// Works out what follows from what a body gives, before it is checked. Gets the record as it
     /// was, where there is one.
     pub derive: Option<Derive>,
@@ -94,6 +97,7 @@ impl Resource {
         fixed: &[],
         brings: None,
         alone: false,
+        turns: false,
         derive: None,
         spread: None,
         added: None,

@@ -101,6 +101,9 @@ pub fn total(page: &Page, dialect: &Dialect) -> Statement {
 /// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
 pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
+    if resource.turns && locks.of_one_node {
+        return Some(turn(resource.table, Some((resource.key, Value::Int(key))), dialect));
+    }
     let mut sql = Builder::new(dialect);
     sql.push("SELECT 1 FROM ");
     sql.push(resource.table);
@@ -112,10 +115,41 @@ pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statemen
 /// Takes the lock that writes of the whole store share. Nothing where writers go one at a time.
 pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
+    if locks.of_one_node {
+        return Some(turn("shop_meta", None, dialect));
+    }
     let mut sql = Builder::new(dialect);
     sql.push("SELECT one FROM shop_meta");
     sql.push(locks.alone);
     Some(sql.finish())
+}
+
+/// Keeps the records that are referred to by a code, which no foreign key upholds, where the lock of
+/// a check would not hold for all nodes.
+pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
+    let of_one_node = dialect.locks.is_some_and(|locks| locks.of_one_node);
+    let turns = checks.iter().filter_map(|check| match check {
+        Check::Exists { target, column, value, .. } if target.turns && *column != target.key => {
+            Some(turn(target.table, Some((column, value.clone())), dialect))
+        }
+        _ => None,
+    });
+    turns.filter(|_| of_one_node).collect()
+}
+
+/// Counts a turn at the row that has a value in a column, or at the only row of a table.
+fn turn(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE ");
+    sql.push(table);
+    sql.push(" SET turn = turn + 1");
+    if let Some((column, value)) = of {
+        sql.push(" WHERE ");
+        sql.push(column);
+        sql.push(" = ");
+        sql.bind(value);
+    }
+    sql.finish()
 }
 
 /// Inserts a record.

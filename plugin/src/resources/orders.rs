@@ -88,6 +88,7 @@ pub(super) const ORDERS: Resource = Resource {
         },
     ],
     unique: &[unique(&["order_id"])],
+    turns: true,
     nested: &[Nested {
         parent: "customers",
         segment: "orders",

@@ -33,6 +33,7 @@ pub(super) const VOUCHERS: Resource = Resource {
     ],
     detail: &[ORDER_ID, SUBJECT, VALID_FROM, VALID_TO],
     unique: &[unique(&["voucher_code"]).in_any_case()],
+    turns: true,
     special: &[
         Special {
             method: Method::Post,

@@ -21,7 +21,7 @@ use sqlx::{AssertSqlSafe, Connection, Database, Executor, MySql, Postgres, Row, 
 use time::PrimitiveDateTime;
 
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
-use crate::error::{Error, Fault, FaultKind};
+use crate::error::{Error, Fault, FaultKind, chain};
 use crate::plan::Page;
 use crate::resource::{Resource, Unique};
 use crate::sql::{self, Statement, Table};
@@ -35,7 +35,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 const LONG_ANSWER: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a statement waits for a row that another transaction keeps.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// How often a request is tried at most.
+/// How often a request is tried at most whose connection is lost.
 const TRIES: u32 = 8;
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 512;
@@ -73,6 +73,9 @@ type Stream<'a, E> = BoxStream<'a, Result<Vec<Value>, E>>;
 
 /// What is asked of a connection, whatever its engine.
 trait Session {
+    /// Undoes whatever transaction is open.
+    const ROLLBACK: &'static str = "ROLLBACK";
+
     /// Runs a statement without values.
     fn say(&mut self, words: &'static str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
@@ -228,6 +231,15 @@ impl Store {
         on_engine!(&mut self.lease(Access::Read).await?, session => session.table(table))
     }
 
+    /// Runs a statement that is a transaction of its own, as some must be.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn execute(&self, statement: Statement) -> Result<(), Error> {
+        let mut lease = self.lease(Access::Write).await?;
+        on_engine!(&mut lease, session => session.run(statement)).map(drop)
+    }
+
     /// Begins a transaction that writes. It is rolled back unless it is committed.
     ///
     /// # Errors
@@ -246,8 +258,9 @@ impl Store {
 
     async fn begin_with(&self, access: Access, begin: &'static str) -> Result<Transaction, Error> {
         let mut lease = self.lease(access).await?;
-        on_engine!(&mut lease, session => session.say(begin))?;
+        // It may be open although beginning it has failed.
         lease.opened(true);
+        on_engine!(&mut lease, session => session.say(begin))?;
         Ok(Transaction { lease, dialect: self.dialect() })
     }
 
@@ -364,7 +377,8 @@ impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if self.open && !self.asked => {
                 runtime.spawn(async move {
-                    let undone = tokio::time::timeout(ANSWER, connection.say("ROLLBACK"));
+                    let rollback = connection.say(<DB::Connection as Session>::ROLLBACK);
+                    let undone = tokio::time::timeout(ANSWER, rollback);
                     if !matches!(undone.await, Ok(Ok(()))) {
                         connection.close_on_drop();
                     }
@@ -416,7 +430,8 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
-        on_engine!(&mut self.lease, session => session.page(page))
+        let done = on_engine!(&mut self.lease, session => session.page(page));
+        self.understood(done).await
     }
 
     /// Reads a table that is no page of a resource; its total is 0.
@@ -451,7 +466,8 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        on_engine!(&mut self.lease, session => session.numbers(statement))
+        let done = on_engine!(&mut self.lease, session => session.numbers(statement));
+        self.understood(done).await
     }
 
     /// Reads a column of text.
@@ -459,7 +475,8 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
-        on_engine!(&mut self.lease, session => session.texts(statement))
+        let done = on_engine!(&mut self.lease, session => session.texts(statement));
+        self.understood(done).await
     }
 
     /// Writes, and gives the key of the row inserted last.
@@ -467,7 +484,8 @@ impl Transaction {
     /// # Errors
     /// Those of the database; a violated constraint is [`Error::Constraint`].
     pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
-        on_engine!(&mut self.lease, session => session.run(statement))
+        let done = on_engine!(&mut self.lease, session => session.run(statement));
+        self.understood(done).await
     }
 
     /// Writes, and gives how many rows that changed.
@@ -475,7 +493,20 @@ impl Transaction {
     /// # Errors
     /// Those of the database; a violated constraint is [`Error::Constraint`].
     pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
-        on_engine!(&mut self.lease, session => session.change(statement))
+        let done = on_engine!(&mut self.lease, session => session.change(statement));
+        self.understood(done).await
+    }
+
+    /// Makes sure, at its end, that this was one transaction. Without that, what it read may be no
+    /// reason to refuse anything.
+    ///
+    /// # Errors
+    /// When it was undone half-way, so that it has to be done again.
+    pub async fn stands(&mut self) -> Result<(), Error> {
+        match self.dialect.stands {
+            Some(words) => on_engine!(&mut self.lease, session => session.say(words)),
+            None => Ok(()),
+        }
     }
 
     /// Makes everything written last.
@@ -484,7 +515,7 @@ impl Transaction {
     /// When it could not be; then nothing is. Where the connection was lost meanwhile, nobody can
     /// tell, and it must not be tried again.
     pub async fn commit(mut self) -> Result<(), Error> {
-        match on_engine!(&mut self.lease, session => session.say("COMMIT")) {
+        match on_engine!(&mut self.lease, session => session.say(self.dialect.commit)) {
             Ok(()) => {
                 self.lease.opened(false);
                 Ok(())
@@ -493,10 +524,27 @@ impl Transaction {
             Err(error) => Err(error),
         }
     }
+
+    /// What a failure means that makes no sense by itself.
+    async fn understood<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        let Err(Error::Database(error)) = done else { return done };
+        if self.dialect.stands.is_some() && mysql::is_half_read(&error) {
+            tracing::warn!(%error, "the database cannot read its triggers, and is told to do so anew");
+            let told = on_engine!(&mut self.lease, session => session.say(mysql::READ_ANEW));
+            if let Err(error) = told {
+                tracing::warn!(causes = chain(&error), "it could not be told");
+            }
+            return Err(Error::Conflict(error));
+        }
+        Err(match self.stands().await {
+            Ok(()) => Error::Database(error),
+            Err(_) => Error::Conflict(error),
+        })
+    }
 }
 
 /// Does a piece of work with transactions of its own, and does it again while others are in its
-/// way or its connection is lost before it has committed anything.
+/// way, or a few times when its connection is lost before it has committed anything.
 ///
 /// # Errors
 /// Those of the work, and what was in its way at last.
@@ -506,14 +554,17 @@ where
 {
     let begun = Instant::now();
     for tries in 1.. {
-        match work().await {
-            Err(error) if error.may_pass() && tries < TRIES && begun.elapsed() < PATIENCE => {
-                let pause = Duration::from_millis(fastrand::u64(1..=5 << tries));
-                tracing::debug!(tries, ?pause, "tried again: {error}");
-                tokio::time::sleep(pause).await;
-            }
+        let error = match work().await {
+            Err(error) if error.may_pass() && begun.elapsed() < PATIENCE => error,
             done => return done,
+        };
+        // Others get done sooner or later, however many there are. A server may not come back.
+        if tries >= TRIES && !matches!(error, Error::Conflict(_)) {
+            return Err(error);
         }
+        let pause = Duration::from_millis(fastrand::u64(1..=5 << tries.min(TRIES)));
+        tracing::debug!(tries, ?pause, "tried again: {error}");
+        tokio::time::sleep(pause).await;
     }
     Err(Error::Contract("tries have an end"))
 }

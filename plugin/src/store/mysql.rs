@@ -74,7 +74,22 @@ pub(super) async fn drop_tables(pool: &MySqlPool) -> Result<(), sqlx::Error> {
     connection.close().await
 }
 
+/// Whether a failure is that of a table whose triggers the server has read by half, as a node of a
+/// cluster has that undid a transaction while it read them. It fails over them until it reads them
+/// anew.
+pub(super) fn is_half_read(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error();
+    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+    error.is_some_and(|error| matches!(error.number(), 1064 | 1146))
+}
+
+/// Has the server read its triggers anew. That is all that a repair does to tables of this kind.
+pub(super) const READ_ANEW: &str = "ROLLBACK; SET STATEMENT lock_wait_timeout = 2 FOR \
+    REPAIR LOCAL TABLE shop_addresses, shop_orders, shop_products";
+
 impl Session for MySqlConnection {
+    const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
+
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
     }
@@ -190,14 +205,15 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
         1216 | 1217 | 1451 | 1452 => Error::Constraint(Constraint::Reference, error),
         3819 | 4025 => Error::Constraint(Constraint::Check, error),
         // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
-        // that changed after it was read.
-        1213 | 1205 | 1020 => Error::Conflict(error),
+        // that changed after it was read, a transaction that has gone with its savepoint.
+        1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
         // The server stops, has killed the connection, is not yet part of its cluster.
         1053 | 1047 | 1927 | 3169 => Error::Lost(error),
         // Files, disks and memory that the server is out of, a read-only server, too many
-        // connections, who may connect and to what, statements that took too long.
+        // connections, who may connect and to what, statements that took too long, a commit that a
+        // node could not bring to its cluster.
         3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049 | 1114
-        | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => Error::Unavailable(error),
+        | 1180 | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => Error::Unavailable(error),
         _ => Error::Database(error),
     }
 }

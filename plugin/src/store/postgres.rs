@@ -246,8 +246,9 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
         "40001" | "40P01" | "55P03" => Error::Conflict(error),
         // The server stops, has stopped, starts.
         "57P01" | "57P02" | "57P03" => Error::Lost(error),
-        // A read-only transaction, a cancelled statement, input or output.
-        "25006" | "57014" | "58030" => Error::Unavailable(error),
+        // A read-only transaction, a cancelled statement, input or output; a table that a replica
+        // does not have yet.
+        "25006" | "57014" | "58030" | "42P01" => Error::Unavailable(error),
         code => match code.get(..2).unwrap_or_default() {
             "08" => Error::Lost(error),
             // Who may connect, which database, what the server is out of.
