@@ -103,10 +103,22 @@ async fn copy_site<P: Progress>(
     let target = Database::open(to).await?;
     // Held to the end, so that nobody serves the new site or copies into it meanwhile.
     let start = target.start(to).await?;
-    let names = source.plugins().map(|(description, _)| description.name.as_str());
-    claim(&target, to, names).await?;
+    let copied = copy_into(&target, source, to, progress).await;
+    start.end().await;
+    target.close().await;
+    copied
+}
 
-    let mut lines = vec![copy_host(source.state().database(), &target, &progress()).await?];
+async fn copy_into<P: Progress>(
+    target: &Database,
+    source: &Site,
+    to: &DatabaseUrl,
+    progress: &mut impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    let names = source.plugins().map(|(description, _)| description.name.as_str());
+    claim(target, to, names).await?;
+
+    let mut lines = vec![copy_host(source.state().database(), target, &progress()).await?];
     for (description, plugin) in source.plugins() {
         let environment = Environment::new(to.of_extension(site::file_stem(&description.name))?);
         let environment = environment.base_path(site::BASE_PATH);
@@ -123,8 +135,6 @@ async fn copy_site<P: Progress>(
         transaction.execute(sql("UPDATE host_state SET copying = FALSE")).await?;
         Ok(())
     })?;
-    start.end().await;
-    target.close().await;
     Ok(lines)
 }
 

@@ -75,24 +75,10 @@ impl Site {
         let database = Database::open(url).await?;
         // Starts at the same time must not install at the same time.
         let start = database.start(url).await?;
-        refuse_half_a_copy(&database, url).await?;
-        let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
-        let state = Arc::new(State::new(database, descriptions));
-        register(&state).await?;
-        state.reload().await?;
-        let mut plugins = Vec::new();
-        for created in created {
-            created.services.link(Arc::clone(&state), &created.description.name);
-            let installed = created.plugin.install().await;
-            installed.map_err(|source| Error::Plugin {
-                plugin: created.file,
-                step: "install",
-                source,
-            })?;
-            created.services.started();
-            plugins.push(created.plugin);
-        }
+        let installed = install(database, url, created).await;
+        // Whoever waits is not to wait for a start that has failed.
         start.end().await;
+        let (state, plugins) = installed?;
         Ok(Self {
             inner: Arc::new(Inner { state, metrics, plugins, closed: AtomicBool::new(false) }),
         })
@@ -252,6 +238,32 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
         }
     }
     server::check_routes(created.iter().map(|created| (&created.description, &created.plugin)))
+}
+
+/// Installs what is missing: what the host itself has to know, then each plugin.
+async fn install(
+    database: Database,
+    url: &DatabaseUrl,
+    created: Vec<Created>,
+) -> Result<(Arc<State>, Vec<Arc<LoadedPlugin>>), Error> {
+    refuse_half_a_copy(&database, url).await?;
+    let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
+    let state = Arc::new(State::new(database, descriptions));
+    register(&state).await?;
+    state.reload().await?;
+    let mut plugins = Vec::new();
+    for created in created {
+        created.services.link(Arc::clone(&state), &created.description.name);
+        let installed = created.plugin.install().await;
+        installed.map_err(|source| Error::Plugin {
+            plugin: created.file,
+            step: "install",
+            source,
+        })?;
+        created.services.started();
+        plugins.push(created.plugin);
+    }
+    Ok((state, plugins))
 }
 
 /// A database into which a site was being copied has to be copied into again.

@@ -11,6 +11,7 @@ use sqlx::{FromRow, MySql, Postgres, Sqlite};
 
 use crate::error::Error;
 
+use super::refused_for_others;
 use super::statement::{Engine, Statement, arguments};
 
 /// How long the database may take over one statement, and how long a connection is waited for.
@@ -43,13 +44,29 @@ pub(crate) struct Connection {
     raw: Raw,
     /// Whether the database has been asked something and not answered.
     asked: bool,
-    in_transaction: bool,
+    /// The transaction that it is in.
+    within: Option<Words>,
 }
 
 pub(super) enum Raw {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
     MySql(PoolConnection<MySql>),
+}
+
+/// An engine's words for a transaction of the kind that is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    pub(super) begin: &'static str,
+    pub(super) commit: &'static str,
+    pub(super) rollback: &'static str,
+}
+
+impl Words {
+    /// A transaction that begins with this word and ends as all do.
+    pub(super) fn beginning(begin: &'static str) -> Self {
+        Self { begin, commit: "COMMIT", rollback: "ROLLBACK" }
+    }
 }
 
 /// The same code for the connection of each engine.
@@ -65,7 +82,7 @@ macro_rules! on {
 
 impl Connection {
     pub(super) fn new(raw: Raw) -> Self {
-        Self { raw, asked: false, in_transaction: false }
+        Self { raw, asked: false, within: None }
     }
 
     /// What it is a connection to.
@@ -144,30 +161,36 @@ impl Connection {
         }
     }
 
-    /// Begins a transaction by an engine's own word for the kind that is wanted.
-    pub(super) async fn begin(&mut self, word: &'static str) -> Result<(), sqlx::Error> {
-        self.in_transaction = true;
-        self.say(word).await
+    /// Begins a transaction.
+    pub(super) async fn begin(&mut self, words: Words) -> Result<(), sqlx::Error> {
+        self.within = Some(words);
+        self.say(words.begin).await
     }
 
     /// Ends a transaction: whatever was written stays.
     pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
-        self.end("COMMIT").await
+        self.end(|words| words.commit).await
     }
 
     /// Ends a transaction: what was written stays if the work is done, else nothing does.
     pub(crate) async fn settle<T>(mut self, done: Result<T, Error>) -> Result<T, Error> {
         match &done {
-            Ok(_) => self.end("COMMIT").await?,
+            Ok(_) => self.end(|words| words.commit).await?,
             // Where this fails the connection is closed, which undoes everything as well.
-            Err(_) => drop(self.end("ROLLBACK").await),
+            Err(_) => match self.end(|words| words.rollback).await {
+                // It was undone before, and no failure in it means what it says.
+                Err(error) if refused_for_others(&error) => return Err(error.into()),
+                _ => {}
+            },
         }
         done
     }
 
-    async fn end(&mut self, word: &'static str) -> Result<(), sqlx::Error> {
-        self.say(word).await?;
-        self.in_transaction = false;
+    async fn end(&mut self, word: fn(Words) -> &'static str) -> Result<(), sqlx::Error> {
+        if let Some(words) = self.within {
+            self.say(word(words)).await?;
+        }
+        self.within = None;
         Ok(())
     }
 
@@ -195,7 +218,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.asked || self.in_transaction {
+        if self.asked || self.within.is_some() {
             on!(self.raw, |connection| connection.close_on_drop());
         }
     }

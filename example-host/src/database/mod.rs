@@ -3,6 +3,7 @@
 //! never touches the tables of an extension.
 
 mod connection;
+mod lease;
 mod start;
 mod statement;
 mod url;
@@ -20,7 +21,7 @@ use sqlx::{Executor, MySql, Pool};
 
 use crate::error::Error;
 
-use self::connection::{PATIENCE, Raw};
+use self::connection::{PATIENCE, Raw, Words};
 use self::url::Kind;
 
 pub(crate) use self::connection::{Connection, Record};
@@ -122,7 +123,7 @@ impl Database {
             Self::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Self::MySql(_) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         };
-        connection.begin(begin).await?;
+        connection.begin(Words::beginning(begin)).await?;
         Ok(connection)
     }
 
@@ -130,12 +131,21 @@ impl Database {
     /// one is written.
     pub(crate) async fn begin_write(&self) -> Result<Connection, Error> {
         let mut connection = self.connect(Access::Write).await?;
-        let begin = match self {
-            Self::Sqlite { .. } => "BEGIN IMMEDIATE",
-            Self::Postgres(_) => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-            Self::MySql(_) => "START TRANSACTION READ WRITE",
+        let words = match self {
+            Self::Sqlite { .. } => Words::beginning("BEGIN IMMEDIATE"),
+            Self::Postgres(_) => {
+                Words::beginning("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            }
+            // A node of a cluster may undo a transaction for the sake of another node's and lose the
+            // error, or make one up. Then the savepoint has gone, too, and what was written since
+            // must not have been committed by itself.
+            Self::MySql(_) => Words {
+                begin: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
+                commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
+                rollback: "RELEASE SAVEPOINT begun; ROLLBACK; SET autocommit = ON",
+            },
         };
-        connection.begin(begin).await?;
+        connection.begin(words).await?;
         if connection.engine() != Engine::Sqlite {
             let turn = sql("SELECT revision FROM host_state WHERE id = 1 FOR UPDATE");
             let _: (i64,) = connection.fetch_one(turn).await?;
@@ -260,10 +270,16 @@ async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Erro
 /// Whether the database undid a change because of others at the same time, so that it may well
 /// succeed now: a deadlock, a conflict of snapshots, or the refusal of a cluster to commit.
 fn is_conflict(error: &Error) -> bool {
-    let Error::Database(sqlx::Error::Database(error)) = error else { return false };
+    let Error::Database(error) = error else { return false };
+    refused_for_others(error)
+}
+
+fn refused_for_others(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
     if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
-        // Lock wait timeout, deadlock (which is also what a cluster says), changed since last read.
-        return matches!(error.number(), 1205 | 1213 | 1020);
+        // Lock wait timeout, deadlock (which is also what a cluster says), changed since last read,
+        // and a transaction that has gone with its savepoint.
+        return matches!(error.number(), 1205 | 1213 | 1020 | 1305);
     }
     matches!(error.code().as_deref(), Some("40001" | "40P01"))
 }

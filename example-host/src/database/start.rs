@@ -12,6 +12,7 @@ use sqlx::{ConnectOptions, Connection as _, Executor, MySqlConnection, PgConnect
 use crate::error::Error;
 
 use super::connection::in_time;
+use super::lease::Lease;
 use super::{Database, DatabaseUrl};
 
 /// How often a start that waits for another one looks whether it is done.
@@ -23,11 +24,12 @@ pub(crate) struct Start(Held);
 
 /// What holds the turn: a locked file, or a session with the lock of a server. The lock that the
 /// migrations take by themselves does not do: it holds for one library alone, and MariaDB
-/// understands its timeout as not to wait.
+/// understands its timeout as not to wait. On a cluster the lock of a server is that of one node,
+/// so there is a lease beside it.
 enum Held {
     File(File),
     Postgres(Box<PgConnection>),
-    MySql(Box<MySqlConnection>),
+    MySql(Box<MySqlConnection>, Option<Lease>),
 }
 
 impl Database {
@@ -44,7 +46,9 @@ impl Database {
             }
             Self::MySql(pool) => {
                 let options = Arc::clone(&pool.connect_options());
-                Held::MySql(Box::new(in_time(options.connect()).await??))
+                let mut session = in_time(options.connect()).await??;
+                let lease = Lease::of_a_cluster(&mut session, pool).await?;
+                Held::MySql(Box::new(session), lease)
             }
         });
         let mut told = false;
@@ -55,11 +59,27 @@ impl Database {
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        let migrated = match (&mut start.0, self) {
+        let migrated = start.migrate(self).await;
+        if let Err(error) = migrated {
+            start.end().await;
+            return Err(match error {
+                MigrateError::VersionMissing(version) => {
+                    Error::NewerDatabase { url: url.to_string(), version }
+                }
+                error => Error::Migrate(error),
+            });
+        }
+        Ok(start)
+    }
+}
+
+impl Start {
+    async fn migrate(&mut self, database: &Database) -> Result<(), MigrateError> {
+        match (&mut self.0, database) {
             (Held::Postgres(session), _) => {
                 migrations(sqlx::migrate!("migrations/postgres")).run(&mut **session).await
             }
-            (Held::MySql(session), _) => {
+            (Held::MySql(session, _), _) => {
                 let migrations = migrations(sqlx::migrate!("migrations/mysql"));
                 match migrations.run(&mut **session).await {
                     // Cut off half-way, as this engine can be. They are written to be run again.
@@ -70,23 +90,14 @@ impl Database {
                     done => done,
                 }
             }
-            (Held::File(_), Self::Sqlite { writer, .. }) => {
+            (Held::File(_), Database::Sqlite { writer, .. }) => {
                 sqlx::migrate!("migrations/sqlite").run(writer).await
             }
             // A file is locked for SQLite alone.
             (Held::File(_), _) => Ok(()),
-        };
-        migrated.map_err(|error| match error {
-            MigrateError::VersionMissing(version) => {
-                Error::NewerDatabase { url: url.to_string(), version }
-            }
-            error => Error::Migrate(error),
-        })?;
-        Ok(start)
+        }
     }
-}
 
-impl Start {
     /// Whether it is this start's turn now.
     async fn try_lock(&mut self) -> Result<bool, Error> {
         let locked: Option<bool> = match &mut self.0 {
@@ -97,12 +108,16 @@ impl Start {
                 let lock = sqlx::query_scalar("SELECT pg_try_advisory_lock(7310868735974043764)");
                 in_time(lock.fetch_one(&mut **session)).await??
             }
-            Held::MySql(session) => {
+            Held::MySql(session, lease) => {
                 // Locks are the server's, so the database gives this one its name.
                 let lock = sqlx::query_scalar(
                     "SELECT GET_LOCK(CONCAT('host_start.', MD5(DATABASE())), 0) = 1",
                 );
-                in_time(lock.fetch_one(&mut **session)).await??
+                let locked = in_time(lock.fetch_one(&mut **session)).await??;
+                match lease {
+                    Some(lease) if locked == Some(true) => Some(lease.try_take(session).await?),
+                    _ => locked,
+                }
             }
         };
         Ok(locked.unwrap_or(false))
@@ -123,10 +138,15 @@ impl Start {
                     Err(error) => Err(error),
                 }
             }
-            Held::MySql(mut session) => match session.execute("DO RELEASE_ALL_LOCKS()").await {
-                Ok(_) => session.close().await,
-                Err(error) => Err(error),
-            },
+            Held::MySql(mut session, lease) => {
+                if let Some(lease) = lease {
+                    lease.give_back(&mut session).await;
+                }
+                match session.execute("DO RELEASE_ALL_LOCKS()").await {
+                    Ok(_) => session.close().await,
+                    Err(error) => Err(error),
+                }
+            }
         };
         if let Err(error) = closed {
             // The server notices by itself, and gives the turn to the next.
