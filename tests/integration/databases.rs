@@ -38,15 +38,25 @@ impl Engine {
         }
     }
 
-    /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`.
+    /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`, or the
+    /// first of those that are one.
     fn server(self) -> String {
-        let (name, local) = match self {
+        let (names, local) = match self {
             Engine::Sqlite => return String::new(),
-            Engine::Postgres => ("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432"),
-            Engine::MariaDb => ("TEST_MARIADB", "mysql://root@127.0.0.1:3306"),
+            Engine::Postgres => {
+                (["TEST_POSTGRES", "TEST_REPLICA"], "postgres://postgres@127.0.0.1:5432")
+            }
+            Engine::MariaDb => (["TEST_MARIADB", "TEST_GALERA"], "mysql://root@127.0.0.1:3306"),
         };
-        std::env::var(name).unwrap_or_else(|_| local.to_owned())
+        let said = names.into_iter().find_map(|name| servers(name).into_iter().next());
+        said.unwrap_or_else(|| local.to_owned())
     }
+}
+
+/// The servers that a variable names, with a comma between them.
+pub fn servers(variable: &str) -> Vec<String> {
+    let named = std::env::var(variable).unwrap_or_default();
+    named.split(',').filter(|server| !server.is_empty()).map(str::to_owned).collect()
 }
 
 /// A new database that goes with the test.
@@ -96,6 +106,11 @@ impl Database {
         let (scheme, rest) = url.split_once("://").unwrap();
         let (user, _) = rest.split_once('@').unwrap();
         format!("{scheme}://{user}@{address}/{}", self.name)
+    }
+
+    /// The address of the database on another server, which has the same databases.
+    pub fn url_on(&self, server: &str) -> String {
+        format!("{server}/{}", self.name)
     }
 
     /// The address of the server, for a proxy in front of it.

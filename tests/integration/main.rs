@@ -17,6 +17,7 @@ mod smtp;
 
 mod access;
 mod architecture;
+mod cluster;
 mod command_line;
 mod contract;
 mod copies;
@@ -31,6 +32,7 @@ mod metrics;
 mod openapi;
 mod orders;
 mod records;
+mod replica;
 mod reports;
 mod requests;
 mod season;

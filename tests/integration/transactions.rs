@@ -68,11 +68,15 @@ impl Bare {
         self.app.handle(request.build()).await
     }
 
-    /// Runs a statement beside the services.
-    async fn run(&self, text: &'static str) {
+    /// Makes or removes a trigger beside the services.
+    async fn run(&self, text: impl Into<String>) {
         let mut transaction = self.app.store.begin().await.unwrap();
-        transaction.execute(Statement::fixed(text, Vec::new())).await.unwrap();
-        transaction.commit().await.unwrap();
+        let statement = Statement { text: text.into(), binds: Vec::new() };
+        transaction.execute(statement).await.unwrap();
+        // MariaDB commits it by itself, and has no transaction then.
+        if self.database.engine != Engine::MariaDb {
+            transaction.commit().await.unwrap();
+        }
     }
 
     /// Has a table do something of its own at each write of a row that fits the condition.
@@ -96,11 +100,9 @@ impl Bare {
                  IF {condition} THEN {does}; END IF"
             )],
         };
-        let mut transaction = self.app.store.begin().await.unwrap();
         for text in statements {
-            transaction.execute(Statement { text, binds: Vec::new() }).await.unwrap();
+            self.run(text).await;
         }
-        transaction.commit().await.unwrap();
     }
 
     /// Has each write of a row that fits the condition fail.
