@@ -2,6 +2,58 @@
 //! means. Makes no SQL of its own beside the migrations. A file for each engine has what only its
 //! driver knows.
 
+/// What is the same on the engines that hand over rows, in the words of their drivers.
+macro_rules! answers_in_rows {
+    ($dialect:expr, $rows:path) => {
+        async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+            self.execute(words).await.map(drop)
+        }
+
+        async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
+            let rows = query(sql::page(page, &$dialect))?.fetch_all(&mut *self).await?;
+            let total = match rows.first() {
+                Some(row) => number(row, 0)?,
+                None if page.offset == 0 => 0,
+                None => {
+                    let total = self.numbers(sql::total(page, &$dialect)).await?;
+                    total.first().copied().unwrap_or_default()
+                }
+            };
+            Ok(Cells { total, rows: $rows(rows, super::kinds(page)) })
+        }
+
+        async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error> {
+            let kinds = table.columns.to_vec();
+            let rows = query(sql::table(table, &$dialect))?.fetch_all(self).await?;
+            Ok(Cells { total: 0, rows: $rows(rows, kinds) })
+        }
+
+        fn stream<'a>(
+            &'a mut self,
+            statement: Statement,
+            kinds: &'a [Kind],
+        ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+            let rows = query(statement)?.fetch(self);
+            Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
+        }
+
+        async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+            let row = query(statement)?.fetch_optional(self).await?;
+            let Some(row) = row else { return Ok(Vec::new()) };
+            (0..row.len()).map(|column| number(&row, column)).collect()
+        }
+
+        async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error> {
+            let rows = query(statement)?.fetch_all(self).await?;
+            rows.iter().map(|row| row.try_get_unchecked::<String, _>(0)).collect()
+        }
+
+        async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
+            Ok(query(statement)?.execute(self).await?.rows_affected())
+        }
+    };
+}
+
 mod mysql;
 mod postgres;
 mod sqlite;

@@ -90,57 +90,12 @@ pub(super) const READ_ANEW: &str = "ROLLBACK; SET STATEMENT lock_wait_timeout = 
 impl Session for MySqlConnection {
     const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
 
-    async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
-        self.execute(words).await.map(drop)
-    }
-
-    async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
-        let rows = query(sql::page(page, &MYSQL))?.fetch_all(&mut *self).await?;
-        let total = match rows.first() {
-            Some(row) => number(row, 0)?,
-            None if page.offset == 0 => 0,
-            None => {
-                let total = self.numbers(sql::total(page, &MYSQL)).await?;
-                total.first().copied().unwrap_or_default()
-            }
-        };
-        Ok(Cells { total, rows: Rows::MySql(rows, super::kinds(page)) })
-    }
-
-    async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error> {
-        let kinds = table.columns.to_vec();
-        let rows = query(sql::table(table, &MYSQL))?.fetch_all(self).await?;
-        Ok(Cells { total: 0, rows: Rows::MySql(rows, kinds) })
-    }
-
-    fn stream<'a>(
-        &'a mut self,
-        statement: Statement,
-        kinds: &'a [Kind],
-    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
-        let rows = query(statement)?.fetch(self);
-        Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
-    }
-
-    async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
-        let row = query(statement)?.fetch_optional(self).await?;
-        let Some(row) = row else { return Ok(Vec::new()) };
-        (0..row.len()).map(|column| number(&row, column)).collect()
-    }
-
-    async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error> {
-        let rows = query(statement)?.fetch_all(self).await?;
-        rows.iter().map(|row| row.try_get_unchecked::<String, _>(0)).collect()
-    }
+    answers_in_rows!(MYSQL, Rows::MySql);
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         let done = query(statement)?.execute(self).await?;
         // Keys are given from 1, far below what this could not hold.
         Ok(i64::try_from(done.last_insert_id()).unwrap_or_default())
-    }
-
-    async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
-        Ok(query(statement)?.execute(self).await?.rows_affected())
     }
 }
 

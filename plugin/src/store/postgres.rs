@@ -79,57 +79,12 @@ pub(super) async fn drop_tables(pool: &PgPool) -> Result<(), sqlx::Error> {
 }
 
 impl Session for PgConnection {
-    async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
-        self.execute(words).await.map(drop)
-    }
-
-    async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
-        let rows = query(sql::page(page, &POSTGRES))?.fetch_all(&mut *self).await?;
-        let total = match rows.first() {
-            Some(row) => number(row, 0)?,
-            None if page.offset == 0 => 0,
-            None => {
-                let total = self.numbers(sql::total(page, &POSTGRES)).await?;
-                total.first().copied().unwrap_or_default()
-            }
-        };
-        Ok(Cells { total, rows: Rows::Postgres(rows, super::kinds(page)) })
-    }
-
-    async fn table(&mut self, table: Table) -> Result<Cells, sqlx::Error> {
-        let kinds = table.columns.to_vec();
-        let rows = query(sql::table(table, &POSTGRES))?.fetch_all(self).await?;
-        Ok(Cells { total: 0, rows: Rows::Postgres(rows, kinds) })
-    }
-
-    fn stream<'a>(
-        &'a mut self,
-        statement: Statement,
-        kinds: &'a [Kind],
-    ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
-        let rows = query(statement)?.fetch(self);
-        Ok(rows.map(|row| values(&row?, kinds, cell)).boxed())
-    }
-
-    async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
-        let row = query(statement)?.fetch_optional(self).await?;
-        let Some(row) = row else { return Ok(Vec::new()) };
-        (0..row.len()).map(|column| number(&row, column)).collect()
-    }
-
-    async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, sqlx::Error> {
-        let rows = query(statement)?.fetch_all(self).await?;
-        rows.iter().map(|row| row.try_get_unchecked::<String, _>(0)).collect()
-    }
+    answers_in_rows!(POSTGRES, Rows::Postgres);
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         // An insertion that gives back its key is a query with one row.
         let row = query(statement)?.fetch_optional(self).await?;
         row.map_or(Ok(0), |row| number(&row, 0))
-    }
-
-    async fn change(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
-        Ok(query(statement)?.execute(self).await?.rows_affected())
     }
 }
 
