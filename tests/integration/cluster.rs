@@ -61,8 +61,7 @@ impl Cluster {
 
     /// Someone who asks the host beside this node.
     fn client(&self, node: usize) -> Client {
-        let http = reqwest::Client::builder().timeout(Duration::from_secs(40)).build().unwrap();
-        Client { http, base: self.hosts[node].url(""), token: self.token.clone() }
+        Client::of(&self.hosts[node], &self.token)
     }
 
     /// Asks all at the same time, each of the next host, and gives the answers.

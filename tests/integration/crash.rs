@@ -57,7 +57,7 @@ async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_custom
     println!("the seed is {}", rng.get_seed());
 
     let mut served = serve(&place, &sink).await;
-    let client = client(&served, &token);
+    let client = Client::of(&served, &token);
     let prices = [Decimal::new(1_999, 2), Decimal::new(5, 3), Decimal::new(123_456, 5)];
     for (number, price) in prices.iter().enumerate() {
         let product = json!({"product_name": format!("p{number}"), "price": price.to_string()});
@@ -68,7 +68,7 @@ async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_custom
     let mut known = Known { balance: Decimal::from(100_000), ..Known::default() };
 
     for kill in 0..KILLS {
-        let client = self::client(&served, &token);
+        let client = Client::of(&served, &token);
         let orders: Vec<i64> = known.orders.keys().copied().collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let workers = (0..WORKERS).map(|worker| {
@@ -87,12 +87,12 @@ async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_custom
             worker.await.unwrap();
         }
         served = serve(&place, &sink).await;
-        let client = self::client(&served, &token);
+        let client = Client::of(&served, &token);
         let asked = std::mem::take(&mut *asked.lock().unwrap());
         known.check(asked, &client).await;
     }
 
-    let client = self::client(&served, &token);
+    let client = Client::of(&served, &token);
     let orders: Vec<Order> = known.orders.values().cloned().collect();
     assert!(orders.len() > KILLS, "there was a season: {} orders", orders.len());
     assert_eq!(client.all("/orders").await.len(), orders.len());
@@ -120,11 +120,6 @@ async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_custom
 
 async fn serve(place: &Place, sink: &Sink) -> Served {
     place.serve_with(&[("HOST_SMTP_URL", &sink.url())]).await
-}
-
-fn client(served: &Served, token: &str) -> Client {
-    let http = reqwest::Client::builder().timeout(Duration::from_secs(10)).build().unwrap();
-    Client { http, base: served.url(""), token: token.to_owned() }
 }
 
 /// Asks for one thing after another until the host has gone.

@@ -2,13 +2,15 @@
 //! at.
 
 use example_host::{Error, NewUser, Site};
+use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection};
 use tokio::task::JoinSet;
 
 use crate::databases::{Database, Engine};
-use crate::harness::{Answer, fixture};
+use crate::harness::{Answer, ROOT, fixture};
 use crate::process::{Place, Served, eventually, patiently};
 use crate::proxy::{Line, Proxy};
+use crate::season::Client;
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
@@ -173,6 +175,63 @@ async fn a_migration_that_was_cut_off_is_completed_by_the_next_start() {
     assert_eq!(place.run("config set patience 4").await, "");
     let rules = place.run("permission list").await;
     assert!(rules.contains("Super Users\tcore.admin\troot\tallow\n"), "{rules}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_hosts_that_start_together_make_one_store() {
+    let place = Place::of_the_store();
+    let started = futures_util::future::join_all((0..10).map(|_| place.serve())).await;
+    let token = place.user("ann", "Administrator").await;
+    let mut seen = Vec::new();
+    for served in started {
+        served.until(200, &format!("{ROOT}/zones"), &token).await;
+        let client = Client::of(&served, &token);
+        let zones = client.expect(200, "GET", "/zones?page[offset]=5000", None).await;
+        seen.push(zones["meta"]["total"].clone());
+        served.stop().await;
+    }
+    assert!(seen[0].as_i64().unwrap() > 1_000);
+    assert!(seen.iter().all(|total| *total == seen[0]), "the zones are there once: {seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let hosts = [place.serve().await, place.serve().await];
+    let clients = hosts.each_ref().map(|host| Client::of(host, &token));
+    // All at the same time, each by way of the other host than the last.
+    let post = async |path: &str, bodies: Vec<Value>| {
+        let mut tasks = JoinSet::new();
+        for (number, body) in bodies.into_iter().enumerate() {
+            let (client, path) = (clients[number % 2].clone(), path.to_owned());
+            tasks.spawn(async move { client.ask("POST", &path, Some(body)).await.unwrap().0 });
+        }
+        tasks.join_all().await
+    };
+    for (path, body) in [
+        ("/products", json!({"product_name": "Lamp", "sku": "L-1"})),
+        ("/coupons", json!({"coupon_name": "Spring", "coupon_code": "SPRING", "value": 5})),
+        ("/vouchers", json!({"voucher_value": 5, "voucher_code": "GIFT"})),
+    ] {
+        let mut statuses = post(path, vec![body; 32]).await;
+        statuses.sort_unstable();
+        assert_eq!((statuses[0], statuses[1], statuses[31]), (201, 422, 422), "{path}");
+    }
+
+    let order = json!({"user_email": "ada@example.com"});
+    let order = clients[0].create("/orders", order).await;
+    let moves = (0..40).map(|number| json!({"order_state_id": 1 + number % 4, "comment": "go"}));
+    let statuses = post(&format!("/orders/{order}/history"), moves.collect()).await;
+    assert!(statuses.iter().all(|status| *status == 201), "{statuses:?}");
+    let entries = clients[1].all(&format!("/orders/{order}/history")).await;
+    assert_eq!(entries.len(), 41);
+    let order = clients[1].expect(200, "GET", &format!("/orders/{order}"), None).await;
+    let last = entries.last().unwrap();
+    assert_eq!(order["data"]["attributes"]["order_state_id"], last["attributes"]["order_state_id"]);
+    for host in hosts {
+        host.stop().await;
+    }
 }
 
 /// A host whose database is behind a proxy, and the token of a user that it knows.

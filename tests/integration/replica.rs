@@ -26,8 +26,7 @@ async fn reports_are_read_from_the_replica_and_everything_else_is_not() {
     let proxy = Proxy::to(address.parse().unwrap()).await;
     let reports = replica.replace(address, &proxy.address.to_string());
     let host = place.serve_with(&[("DATABASE_REPORTS_URL", &reports)]).await;
-    let http = reqwest::Client::new();
-    let client = Client { http, base: host.url(""), token: token.clone() };
+    let client = Client::of(&host, &token);
     let sold = async || {
         let report = client.expect(200, "GET", "/reports/customers", None).await;
         report["meta"]["total"].as_i64().unwrap()

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use time::{Date, Duration, Month};
 
 use crate::harness::{MEDIA_TYPE, ROOT, Role, Shop};
+use crate::process::Served;
 use crate::smtp::Sink;
 
 /// The statuses whose orders reports count.
@@ -46,6 +47,13 @@ pub struct Client {
 }
 
 impl Client {
+    /// Somebody who asks this host.
+    pub fn of(host: &Served, token: &str) -> Client {
+        let http =
+            reqwest::Client::builder().timeout(std::time::Duration::from_secs(40)).build().unwrap();
+        Client { http, base: host.url(""), token: token.to_owned() }
+    }
+
     /// The status and the document; nothing where the host has gone.
     pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Option<(u16, Value)> {
         let method: reqwest::Method = method.parse().unwrap();
