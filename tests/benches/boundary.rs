@@ -31,7 +31,7 @@ use plugin::app::{self, App};
 use plugin::document::MEDIA_TYPE;
 use plugin::store::Store;
 use plugin::{demo, reference};
-use tests::PermissiveHost;
+use tests::{PermissiveHost, median};
 use tokio::net::{TcpListener, TcpStream};
 
 const CONNECTIONS: usize = 8;
@@ -71,19 +71,15 @@ async fn measure() {
     println!("GET {PATH}, {CONNECTIONS} connections, median of {ROUNDS} rounds of {ROUND:?}:\n");
     println!("| handler | requests/s | CPU per request |");
     println!("|---|---|---|");
-    let results: Vec<(f64, f64)> =
-        servers.iter().map(|server| (median(&server.rates), median(&server.costs))).collect();
+    let results: Vec<(f64, f64)> = servers
+        .iter()
+        .map(|server| (median(server.rates.iter().copied()), median(server.costs.iter().copied())))
+        .collect();
     for (variant, (rate, cost)) in VARIANTS.iter().zip(&results) {
         println!("| {variant} | {rate:.0} | {cost:.1} us |");
     }
     let (linked, loaded) = (results[0], results[1]);
     println!("| ratio | {:.3} | {:.3} |", loaded.0 / linked.0, loaded.1 / linked.1);
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
 }
 
 /// Asks as fast as answers come, on all connections, and counts.
@@ -141,15 +137,9 @@ impl Server {
         Server { process, address, rates: Vec::new(), costs: Vec::new() }
     }
 
-    /// The processor time used so far, in seconds; 0 where the system does not tell.
+    /// The processor time used so far, in seconds.
     fn cpu(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
-        let stat = stat.unwrap_or_default();
-        // The name in parentheses may have spaces; the 12th and 13th field after it count ticks.
-        let fields = stat.rsplit(") ").next().unwrap_or_default();
-        let ticks: f64 =
-            fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-        ticks / 100.0
+        tests::processor_time(self.process.id())
     }
 }
 

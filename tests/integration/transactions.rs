@@ -70,13 +70,8 @@ impl Bare {
 
     /// Makes or removes a trigger beside the services.
     async fn run(&self, text: impl Into<String>) {
-        let mut transaction = self.app.store.begin().await.unwrap();
         let statement = Statement { text: text.into(), binds: Vec::new() };
-        transaction.execute(statement).await.unwrap();
-        // MariaDB commits it by itself, and has no transaction then.
-        if self.database.engine != Engine::MariaDb {
-            transaction.commit().await.unwrap();
-        }
+        self.app.store.execute(statement).await.unwrap();
     }
 
     /// Has a table do something of its own at each write of a row that fits the condition.

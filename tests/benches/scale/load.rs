@@ -58,6 +58,6 @@ impl<'a> Client<'a> {
             assert!(status.is_success(), "{path}: {status} {}", String::from_utf8_lossy(&body));
         }
         let cpu = (self.host.cpu() - cpu) / taken.len() as f64 * 1e3;
-        Load { p50: super::median(taken.into_iter()), cpu }
+        Load { p50: tests::median(taken), cpu }
     }
 }

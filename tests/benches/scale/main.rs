@@ -23,6 +23,8 @@ mod cases;
 mod load;
 mod stores;
 
+use tests::median;
+
 use self::load::{Client, Load};
 use self::stores::{Engine, Size, Store};
 
@@ -118,10 +120,4 @@ async fn reads(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
         }
     }
     println!("\n{} of {count} within their bars. Missed: {missed:?}", count - missed.len());
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
 }
