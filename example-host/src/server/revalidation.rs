@@ -55,8 +55,11 @@ impl Known {
 
 /// Whether a list of tags has this one, or is any. Weak tags are as good as strong ones here.
 fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let (Ok(list), Ok(tag)) = (list.to_str(), tag.to_str()) else { return false };
-    let tag = opaque(tag);
-    list.trim() == "*" || list.split(',').any(|known| opaque(known) == tag)
+    list.trim() == "*" || list.split(',').any(|known| opaque(known) == opaque(tag))
+}
+
+/// A tag without the word that it is weak.
+fn opaque(tag: &str) -> &str {
+    tag.trim().trim_start_matches("W/")
 }
