@@ -269,7 +269,7 @@ async fn fill(
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
     // Migrations and triggers have put rows there that the source has too, with keys of its own.
-    store::persist(|| write(target, vec![sql::delete_rows(table.name)])).await?;
+    store::persist(|| target.write([sql::delete_rows(table.name)])).await?;
     let names = columns.names();
     let mut rows = from.stream(sql::all_rows(table.name, &names, table.order), &columns.kinds)?;
     let (mut chunk, mut text) = (Vec::with_capacity(CHUNK), 0);
@@ -285,7 +285,7 @@ async fn fill(
                 let parts = chunk.chunks(AT_ONCE);
                 let dialect = target.dialect();
                 let insert = |rows| sql::insert_at_once(table.name, &names, rows, dialect);
-                write(target, parts.map(insert).collect())
+                target.write(parts.map(insert).collect::<Vec<_>>())
             })
             .await?;
             meter.add(chunk.len() as u64);
@@ -316,15 +316,6 @@ async fn pass_over_keys(
         }
     }
     Ok(last)
-}
-
-/// Runs statements in one transaction.
-async fn write(target: &Store, statements: Vec<Statement>) -> Result<(), Error> {
-    let mut transaction = target.begin().await?;
-    for statement in statements {
-        transaction.execute(statement).await?;
-    }
-    transaction.commit().await
 }
 
 /// What rows come to.

@@ -226,24 +226,16 @@ async fn send(row: &Record, store: &Store, host: &HostHandle) -> Result<(), Erro
             )
         }
     };
-    store::persist(|| write(outcome.clone(), store)).await
-}
-
-async fn write(outcome: Statement, store: &Store) -> Result<(), Error> {
-    let mut transaction = store.begin().await?;
-    transaction.execute(outcome).await?;
-    transaction.commit().await
+    store::persist(|| store.write([outcome.clone()])).await
 }
 
 /// Says that a mail is still on its way.
 async fn renew(row: &Record, store: &Store) -> Result<(), Error> {
-    let mut transaction = store.begin().await?;
     let renewal = Statement::fixed(
         "UPDATE shop_mails SET due_at = ? WHERE shop_mail_id = ?",
         vec![Value::Int(now() + CLAIM), Value::Int(row.key())],
     );
-    transaction.execute(renewal).await?;
-    transaction.commit().await
+    store.write([renewal]).await
 }
 
 /// Whether a mail would fail in the same way for ever.

@@ -143,11 +143,6 @@ impl Value {
         Value::Decimal { units, places: 5 }
     }
 
-    /// A moment, as it is written on the wire.
-    pub const fn moment(text: String) -> Self {
-        Value::Moment(text)
-    }
-
     /// This moment.
     pub fn now() -> Self {
         Value::Moment(now())

@@ -54,6 +54,36 @@ macro_rules! answers_in_rows {
     };
 }
 
+/// How the cells of such rows are read, whose decimals are of the type of this name.
+macro_rules! cells_of {
+    ($row:ty, $decimal:literal) => {
+        fn is_decimal(row: &$row, column: usize) -> Result<bool, sqlx::Error> {
+            Ok(row.try_get_raw(column)?.type_info().name() == $decimal)
+        }
+
+        /// A cell of a page.
+        pub(super) fn cell(row: &$row, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
+            if row.try_get_raw(column)?.is_null() {
+                return Ok(Cell::Null);
+            }
+            Ok(match kind {
+                // A sum of whole numbers may be a decimal.
+                Kind::Int { .. } if is_decimal(row, column)? => {
+                    Cell::Int(units(row.try_get(column)?, 0)?)
+                }
+                Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {
+                    Cell::Int(number(row, column)?)
+                }
+                Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
+                Kind::DateTime => {
+                    Cell::Text(moment_text(row.try_get::<PrimitiveDateTime, _>(column)?)?)
+                }
+                _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
+            })
+        }
+    };
+}
+
 mod mysql;
 mod postgres;
 mod sqlite;
@@ -69,7 +99,7 @@ use sqlx::migrate::Migrator;
 use sqlx::mysql::{MySqlPool, MySqlRow};
 use sqlx::pool::{PoolConnection, PoolOptions};
 use sqlx::postgres::{PgPool, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Database, Executor, MySql, Postgres, Row, Sqlite};
+use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
@@ -255,16 +285,7 @@ impl Store {
     /// # Errors
     /// When it does not.
     pub async fn ping(&self) -> Result<(), Error> {
-        match &self.pool {
-            Pool::Sqlite(pools) => {
-                let answer = pools.readers.execute("SELECT 1").await;
-                answer.map(drop).map_err(sqlite::classify)
-            }
-            Pool::Postgres(pool) => {
-                pool.execute("SELECT 1").await.map(drop).map_err(postgres::classify)
-            }
-            Pool::MySql(pool) => pool.execute("SELECT 1").await.map(drop).map_err(mysql::classify),
-        }
+        on_engine!(&mut self.lease(Access::Read).await?, session => session.say("SELECT 1"))
     }
 
     /// Reads a page and its total.
@@ -290,6 +311,21 @@ impl Store {
     pub async fn execute(&self, statement: Statement) -> Result<(), Error> {
         let mut lease = self.lease(Access::Write).await?;
         on_engine!(&mut lease, session => session.run(statement)).map(drop)
+    }
+
+    /// Runs statements in one transaction.
+    ///
+    /// # Errors
+    /// Those of the database; then nothing is written.
+    pub async fn write(
+        &self,
+        statements: impl IntoIterator<Item = Statement>,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin().await?;
+        for statement in statements {
+            transaction.execute(statement).await?;
+        }
+        transaction.commit().await
     }
 
     /// Begins a transaction that writes. It is rolled back unless it is committed.
@@ -344,22 +380,20 @@ impl Store {
     }
 
     async fn lease(&self, access: Access) -> Result<Leased, Error> {
+        let answer = self.answer;
         match &self.pool {
             Pool::Sqlite(pools) => {
                 let pool = match access {
                     Access::Read => &pools.readers,
                     Access::Write => &pools.writer,
                 };
-                let acquired = pool.acquire().await.map_err(sqlite::classify);
-                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::Sqlite)
+                Lease::of(pool, answer).await.map(Leased::Sqlite).map_err(sqlite::classify)
             }
             Pool::Postgres(pool) => {
-                let acquired = pool.acquire().await.map_err(postgres::classify);
-                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::Postgres)
+                Lease::of(pool, answer).await.map(Leased::Postgres).map_err(postgres::classify)
             }
             Pool::MySql(pool) => {
-                let acquired = pool.acquire().await.map_err(mysql::classify);
-                acquired.map(|connection| Lease::new(connection, self.answer)).map(Leased::MySql)
+                Lease::of(pool, answer).await.map(Leased::MySql).map_err(mysql::classify)
             }
         }
     }
@@ -401,8 +435,9 @@ struct Lease<DB: Database<Connection: Session>> {
 }
 
 impl<DB: Database<Connection: Session>> Lease<DB> {
-    fn new(connection: PoolConnection<DB>, answer: Duration) -> Self {
-        Self { connection: Some(connection), asked: false, open: false, answer }
+    async fn of(pool: &sqlx::Pool<DB>, answer: Duration) -> Result<Self, sqlx::Error> {
+        let connection = Some(pool.acquire().await?);
+        Ok(Self { connection, asked: false, open: false, answer })
     }
 
     /// Gives rows as they come. As long as they do, the connection owes an answer.
@@ -460,10 +495,7 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn lock(&mut self, resource: &Resource, key: i64) -> Result<(), Error> {
-        match sql::lock(resource, key, self.dialect) {
-            Some(statement) => self.numbers(statement).await.map(drop),
-            None => Ok(()),
-        }
+        self.keep(sql::lock(resource, key, self.dialect)).await
     }
 
     /// Keeps others that do the same waiting until the transaction ends.
@@ -471,7 +503,11 @@ impl Transaction {
     /// # Errors
     /// Those of the database.
     pub async fn lock_store(&mut self) -> Result<(), Error> {
-        match sql::lock_store(self.dialect) {
+        self.keep(sql::lock_store(self.dialect)).await
+    }
+
+    async fn keep(&mut self, lock: Option<Statement>) -> Result<(), Error> {
+        match lock {
             Some(statement) => self.numbers(statement).await.map(drop),
             None => Ok(()),
         }

@@ -114,33 +114,14 @@ fn query(statement: Statement) -> Result<Query<'static, MySql, MySqlArguments>, 
 
 /// A whole number; a decimal is counted in units of its last place.
 fn number(row: &MySqlRow, column: usize) -> Result<i64, sqlx::Error> {
-    let kind = row.try_get_raw(column)?.type_info().name().to_owned();
-    match kind.as_str() {
+    let raw = row.try_get_raw(column)?;
+    match raw.type_info().name() {
         "DECIMAL" => count(row.try_get(column)?),
         _ => row.try_get_unchecked(column),
     }
 }
 
-fn is_decimal(row: &MySqlRow, column: usize) -> Result<bool, sqlx::Error> {
-    Ok(row.try_get_raw(column)?.type_info().name() == "DECIMAL")
-}
-
-/// A cell of a page.
-pub(super) fn cell(row: &MySqlRow, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
-    if row.try_get_raw(column)?.is_null() {
-        return Ok(Cell::Null);
-    }
-    Ok(match kind {
-        // A sum of whole numbers may be a decimal.
-        Kind::Int { .. } if is_decimal(row, column)? => Cell::Int(units(row.try_get(column)?, 0)?),
-        Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {
-            Cell::Int(number(row, column)?)
-        }
-        Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
-        Kind::DateTime => Cell::Text(moment_text(row.try_get::<PrimitiveDateTime, _>(column)?)?),
-        _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
-    })
-}
+cells_of!(MySqlRow, "DECIMAL");
 
 /// What a failure of the database means to a request.
 pub(super) fn classify(error: sqlx::Error) -> Error {

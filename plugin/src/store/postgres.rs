@@ -151,8 +151,8 @@ impl Encode<'_, Postgres> for JsonText {
 
 /// A whole number; a decimal is counted in units of its last place.
 fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
-    let kind = row.try_get_raw(column)?.type_info().name().to_owned();
-    match kind.as_str() {
+    let raw = row.try_get_raw(column)?;
+    match raw.type_info().name() {
         "BOOL" => row.try_get::<bool, _>(column).map(i64::from),
         "INT2" => row.try_get::<i16, _>(column).map(i64::from),
         "INT4" => row.try_get::<i32, _>(column).map(i64::from),
@@ -161,26 +161,7 @@ fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
     }
 }
 
-fn is_decimal(row: &PgRow, column: usize) -> Result<bool, sqlx::Error> {
-    Ok(row.try_get_raw(column)?.type_info().name() == "NUMERIC")
-}
-
-/// A cell of a page.
-pub(super) fn cell(row: &PgRow, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
-    if row.try_get_raw(column)?.is_null() {
-        return Ok(Cell::Null);
-    }
-    Ok(match kind {
-        // A sum of whole numbers may be a decimal.
-        Kind::Int { .. } if is_decimal(row, column)? => Cell::Int(units(row.try_get(column)?, 0)?),
-        Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {
-            Cell::Int(number(row, column)?)
-        }
-        Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
-        Kind::DateTime => Cell::Text(moment_text(row.try_get::<PrimitiveDateTime, _>(column)?)?),
-        _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
-    })
-}
+cells_of!(PgRow, "NUMERIC");
 
 /// What a failure of the database means to a request.
 pub(super) fn classify(error: sqlx::Error) -> Error {

@@ -106,7 +106,7 @@ impl Asked {
     /// The bounds of moments that are within the range, as values to bind.
     fn moments(&self) -> [Vec<Value>; 2] {
         let Range { from, to } = self.range;
-        let moment = |day, time: &str| vec![Value::moment(format!("{day}T{time}"))];
+        let moment = |day, time: &str| vec![Value::Moment(format!("{day}T{time}"))];
         [moment(from, "00:00:00"), moment(to, "23:59:59")]
     }
 
