@@ -59,7 +59,7 @@ const COPIED: [Copied; 20] = [
 /// written, although they take two fifths of the time of a product, because two stores that have
 /// come to the same sums in different ways are the same. The columns beside these are sums. Engines
 /// differ in how many rows a sum is spread over, and one of 0 may be left out.
-const DERIVED: [Derived; 8] = [
+const DERIVED: [Derived; 13] = [
     Derived {
         name: "shop_product_counts",
         by: &["has_stock", "enabled", "visibility", "product_type"],
@@ -73,6 +73,11 @@ const DERIVED: [Derived; 8] = [
     Derived { name: "shop_order_counts_by_user", by: &["user_id", "order_state_id"] },
     Derived { name: "shop_order_counts_by_day", by: &["day", "order_state_id"] },
     Derived { name: "shop_address_counts", by: &["country_id"] },
+    Derived { name: "shop_address_counts_by_zone", by: &["country_id", "zone_id"] },
+    Derived { name: "shop_product_counts_by_day", by: &["day"] },
+    Derived { name: "shop_address_blocks", by: &["block"] },
+    Derived { name: "shop_order_blocks", by: &["block"] },
+    Derived { name: "shop_product_blocks", by: &["block"] },
     Derived { name: "shop_sales_by_day", by: &["day", "currency_code", "order_state_id"] },
 ];
 /// The column that says which of the rows of a sum it is, where there are several.

@@ -10,6 +10,10 @@ pub struct Dialect {
     pub contains: fn(&mut String, column: &str),
     /// A text as that test takes it, so that all of its characters are plain ones.
     pub sought: fn(&str) -> String,
+    /// How texts are found that contain one, where the engine needs a table of its own for that.
+    pub find: Option<Find>,
+    /// A column so that no index serves it, where the engine would take one that it should not.
+    pub walked_past: fn(&str) -> String,
     /// What follows a descending or ascending column so that unset values are the least.
     pub nulls_least: fn(descending: bool) -> &'static str,
     /// The function that counts the characters of a text.
@@ -46,6 +50,19 @@ pub struct Dialect {
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
 
+/// How the table of a resource's texts is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Find {
+    /// How many characters a text must have to be found by it.
+    pub least: usize,
+    /// The column that has the key of the resource's record.
+    pub key: &'static str,
+    /// Writes the table and a test that a text, which [`Find::sought`] has prepared, stands there.
+    pub rows: fn(&mut String, table: &str),
+    /// A text as that test takes it, so that it is found in these columns.
+    pub sought: fn(columns: &[String], text: &str) -> String,
+}
+
 /// What follows a query that keeps its rows until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Locks {
@@ -67,6 +84,20 @@ pub static SQLITE: Dialect = Dialect {
         sql.push_str(", ?) > 0");
     },
     sought: str::to_owned,
+    // An index of trigrams, asked for a phrase: all of the characters between its quotes are plain.
+    find: Some(Find {
+        least: 3,
+        key: "rowid",
+        rows: |sql, table| {
+            for part in [table, " WHERE ", table, " MATCH ?"] {
+                sql.push_str(part);
+            }
+        },
+        sought: |columns, text| {
+            format!("{{{}}} : \"{}\"", columns.join(" "), text.replace('"', "\"\""))
+        },
+    }),
+    walked_past: |column| format!("+{column}"),
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
@@ -80,7 +111,8 @@ pub static SQLITE: Dialect = Dialect {
     max_binds: 32_000,
     columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
-        WHERE m.type = 'table' AND m.name GLOB 'shop_*' ORDER BY m.name, p.cid",
+        WHERE m.type = 'table' AND m.name GLOB 'shop_*' \
+        AND m.name NOT GLOB '*_search*' ORDER BY m.name, p.cid",
     last_key: |table, _| {
         format!("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'")
     },
@@ -112,6 +144,8 @@ pub static POSTGRES: Dialect = Dialect {
         pattern.push('%');
         pattern
     },
+    find: None,
+    walked_past: str::to_owned,
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -147,6 +181,8 @@ pub static MYSQL: Dialect = Dialect {
         sql.push_str(", ?) > 0");
     },
     sought: str::to_owned,
+    find: None,
+    walked_past: str::to_owned,
     nulls_least: |_| "",
     char_length: "char_length",
     // A savepoint goes with its transaction. What was written since would then be a transaction of

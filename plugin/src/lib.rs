@@ -4,6 +4,7 @@
 //! public so that the tests can reach them, and are no interface for anyone else.
 
 pub mod app;
+pub mod approach;
 pub mod boundary;
 pub mod copy;
 pub mod crud;

@@ -89,6 +89,18 @@ pub enum Condition {
     Contains(&'static [&'static str], String),
 }
 
+impl Condition {
+    /// The field that it is about, where that is one.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Condition::Equals(name, _)
+            | Condition::AtLeast(name, _)
+            | Condition::AtMost(name, _) => Some(name),
+            Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => None,
+        }
+    }
+}
+
 /// The order of a list. Ties are broken by the primary key in the same direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {

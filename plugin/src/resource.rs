@@ -69,6 +69,13 @@ pub struct Resource {
     pub special: &'static [Special],
     /// Tables of kept counts, from which totals are read where one fits.
     pub counts: &'static [Count],
+    /// Tables of kept counts, by which a place far down a list is found.
+    pub steps: &'static [Steps],
+    /// Indexes that serve a filter, or filters together, and an order after them. One for each order
+    /// alone need not be named, and the primary key ends each.
+    pub indexes: &'static [&'static [&'static str]],
+    /// The table that finds a text within texts, where the engine needs one of its own for that.
+    pub search: Option<&'static str>,
     /// What else must be true of a record as it would be after a write.
     pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
@@ -103,6 +110,9 @@ impl Resource {
         added: None,
         special: &[],
         counts: &[],
+        steps: &[],
+        indexes: &[],
+        search: None,
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };
@@ -170,6 +180,18 @@ pub struct Count {
     /// Its columns, which have the names of the resource's own.
     pub by: &'static [&'static str],
     /// The field whose day is in its column `day`.
+    pub day_of: Option<&'static str>,
+}
+
+/// A table of kept counts in the order of a list: a row for each step, with its count in `n`.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// The table.
+    pub table: &'static str,
+    /// Its other columns, which have the names of the resource's own.
+    pub by: &'static [&'static str],
+    /// The field of moments whose day is the step, in the column `day`; where there is none, a step
+    /// is a [block](crate::approach::BLOCK) of keys, in the column `block`.
     pub day_of: Option<&'static str>,
 }
 
@@ -533,8 +555,10 @@ pub struct Join {
     pub alias: &'static str,
     /// The table.
     pub table: &'static str,
-    /// The condition, which fits one row at most.
-    pub on: &'static str,
+    /// Its primary key.
+    pub key: &'static str,
+    /// The resource's column that names the row by it.
+    pub by: &'static str,
 }
 
 /// A member `filter[name]` of the query of a list.

@@ -1,9 +1,10 @@
 //! Plans as SQL: the only place that makes dynamic SQL text. Names come from the resources alone;
 //! whatever a client sent is bound.
 
-use crate::dialect::Dialect;
-use crate::plan::{Check, Condition, Order, Page};
-use crate::resource::{Count, Field, Join, Resource};
+use crate::approach::{self, Approach, Group, Keys, Survey};
+use crate::dialect::{Dialect, Find};
+use crate::plan::{Check, Condition, Page};
+use crate::resource::{Count, Field, Join, Resource, Steps};
 use crate::resources;
 use crate::value::{Kind, Value, fold};
 
@@ -58,36 +59,43 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
+/// Asks what has to be known before a page is read.
+pub fn survey(survey: &Survey, page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    match survey {
+        Survey::Totals => sql.totals(page),
+        Survey::Steps(steps) => sql.steps(steps, page),
+        Survey::Groups(join, count) => sql.groups(join, count, page),
+    }
+    sql.finish()
+}
+
 /// Reads a page and the total of records that satisfy its conditions: one row of the total and
 /// the page as a JSON array of arrays of cells, the key first.
-pub fn page_as_json(page: &Page, dialect: &Dialect) -> Statement {
+pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT (");
-    sql.total(page);
-    sql.push("), (SELECT json_group_array(json_array(");
+    sql.push("SELECT ");
+    sql.known_total(page, approach);
+    sql.push(", (SELECT json_group_array(json_array(");
     let width = page.columns().count() + 1;
     sql.list(0..width, |sql, position| sql.push(&format!("c{position}")));
     sql.push(")) FROM (SELECT ");
-    sql.rows(page);
+    sql.rows(page, approach);
     sql.push("))");
     sql.finish()
 }
 
 /// Reads a page and the total of records that satisfy its conditions: a row for each record, with
 /// the total before the key and the cells. An empty page has no total.
-pub fn page(page: &Page, dialect: &Dialect) -> Statement {
+pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
     match is_of_one(page) {
         true => sql.push("1"),
-        false => {
-            sql.push("(");
-            sql.total(page);
-            sql.push(")");
-        }
+        false => sql.known_total(page, approach),
     }
     sql.push(" AS total, ");
-    sql.rows(page);
+    sql.rows(page, approach);
     sql.finish()
 }
 
@@ -479,31 +487,149 @@ impl<'a> Builder<'a> {
 
     /// What follows the word for reading a page. The keys of the page come first, for which an
     /// index is walked as far as the page, and no more rows are read than the page has.
-    fn rows(&mut self, page: &Page) {
+    fn rows(&mut self, page: &Page, approach: &Approach) {
         let key = own(page.resource.key);
         self.columns(page);
         if is_of_one(page) {
             self.from(page, Joins::All);
-            self.conditions(page);
+            self.conditions(page, |_| true);
             return;
         }
-        self.push(" FROM (SELECT ");
-        self.push(&key);
-        self.push(" AS page_key");
-        self.from(page, Joins::OfKeys);
-        self.conditions(page);
-        self.order(page);
-        self.push(" LIMIT ");
-        self.bind(Value::Int(page.limit));
-        self.push(" OFFSET ");
-        self.bind(Value::Int(page.offset));
+        self.push(" FROM (");
+        match &approach.keys {
+            Keys::Grouped(groups) => self.keys_of_groups(page, groups),
+            keys => self.keys(page, keys),
+        }
         self.push(") p JOIN ");
         self.push(page.resource.table);
         self.push(" t ON ");
         self.push(&key);
         self.push(" = p.page_key");
         self.joins(page, Joins::All);
-        self.order(page);
+        match &approach.keys {
+            Keys::Grouped(_) => {
+                self.push(" ORDER BY p.place, ");
+                self.key_order(page);
+            }
+            _ => self.order(page, true),
+        }
+    }
+
+    /// Asks for the keys of a page, in a column `page_key`.
+    fn keys(&mut self, page: &Page, keys: &Keys) {
+        self.page_keys(page);
+        self.from(page, Joins::OfKeys);
+        match keys {
+            Keys::Walked(narrowed) => {
+                let order = page.order.field.unwrap_or(page.resource.key);
+                self.conditions(page, |test| {
+                    test.field().is_some_and(|name| narrowed.contains(&name) || name == order)
+                });
+            }
+            _ => self.conditions(page, |_| true),
+        }
+        let mut offset = page.offset;
+        if let Keys::From(bound, passed) = keys {
+            self.push(and(page));
+            self.condition(page, bound, true);
+            offset = *passed;
+        }
+        self.order(page, *keys != Keys::Gathered);
+        self.limits(page.limit, offset);
+    }
+
+    /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
+    /// The column `place` has the position of a key's group.
+    fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
+        for (place, group) in groups.iter().enumerate() {
+            if place > 0 {
+                self.push(" UNION ALL ");
+            }
+            self.push(&format!("SELECT page_key, {place} AS place FROM ("));
+            self.page_keys(page);
+            self.from(page, Joins::OfConditions);
+            self.conditions(page, |_| true);
+            self.push(and(page));
+            self.push(&own(group.by));
+            match group.of[..] {
+                [0] => self.push(" IS NULL"),
+                _ => {
+                    self.push(" IN (");
+                    self.list(group.of.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                    self.push(")");
+                }
+            }
+            self.push(" ORDER BY ");
+            self.key_order(page);
+            self.limits(group.limit, group.offset);
+            self.push(&format!(") g{place}"));
+        }
+    }
+
+    fn page_keys(&mut self, page: &Page) {
+        self.push("SELECT ");
+        self.push(&own(page.resource.key));
+        self.push(" AS page_key");
+    }
+
+    fn limits(&mut self, limit: i64, offset: i64) {
+        self.push(" LIMIT ");
+        self.bind(Value::Int(limit));
+        self.push(" OFFSET ");
+        self.bind(Value::Int(offset));
+    }
+
+    /// Asks how many records satisfy the conditions, and how many there are in all.
+    fn totals(&mut self, page: &Page) {
+        self.push("SELECT (");
+        self.total(page);
+        self.push(") AS total, (");
+        self.total(&Page { conditions: Vec::new(), ..page.clone() });
+        self.push(") AS everything");
+    }
+
+    /// Asks for the last step before which there are no more records than the page passes over, and
+    /// how many there are.
+    fn steps(&mut self, steps: &Steps, page: &Page) {
+        let step = if steps.day_of.is_some() { "day" } else { "block" };
+        let (direction, back) = if page.order.descending { (" DESC", "") } else { ("", " DESC") };
+        self.push(&format!(
+            "SELECT step, passed FROM (SELECT {step} AS step, \
+             sum(sum(n)) OVER (ORDER BY {step}{direction}) - sum(n) AS passed FROM {}",
+            steps.table
+        ));
+        self.counted_conditions(page);
+        self.push(&format!(" GROUP BY {step}) s WHERE passed <= "));
+        self.bind(Value::Int(page.offset));
+        self.push(&format!(" ORDER BY step{back} LIMIT 1"));
+    }
+
+    /// Asks for the joined records that the records of a page belong to: for each, how many records
+    /// come before those of its name, and how many there are of its name.
+    fn groups(&mut self, join: &Join, count: &Count, page: &Page) {
+        let descending = page.order.descending;
+        let direction = if descending { " DESC" } else { "" };
+        let nulls = (self.dialect.nulls_least)(descending);
+        let name = page.order.field.and_then(|name| order_column(page.resource, name));
+        let name = name.unwrap_or_else(|| own(join.by));
+        let (alias, by) = (join.alias, join.by);
+        self.push(&format!(
+            "SELECT joined, upto - named AS passed, named FROM (SELECT joined, \
+             sum(n) OVER (PARTITION BY name) AS named, \
+             sum(n) OVER (ORDER BY name{direction}{nulls}) AS upto \
+             FROM (SELECT k.{by} AS joined, {name} AS name, sum(k.n) AS n FROM (SELECT * FROM {}",
+            count.table
+        ));
+        self.counted_conditions(page);
+        self.push(&format!(
+            ") k LEFT JOIN {} {alias} ON {alias}.{} = k.{by} \
+             GROUP BY k.{by}, {name}) c WHERE n > 0) g WHERE upto > ",
+            join.table, join.key
+        ));
+        self.bind(Value::Int(page.offset));
+        self.push(" AND upto - named < ");
+        self.bind(Value::Int(page.offset.saturating_add(page.limit)));
+        self.push(" ORDER BY passed, joined");
     }
 
     /// The key and the shown fields, named `c0`, `c1` and so on.
@@ -516,16 +642,55 @@ impl<'a> Builder<'a> {
         });
     }
 
+    /// The total of a page: as it is known, or how it is counted.
+    fn known_total(&mut self, page: &Page, approach: &Approach) {
+        match approach.total {
+            Some(total) => self.bind(Value::Int(total)),
+            None => {
+                self.push("(");
+                self.total(page);
+                self.push(")");
+            }
+        }
+    }
+
     /// How many records satisfy the conditions: from a table of kept counts where one fits.
     fn total(&mut self, page: &Page) {
-        let Some(count) = page.resource.counts.iter().find(|count| fits(count, page)) else {
-            self.push("SELECT count(*)");
-            self.from(page, Joins::OfConditions);
-            self.conditions(page);
+        if let Some(count) = approach::counted(page, None) {
+            self.push("SELECT coalesce(sum(n), 0) FROM ");
+            self.push(count.table);
+            self.counted_conditions(page);
             return;
-        };
-        self.push("SELECT coalesce(sum(n), 0) FROM ");
-        self.push(count.table);
+        }
+        self.push("SELECT count(*)");
+        if let ([Condition::Contains(names, text)], []) =
+            (&page.conditions[..], page.resource.fixed)
+            && let Some((find, table)) = self.finds(page.resource, text)
+        {
+            self.push(" FROM ");
+            self.find(find, table, page.resource, names, text);
+            return;
+        }
+        self.from(page, Joins::OfConditions);
+        self.conditions(page, |_| true);
+    }
+
+    /// How a text is found, and the table that it is found by, where there is one.
+    fn finds(&self, resource: &Resource, text: &str) -> Option<(&'a Find, &'static str)> {
+        let find = self.dialect.find.as_ref()?;
+        let table = resource.search?;
+        (text.chars().count() >= find.least).then_some((find, table))
+    }
+
+    /// The rows of the table for texts in which one stands, in one of these fields.
+    fn find(&mut self, find: &Find, table: &str, of: &Resource, names: &[&str], text: &str) {
+        let columns: Vec<String> = names.iter().map(|name| text_column(of, name)).collect();
+        self.binds.push(Value::Text((find.sought)(&columns, text)));
+        (find.rows)(&mut self.text, table);
+    }
+
+    /// The conditions of a page where a table of kept counts has their columns.
+    fn counted_conditions(&mut self, page: &Page) {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
             self.push(joint);
@@ -563,7 +728,7 @@ impl<'a> Builder<'a> {
             self.push(" ");
             self.push(join.alias);
             self.push(" ON ");
-            self.push(join.on);
+            self.push(&format!("{}.{} = t.{}", join.alias, join.key, join.by));
         }
     }
 
@@ -574,7 +739,9 @@ impl<'a> Builder<'a> {
         self.bind(Value::Int(key));
     }
 
-    fn conditions(&mut self, page: &Page) {
+    /// The conditions of a page. Those that are not to narrow what is walked are said so that no
+    /// index serves them.
+    fn conditions(&mut self, page: &Page, narrows: impl Fn(&Condition) -> bool) {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
             self.push(joint);
@@ -586,66 +753,116 @@ impl<'a> Builder<'a> {
         for condition in &page.conditions {
             self.push(joint);
             joint = " AND ";
-            match condition {
-                Condition::Key(key) => {
-                    self.push(&own(page.resource.key));
-                    self.push(" = ");
-                    self.bind(Value::Int(*key));
-                }
-                Condition::Keys(keys) => {
-                    self.push(&own(page.resource.key));
-                    self.push(" IN (");
-                    self.list(keys.iter(), |sql, key| sql.bind(Value::Int(*key)));
-                    self.push(")");
-                }
-                Condition::Equals(name, value) => {
-                    self.push(&tested(page.resource, name));
-                    self.push(" = ");
-                    self.bind(value.clone());
-                }
-                Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
-                    let least = matches!(condition, Condition::AtLeast(..));
-                    self.push(&tested(page.resource, name));
-                    self.push(if least { " >= " } else { " <= " });
-                    self.bind(value.clone());
-                }
-                Condition::Contains(names, text) => {
-                    self.push("(");
-                    for (position, name) in names.iter().enumerate() {
-                        if position > 0 {
-                            self.push(" OR ");
-                        }
-                        self.binds.push(Value::Text((self.dialect.sought)(text)));
-                        let column = searched(page.resource, name);
-                        (self.dialect.contains)(&mut self.text, &column);
-                    }
-                    self.push(")");
-                }
-            }
+            self.condition(page, condition, narrows(condition));
         }
     }
 
-    fn order(&mut self, page: &Page) {
-        let Order { field, descending } = page.order;
-        let direction = if descending { " DESC" } else { "" };
+    fn condition(&mut self, page: &Page, condition: &Condition, narrows: bool) {
+        let resource = page.resource;
+        let column = |name| match narrows {
+            true => tested(resource, name),
+            false => (self.dialect.walked_past)(&tested(resource, name)),
+        };
+        match condition {
+            Condition::Key(key) => {
+                self.push(&own(resource.key));
+                self.push(" = ");
+                self.bind(Value::Int(*key));
+            }
+            Condition::Keys(keys) => {
+                self.push(&own(resource.key));
+                self.push(" IN (");
+                self.list(keys.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                self.push(")");
+            }
+            Condition::Equals(name, value) => {
+                self.push(&column(name));
+                self.push(" = ");
+                self.bind(value.clone());
+            }
+            Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
+                let least = matches!(condition, Condition::AtLeast(..));
+                self.push(&column(name));
+                self.push(if least { " >= " } else { " <= " });
+                self.bind(value.clone());
+            }
+            Condition::Contains(names, text) => match self.finds(resource, text) {
+                Some((find, table)) if narrows => {
+                    self.push(&own(resource.key));
+                    self.push(&format!(" IN (SELECT {} FROM ", find.key));
+                    self.find(find, table, resource, names, text);
+                    self.push(")");
+                }
+                _ => self.contains(resource, names, text),
+            },
+        }
+    }
+
+    fn contains(&mut self, resource: &Resource, names: &[&str], text: &str) {
+        self.push("(");
+        for (position, name) in names.iter().enumerate() {
+            if position > 0 {
+                self.push(" OR ");
+            }
+            self.binds.push(Value::Text((self.dialect.sought)(text)));
+            (self.dialect.contains)(&mut self.text, &searched(resource, name));
+        }
+        self.push(")");
+    }
+
+    /// The order of a page, said so that no index serves it where none is to be walked for it.
+    fn order(&mut self, page: &Page, walked: bool) {
         self.push(" ORDER BY ");
-        if let Some(name) = field {
+        if let Some(name) = page.order.field {
+            let descending = page.order.descending;
+            let column = order_column(page.resource, name).unwrap_or_else(|| own(name));
+            match walked {
+                true => self.push(&column),
+                false => self.push(&(self.dialect.walked_past)(&column)),
+            }
+            self.push(direction(page));
             let field = page.resource.fields().find(|field| field.name == name);
-            let column = match field {
-                Some(field) if page.resource.is_folded(field) => folded(&column(field)),
-                Some(field) => column(field),
-                None => own(name),
-            };
-            self.push(&column);
-            self.push(direction);
             // Said of a column that is never unset, it would keep an engine from the index.
             if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
                 self.push((self.dialect.nulls_least)(descending));
             }
             self.push(", ");
         }
+        self.key_order(page);
+    }
+
+    fn key_order(&mut self, page: &Page) {
         self.push(&own(page.resource.key));
-        self.push(direction);
+        self.push(direction(page));
+    }
+}
+
+fn direction(page: &Page) -> &'static str {
+    if page.order.descending { " DESC" } else { "" }
+}
+
+/// What comes before one more condition than a page has.
+fn and(page: &Page) -> &'static str {
+    match page.conditions.is_empty() && page.resource.fixed.is_empty() {
+        true => " WHERE ",
+        false => " AND ",
+    }
+}
+
+/// The column that a field is sorted by.
+fn order_column(resource: &Resource, name: &str) -> Option<String> {
+    let field = resource.fields().find(|field| field.name == name)?;
+    Some(match resource.is_folded(field) {
+        true => folded(&column(field)),
+        false => column(field),
+    })
+}
+
+/// The name of the column that a text is searched in.
+fn text_column(resource: &Resource, name: &str) -> String {
+    match resource.fields().find(|field| field.name == name) {
+        Some(field) if resource.is_folded(field) => folded(name),
+        _ => name.to_owned(),
     }
 }
 
@@ -705,24 +922,6 @@ fn searched(resource: &Resource, name: &str) -> String {
         Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({column})"),
         _ => column,
     }
-}
-
-/// Whether a table of kept counts can tell the total of a page.
-fn fits(count: &Count, page: &Page) -> bool {
-    let has = |name: &&str| count.by.contains(name);
-    let whole_days = |name: &str, value: &Value, time: &str| {
-        count.day_of == Some(name) && value.text().ends_with(time)
-    };
-    page.resource.fixed.iter().all(|(name, _)| has(name))
-        && page.conditions.iter().all(|condition| match condition {
-            Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
-            Condition::AtLeast(name, value) => whole_days(name, value, "T00:00:00"),
-            Condition::AtMost(name, value) => whole_days(name, value, "T23:59:59"),
-            Condition::Equals(..)
-            | Condition::Key(_)
-            | Condition::Keys(_)
-            | Condition::Contains(..) => false,
-        })
 }
 
 /// The day of a moment.

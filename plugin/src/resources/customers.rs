@@ -2,7 +2,7 @@
 //! list of people shows; a user's addresses are all that the user has.
 
 use crate::resource::{
-    Count, Field, Join, Nested, Resource, choice, email, filter, key, search, text, user,
+    Count, Field, Join, Nested, Resource, Steps, choice, email, filter, key, search, text, user,
 };
 
 pub(super) const CUSTOMERS: Resource = Resource {
@@ -11,7 +11,6 @@ pub(super) const CUSTOMERS: Resource = Resource {
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, COMPANY],
     detail: &[ADDRESS_1, ADDRESS_2, ZIP, ZONE_ID, COUNTRY_ID],
     hidden: &[TYPE, PHONE_2, TAX_NUMBER],
-    counts: &[Count { table: "shop_address_counts", by: &["country_id"], day_of: None }],
     filters: &[
         search(&["first_name", "last_name", "email", "company"]),
         filter("country", "country_id"),
@@ -32,9 +31,20 @@ pub(super) const ADDRESSES: Resource = Resource {
 const ADDRESS: Resource = Resource {
     table: "shop_addresses",
     key: "shop_address_id",
+    counts: &[
+        Count { table: "shop_address_counts", by: &["country_id"], day_of: None },
+        Count {
+            table: "shop_address_counts_by_zone",
+            by: &["country_id", "zone_id"],
+            day_of: None,
+        },
+    ],
+    steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
+    indexes: &[&["country_id"], &["user_id"]],
+    search: Some("shop_addresses_search"),
     joins: &[
-        Join { alias: "c", table: "shop_countries", on: "c.shop_country_id = t.country_id" },
-        Join { alias: "z", table: "shop_zones", on: "z.shop_zone_id = t.zone_id" },
+        Join { alias: "c", table: "shop_countries", key: "shop_country_id", by: "country_id" },
+        Join { alias: "z", table: "shop_zones", key: "shop_zone_id", by: "zone_id" },
     ],
     ..Resource::CRUD
 };

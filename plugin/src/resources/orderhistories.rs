@@ -56,7 +56,7 @@ pub(super) const ORDER_KEY: Field =
     key("order_key", "orders").owned().read_only().related_as("order");
 /// The order's row.
 pub(super) const ORDER: Join =
-    Join { alias: "o", table: "shop_orders", on: "o.shop_order_id = t.order_key" };
+    Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: "order_key" };
 
 /// An entry that follows from a write to its order.
 pub(super) struct Entry {

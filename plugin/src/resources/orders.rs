@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Error, FaultKind};
 use crate::plan::{Condition, Draft, Order, Page, Record};
 use crate::resource::{
-    Brings, Count, Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to,
-    decimal, email, filter, flag, int, key, modified_on, money, search, text, unique, user,
+    Brings, Count, Field, Join, Nested, Resource, Scene, Steps, code_of, created_on, date_from,
+    date_to, decimal, email, filter, flag, int, key, modified_on, money, search, text, unique,
+    user,
 };
 use crate::store::Transaction;
 use crate::value::{self, MAX_AMOUNT, Value};
@@ -59,7 +60,8 @@ pub(super) const ORDERS: Resource = Resource {
     joins: &[Join {
         alias: "s",
         table: "shop_orderstatuses",
-        on: "s.shop_orderstatus_id = t.order_state_id",
+        key: "shop_orderstatus_id",
+        by: "order_state_id",
     }],
     order: Order { field: Some("created_on"), descending: true },
     filters: &[
@@ -87,6 +89,26 @@ pub(super) const ORDERS: Resource = Resource {
             day_of: Some("created_on"),
         },
     ],
+    steps: &[
+        Steps { table: "shop_order_blocks", by: &[], day_of: None },
+        Steps {
+            table: "shop_order_counts_by_day",
+            by: &["order_state_id"],
+            day_of: Some("created_on"),
+        },
+    ],
+    indexes: &[
+        &["order_state_id"],
+        &["order_state_id", "created_on"],
+        &["order_state_id", "order_total"],
+        &["orderpayment_type"],
+        &["orderpayment_type", "created_on"],
+        &["user_id"],
+        &["user_id", "created_on"],
+        &["user_id", "order_total"],
+        &["user_id", "order_state_id", "created_on"],
+    ],
+    search: Some("shop_orders_search"),
     unique: &[unique(&["order_id"])],
     turns: true,
     nested: &[Nested {

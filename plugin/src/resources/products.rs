@@ -2,8 +2,8 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::resource::{
-    Count, Resource, contains, created_on, equals, filter, flag, int, key, modified_on, money,
-    name, search, text, unique,
+    Count, Resource, Steps, contains, created_on, equals, filter, flag, int, key, modified_on,
+    money, name, search, text, unique,
 };
 
 pub(super) const PRODUCTS: Resource = Resource {
@@ -43,6 +43,28 @@ pub(super) const PRODUCTS: Resource = Resource {
         equals("visibility"),
     ],
     counts: PRODUCT_COUNTS,
+    steps: &[
+        Steps { table: "shop_product_blocks", by: &[], day_of: None },
+        Steps { table: "shop_product_counts_by_day", by: &[], day_of: Some("created_on") },
+    ],
+    indexes: &[
+        &["category_id"],
+        &["category_id", "created_on"],
+        &["category_id", "enabled"],
+        &["category_id", "manufacturer_id"],
+        &["category_id", "price"],
+        &["category_id", "product_name"],
+        &["enabled"],
+        &["enabled", "created_on"],
+        &["manufacturer_id"],
+        &["manufacturer_id", "created_on"],
+        &["manufacturer_id", "enabled"],
+        &["manufacturer_id", "price"],
+        &["manufacturer_id", "product_name"],
+        &["product_type"],
+        &["visibility"],
+    ],
+    search: Some("shop_products_search"),
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()

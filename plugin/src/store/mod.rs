@@ -10,11 +10,17 @@ macro_rules! answers_in_rows {
         }
 
         async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
-            let rows = query(sql::page(page, &$dialect))?.fetch_all(&mut *self).await?;
-            let total = match rows.first() {
-                Some(row) => number(row, 0)?,
-                None if page.offset == 0 => 0,
-                None => {
+            let approach = super::approach(self, page, &$dialect).await?;
+            if let (Keys::Nothing, Some(total)) = (&approach.keys, approach.total) {
+                return Ok(Cells { total, rows: $rows(Vec::new(), Vec::new()) });
+            }
+            let asked = sql::page(page, &approach, &$dialect);
+            let rows = query(asked)?.fetch_all(&mut *self).await?;
+            let total = match (rows.first(), approach.total) {
+                (Some(row), _) => number(row, 0)?,
+                (None, Some(total)) => total,
+                (None, None) if page.offset == 0 => 0,
+                (None, None) => {
                     let total = self.numbers(sql::total(page, &$dialect)).await?;
                     total.first().copied().unwrap_or_default()
                 }
@@ -102,6 +108,7 @@ use sqlx::postgres::{PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
+use crate::approach::{Approach, Survey};
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
 use crate::plan::Page;
@@ -123,6 +130,18 @@ const TRIES: u32 = 8;
 const STATEMENTS: usize = 512;
 /// A connection that nobody has used for as long is asked whether it is still there.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// Asks what has to be known before a page is read.
+async fn approach(
+    session: &mut impl Session,
+    page: &Page,
+    dialect: &Dialect,
+) -> Result<Approach, sqlx::Error> {
+    let Some(survey) = Survey::of(page) else { return Ok(Approach::default()) };
+    let rows = session.stream(sql::survey(&survey, page, dialect), survey.kinds())?;
+    let rows: Vec<Vec<Value>> = rows.try_collect().await?;
+    Ok(survey.answered(page, &rows))
+}
 
 /// The store's database.
 #[derive(Clone, Debug)]
@@ -293,7 +312,14 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn page(&self, page: &Page) -> Result<Cells, Error> {
-        on_engine!(&mut self.lease(Access::Read).await?, session => session.page(page))
+        if Survey::of(page).is_none() {
+            return on_engine!(&mut self.lease(Access::Read).await?, session => session.page(page));
+        }
+        // What is asked before must be true of what is read then.
+        let mut transaction = self.begin_read().await?;
+        let cells = transaction.page(page).await?;
+        transaction.commit().await?;
+        Ok(cells)
     }
 
     /// Reads a table that is no page of a resource; its total is 0.

@@ -13,6 +13,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
+use crate::approach::Keys;
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
@@ -94,7 +95,11 @@ impl Session for SqliteConnection {
     }
 
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
-        let row = query(sql::page_as_json(page, &SQLITE)).fetch_one(self).await?;
+        let approach = super::approach(self, page, &SQLITE).await?;
+        if let (Keys::Nothing, Some(total)) = (&approach.keys, approach.total) {
+            return Ok(Cells { total, rows: Rows::Json("[]".to_owned()) });
+        }
+        let row = query(sql::page_as_json(page, &approach, &SQLITE)).fetch_one(self).await?;
         Ok(Cells { total: row.try_get(0)?, rows: Rows::Json(row.try_get(1)?) })
     }
 

@@ -1,0 +1,256 @@
+//! How the records of a page are found, so that a page of a large store costs no more than one of a
+//! small store. What is chosen follows from the indexes that a resource declares and from what the
+//! store has counted; how that is said to an engine is not known here.
+
+use crate::plan::{Condition, Page};
+use crate::resource::{Count, Field, Join, Resource, Steps};
+use crate::value::{Kind, Value};
+
+/// From how many records on it is worth while to look up where they end.
+const FAR: i64 = 4_096;
+/// How many keys are counted together.
+pub const BLOCK: i64 = 4_096;
+
+/// What has to be asked before a page can be read at a small cost.
+#[derive(Clone, Copy, Debug)]
+pub enum Survey {
+    /// How many records satisfy the conditions, and how many there are in all.
+    Totals,
+    /// Near which step the page begins, and how many records come before that.
+    Steps(&'static Steps),
+    /// Which joined records, in their order, the records of the page belong to.
+    Groups(&'static Join, &'static Count),
+}
+
+/// How the records of a page are found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approach {
+    /// How many records satisfy the conditions, where that is known already.
+    pub total: Option<i64>,
+    /// How their keys are.
+    pub keys: Keys,
+}
+
+/// How the keys of a page are found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Keys {
+    /// As the engine likes: an index has the conditions and the order.
+    #[default]
+    Straight,
+    /// In their order. The conditions on these fields say where, the others are tested on the way:
+    /// many records satisfy them.
+    Walked(&'static [&'static str]),
+    /// By the conditions, and put into order then: few records satisfy them.
+    Gathered,
+    /// From a bound on, behind which so many more are passed over.
+    From(Condition, i64),
+    /// From groups of records that belong to the same joined ones, or to such of one name.
+    Grouped(Vec<Group>),
+    /// Not at all: there are none.
+    Nothing,
+}
+
+/// Records on a page that belong to joined records of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The field that names the joined record.
+    pub by: &'static str,
+    /// The joined records; 0 is none.
+    pub of: Vec<i64>,
+    /// How many are passed over.
+    pub offset: i64,
+    /// How many are on the page at most.
+    pub limit: i64,
+}
+
+impl Survey {
+    /// What has to be asked before this page is read; nothing where an index leads to it.
+    pub fn of(page: &Page) -> Option<Survey> {
+        // Only large tables are counted.
+        if page.resource.counts.is_empty() || is_of_few(page) {
+            return None;
+        }
+        if let Some(join) = joined_order(page) {
+            let count = counted(page, Some(join.by));
+            return Some(count.map_or(Survey::Totals, |count| Survey::Groups(join, count)));
+        }
+        let far = page.offset >= FAR;
+        let steps = page.resource.steps.iter().find(|steps| far && leads(steps, page));
+        match steps {
+            Some(steps) => Some(Survey::Steps(steps)),
+            None => (!is_indexed(page)).then_some(Survey::Totals),
+        }
+    }
+
+    /// What the columns of the answer hold.
+    pub fn kinds(&self) -> &'static [Kind] {
+        match self {
+            Survey::Totals => &[Kind::COUNT; 2],
+            Survey::Steps(Steps { day_of: None, .. }) => &[Kind::COUNT; 2],
+            Survey::Steps(_) => &[Kind::WORD, Kind::COUNT],
+            Survey::Groups(..) => &[Kind::COUNT; 3],
+        }
+    }
+
+    /// How the page is found, now that the answer is known.
+    pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Approach {
+        let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
+        match (self, rows.first()) {
+            (Survey::Totals, row) => {
+                let row = row.map(Vec::as_slice).unwrap_or_default();
+                let (total, all) = (number(row, 0), number(row, 1));
+                Approach { total: Some(total), keys: by_totals(page, total, all) }
+            }
+            (_, None) => Approach::default(),
+            (Survey::Steps(steps), Some(row)) => {
+                let bound = bound(page, steps, &row[0]);
+                let keys = Keys::From(bound, page.offset.saturating_sub(number(row, 1)));
+                Approach { total: None, keys }
+            }
+            (Survey::Groups(join, _), Some(_)) => {
+                let rows = rows.iter().map(|row| [0, 1, 2].map(|column| number(row, column)));
+                Approach { total: None, keys: Keys::Grouped(groups(page, join.by, rows)) }
+            }
+        }
+    }
+}
+
+/// The table of kept counts that can tell how many records satisfy a page's conditions, for each
+/// value of one more field where one is named.
+pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Count> {
+    let tells = |count: &&Count| also.is_none_or(|by| count.by.contains(&by));
+    page.resource.counts.iter().filter(tells).find(|count| fits(count, page))
+}
+
+/// The join that a list is ordered by, if it is.
+fn joined_order(page: &Page) -> Option<&'static Join> {
+    let field = field_of(page.resource, page.order.field?)?;
+    let (alias, _) = field.joined?;
+    page.resource.joins.iter().find(|join| join.alias == alias)
+}
+
+/// Whether a page cannot be long, whatever is in the store.
+fn is_of_few(page: &Page) -> bool {
+    page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
+}
+
+/// Whether there is an index that has the conditions of a page and then its order.
+fn is_indexed(page: &Page) -> bool {
+    let Some(equal) = equal_fields(page) else { return false };
+    // There is one for each order.
+    let narrows_all = |index: &&'static [&'static str]| {
+        index_narrows(index, page).is_some_and(|narrowed| narrowed.len() == equal.len())
+    };
+    equal.is_empty() || page.resource.indexes.iter().any(|index| narrows_all(&index))
+}
+
+/// The fields that must be equal to something; nothing where there are other conditions than those
+/// and bounds of the field that the list is ordered by.
+fn equal_fields(page: &Page) -> Option<Vec<&'static str>> {
+    let mut equal = Vec::new();
+    for condition in &page.conditions {
+        match condition {
+            Condition::Equals(name, _) => equal.push(*name),
+            Condition::AtLeast(name, _) | Condition::AtMost(name, _)
+                if page.order.field == Some(name) => {}
+            _ => return None,
+        }
+    }
+    Some(equal)
+}
+
+/// The fields by which an index narrows what has to be walked in the order of a page; nothing where
+/// it has another order.
+fn index_narrows(index: &'static [&'static str], page: &Page) -> Option<&'static [&'static str]> {
+    let narrowed = match page.order.field {
+        Some(order) => index.strip_suffix(&[order])?,
+        None => index,
+    };
+    let is_equal = |name: &&str| {
+        let equals = |test: &Condition| matches!(test, Condition::Equals(of, _) if of == name);
+        page.conditions.iter().any(equals)
+    };
+    narrowed.iter().all(|name| is_equal(name)).then_some(narrowed)
+}
+
+/// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk
+/// to the end of the page as much as lies between them.
+fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
+    let end = page.offset.saturating_add(page.limit);
+    if total <= page.offset {
+        return Keys::Nothing;
+    }
+    let walked = i128::from(all) * i128::from(end.min(total)) / i128::from(total);
+    if joined_order(page).is_some() || i128::from(total) <= walked {
+        return Keys::Gathered;
+    }
+    let indexes = page.resource.indexes.iter().filter_map(|index| index_narrows(index, page));
+    Keys::Walked(indexes.max_by_key(|narrowed| narrowed.len()).unwrap_or_default())
+}
+
+/// Whether steps lead to the pages of a list.
+fn leads(steps: &Steps, page: &Page) -> bool {
+    let equal = equal_fields(page).filter(|equal| equal.len() == page.conditions.len());
+    steps.day_of == page.order.field
+        && equal.is_some_and(|equal| equal.iter().all(|name| steps.by.contains(name)))
+        && page.resource.fixed.iter().all(|(name, _)| steps.by.contains(name))
+}
+
+/// The bound that a step is.
+fn bound(page: &Page, steps: &Steps, step: &Value) -> Condition {
+    match (steps.day_of, page.order.descending) {
+        (None, false) => {
+            Condition::AtLeast(page.resource.key, Value::Int(step.int().saturating_mul(BLOCK)))
+        }
+        (None, true) => {
+            let next = step.int().saturating_add(1).saturating_mul(BLOCK);
+            Condition::AtMost(page.resource.key, Value::Int(next - 1))
+        }
+        (Some(field), false) => {
+            Condition::AtLeast(field, Value::Moment(format!("{}T00:00:00", step.text())))
+        }
+        (Some(field), true) => {
+            Condition::AtMost(field, Value::Moment(format!("{}T23:59:59", step.text())))
+        }
+    }
+}
+
+/// The groups of a page, from the joined records that its records belong to: of each, how many
+/// records come before those of its name, and how many there are of its name.
+fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -> Vec<Group> {
+    let mut groups: Vec<(i64, Group)> = Vec::new();
+    for [joined, before, count] in rows {
+        match groups.last_mut().filter(|(known, _)| *known == before) {
+            Some((_, group)) => group.of.push(joined),
+            None => {
+                let offset = page.offset.saturating_sub(before).max(0);
+                let end = page.offset.saturating_add(page.limit).saturating_sub(before).min(count);
+                let limit = (end - offset).max(0);
+                groups.push((before, Group { by, of: vec![joined], offset, limit }));
+            }
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Whether a table of kept counts can tell the total of a page.
+fn fits(count: &Count, page: &Page) -> bool {
+    let has = |name: &&str| count.by.contains(name);
+    let whole_days = |name: &str, value: &Value, time: &str| {
+        count.day_of == Some(name) && value.text().ends_with(time)
+    };
+    page.resource.fixed.iter().all(|(name, _)| has(name))
+        && page.conditions.iter().all(|condition| match condition {
+            Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
+            Condition::AtLeast(name, value) => whole_days(name, value, "T00:00:00"),
+            Condition::AtMost(name, value) => whole_days(name, value, "T23:59:59"),
+            Condition::Equals(..)
+            | Condition::Key(_)
+            | Condition::Keys(_)
+            | Condition::Contains(..) => false,
+        })
+}
+
+fn field_of(resource: &Resource, name: &str) -> Option<&'static Field> {
+    resource.fields().find(|field| field.name == name)
+}
