@@ -31,6 +31,13 @@ pub struct Approach {
     pub keys: Keys,
 }
 
+impl Approach {
+    /// The total of a page that is known to be empty.
+    pub fn empty(&self) -> Option<i64> {
+        self.total.filter(|_| self.keys == Keys::Nothing)
+    }
+}
+
 /// How the keys of a page are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
@@ -46,7 +53,7 @@ pub enum Keys {
     From(Condition, i64),
     /// From groups of records that belong to the same joined ones, or to such of one name.
     Grouped(Vec<Group>),
-    /// Not at all: there are none.
+    /// Not at all: the page is empty.
     Nothing,
 }
 
@@ -101,7 +108,8 @@ impl Survey {
                 let (total, all) = (number(row, 0), number(row, 1));
                 Approach { total: Some(total), keys: by_totals(page, total, all) }
             }
-            (_, None) => Approach::default(),
+            (Survey::Groups(..), None) => Approach { total: None, keys: Keys::Nothing },
+            (Survey::Steps(_), None) => Approach::default(),
             (Survey::Steps(steps), Some(row)) => {
                 let bound = bound(page, steps, &row[0]);
                 let keys = Keys::From(bound, page.offset.saturating_sub(number(row, 1)));

@@ -5,7 +5,7 @@ use host_interface::{Response, UserQuery};
 use crate::app::Call;
 use crate::document::{self, MEDIA_TYPE};
 use crate::error::{Error, Fault, FaultKind};
-use crate::plan::{Condition, Draft, Intent, Page, Record, Shape};
+use crate::plan::{Condition, Draft, Intent, Page, Record};
 use crate::request::{self, Body, Listing, Scope};
 use crate::resource::{Nested, Resource, Scene};
 use crate::resources;
@@ -127,16 +127,8 @@ async fn page(
     mut listing: Listing,
     fixed: Option<Condition>,
 ) -> Result<Response, Error> {
-    let mut conditions = std::mem::take(&mut listing.conditions);
-    conditions.extend(fixed);
-    let page = Page {
-        resource,
-        shape: Shape::List,
-        conditions,
-        order: listing.order,
-        offset: listing.offset,
-        limit: listing.limit,
-    };
+    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
+    let page = Page::of_list(resource, &listing, conditions);
     let cells = call.app.store.page(&page).await?;
     let (rows, path) = (cells.rows()?, call.request.path());
     let body = document::list(resource, &rows, cells.total(), &listing, path, &call.app.root)?;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Fault, FaultKind};
-use crate::request::{Body, nearest};
+use crate::request::{Body, Listing, nearest};
 use crate::resource::{Access, Default, Field, Resource, Unique};
 use crate::resources;
 use crate::store::Cells;
@@ -57,6 +57,22 @@ impl Page {
     /// made of.
     pub fn columns(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         self.shape.fields(self.resource).chain(self.resource.hidden)
+    }
+
+    /// The page of a list that is asked for, under these conditions.
+    pub fn of_list(
+        resource: &'static Resource,
+        listing: &Listing,
+        conditions: Vec<Condition>,
+    ) -> Self {
+        Self {
+            resource,
+            shape: Shape::List,
+            conditions,
+            order: listing.order,
+            offset: listing.offset,
+            limit: listing.limit,
+        }
     }
 
     /// The page that is one record with all of its fields, if there is such a record.

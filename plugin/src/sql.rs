@@ -8,6 +8,9 @@ use crate::resource::{Count, Field, Join, Resource, Steps};
 use crate::resources;
 use crate::value::{Kind, Value, fold};
 
+/// A text that may have as many characters or more has a folded copy of fewer.
+const COPIED: usize = 256;
+
 /// SQL text with the values bound in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -96,6 +99,13 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     }
     sql.push(" AS total, ");
     sql.rows(page, approach);
+    sql.finish()
+}
+
+/// Reads the keys of a page alone, as a page is begun with.
+pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.keys_of(page, approach);
     sql.finish()
 }
 
@@ -432,9 +442,21 @@ fn columns_of<'a>(
     values.flat_map(|(field, value)| {
         let copy = resource
             .is_folded(field)
-            .then(|| (folded(field.name), Value::Text(fold(value.text()))));
+            .then(|| (folded(field.name), Value::Text(copy_of(value.text(), field.kind))));
         std::iter::once((field.name.to_owned(), value.clone())).chain(copy)
     })
+}
+
+/// The folded copy of a text. Of a field that holds more than a name does it has the beginning: it
+/// is not searched, and no index takes a text of any length.
+fn copy_of(text: &str, kind: Kind) -> String {
+    let mut copy = fold(text);
+    if let (Kind::Text { max: COPIED.., .. }, Some((end, _))) =
+        (kind, copy.char_indices().nth(COPIED - 1))
+    {
+        copy.truncate(end);
+    }
+    copy
 }
 
 /// Text in the making, with the values bound so far.
@@ -496,10 +518,7 @@ impl<'a> Builder<'a> {
             return;
         }
         self.push(" FROM (");
-        match &approach.keys {
-            Keys::Grouped(groups) => self.keys_of_groups(page, groups),
-            keys => self.keys(page, keys),
-        }
+        self.keys_of(page, approach);
         self.push(") p JOIN ");
         self.push(page.resource.table);
         self.push(" t ON ");
@@ -512,6 +531,13 @@ impl<'a> Builder<'a> {
                 self.key_order(page);
             }
             _ => self.order(page, true),
+        }
+    }
+
+    fn keys_of(&mut self, page: &Page, approach: &Approach) {
+        match &approach.keys {
+            Keys::Grouped(groups) => self.keys_of_groups(page, groups),
+            keys => self.keys(page, keys),
         }
     }
 

@@ -31,6 +31,7 @@ mod mails;
 mod metrics;
 mod openapi;
 mod orders;
+mod plans;
 mod records;
 mod replica;
 mod reports;

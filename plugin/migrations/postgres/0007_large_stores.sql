@@ -22,7 +22,16 @@ CREATE INDEX shop_orders_user_key ON shop_orders (user_id, shop_order_id);
 CREATE INDEX shop_orders_user_total ON shop_orders (user_id, order_total, shop_order_id);
 CREATE INDEX shop_orders_status_key ON shop_orders (order_state_id, shop_order_id);
 CREATE INDEX shop_orders_status_total ON shop_orders (order_state_id, order_total, shop_order_id);
+CREATE INDEX shop_orders_status_payment
+    ON shop_orders (order_state_id, orderpayment_type, created_on, shop_order_id);
 CREATE INDEX shop_orders_payment_key ON shop_orders (orderpayment_type, shop_order_id);
+
+-- A copy that only sorts has the first 255 characters, as many as an index takes on every engine.
+UPDATE shop_products SET main_image_fold = left(main_image_fold, 255)
+WHERE char_length(main_image_fold) > 255;
+UPDATE shop_orderhistories SET comment_fold = left(comment_fold, 255)
+WHERE char_length(comment_fold) > 255;
+CREATE INDEX shop_products_image ON shop_products (main_image_fold, shop_product_id);
 
 -- How many records there are of each 4,096 keys, and of each day; see the other counters for slots.
 CREATE TABLE shop_product_blocks (

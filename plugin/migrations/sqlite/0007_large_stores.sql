@@ -15,7 +15,15 @@ CREATE INDEX shop_orders_user_key ON shop_orders (user_id);
 CREATE INDEX shop_orders_user_total ON shop_orders (user_id, order_total);
 CREATE INDEX shop_orders_status_key ON shop_orders (order_state_id);
 CREATE INDEX shop_orders_status_total ON shop_orders (order_state_id, order_total);
+CREATE INDEX shop_orders_status_payment
+    ON shop_orders (order_state_id, orderpayment_type, created_on);
 CREATE INDEX shop_orders_payment_key ON shop_orders (orderpayment_type);
+
+-- A copy that only sorts has the first 255 characters, as many as an index takes on every engine.
+UPDATE shop_products SET main_image_fold = substr(main_image_fold, 1, 255)
+WHERE length(main_image_fold) > 255;
+UPDATE shop_orderhistories SET comment_fold = substr(comment_fold, 1, 255)
+WHERE length(comment_fold) > 255;
 
 -- How many records there are of each 4,096 keys, and of each day.
 CREATE TABLE shop_product_blocks (

@@ -101,6 +101,7 @@ pub(super) const ORDERS: Resource = Resource {
         &["order_state_id"],
         &["order_state_id", "created_on"],
         &["order_state_id", "order_total"],
+        &["order_state_id", "orderpayment_type", "created_on"],
         &["orderpayment_type"],
         &["orderpayment_type", "created_on"],
         &["user_id"],

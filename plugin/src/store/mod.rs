@@ -11,7 +11,7 @@ macro_rules! answers_in_rows {
 
         async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
             let approach = super::approach(self, page, &$dialect).await?;
-            if let (Keys::Nothing, Some(total)) = (&approach.keys, approach.total) {
+            if let Some(total) = approach.empty() {
                 return Ok(Cells { total, rows: $rows(Vec::new(), Vec::new()) });
             }
             let asked = sql::page(page, &approach, &$dialect);
@@ -108,7 +108,7 @@ use sqlx::postgres::{PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
-use crate::approach::{Approach, Survey};
+use crate::approach::{Approach, Keys, Survey};
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
 use crate::plan::Page;
@@ -140,7 +140,12 @@ async fn approach(
     let Some(survey) = Survey::of(page) else { return Ok(Approach::default()) };
     let rows = session.stream(sql::survey(&survey, page, dialect), survey.kinds())?;
     let rows: Vec<Vec<Value>> = rows.try_collect().await?;
-    Ok(survey.answered(page, &rows))
+    let mut approach = survey.answered(page, &rows);
+    if approach.keys == Keys::Nothing && approach.total.is_none() {
+        let total = session.numbers(sql::total(page, dialect)).await?;
+        approach.total = total.first().copied();
+    }
+    Ok(approach)
 }
 
 /// The store's database.
@@ -546,6 +551,14 @@ impl Transaction {
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
         let done = on_engine!(&mut self.lease, session => session.page(page));
         self.understood(done).await
+    }
+
+    /// How a page would be found.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn approach(&mut self, page: &Page) -> Result<Approach, Error> {
+        on_engine!(&mut self.lease, session => approach(session, page, self.dialect))
     }
 
     /// Reads a table that is no page of a resource; its total is 0.

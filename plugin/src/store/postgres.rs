@@ -19,7 +19,6 @@ use time::PrimitiveDateTime;
 
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
 use super::{count, moment, moment_text, sql_text, units, values};
-use crate::approach::Keys;
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;

@@ -13,7 +13,6 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
-use crate::approach::Keys;
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
@@ -96,7 +95,7 @@ impl Session for SqliteConnection {
 
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
         let approach = super::approach(self, page, &SQLITE).await?;
-        if let (Keys::Nothing, Some(total)) = (&approach.keys, approach.total) {
+        if let Some(total) = approach.empty() {
             return Ok(Cells { total, rows: Rows::Json("[]".to_owned()) });
         }
         let row = query(sql::page_as_json(page, &approach, &SQLITE)).fetch_one(self).await?;

@@ -49,28 +49,30 @@ const COLUMNS: &[Kind] = &[
 /// A product that has gone is shown as its last line has it. Lines that name no product are
 /// counted together, so that the revenues add up to all that was sold.
 const SOLD: &str = "\
+    WITH k AS (SELECT i.product_id, o.currency_code, sum(i.orderitem_quantity) AS quantity, \
+    count(DISTINCT i.order_key) AS orders, sum(i.orderitem_finalprice) AS revenue, \
+    max(i.shop_orderitem_id) AS latest \
+    FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
+    WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
+    GROUP BY i.product_id, o.currency_code) \
     SELECT page.* FROM (SELECT 0 AS c0, s.product_id AS c1, \
     CASE WHEN s.product_id IS NULL THEN '' ELSE coalesce(p.sku, i.orderitem_sku) END AS c2, \
     CASE WHEN s.product_id IS NULL THEN '' ELSE coalesce(p.product_name, i.orderitem_name) END \
     AS c3, s.currency_code AS c4, coalesce(c.currency_num_decimals, 2) AS c5, s.quantity AS c6, \
     s.orders AS c7, s.revenue AS c8, p.quantity AS c9 \
-    FROM (SELECT i.product_id, o.currency_code, sum(i.orderitem_quantity) AS quantity, \
-    count(DISTINCT i.order_key) AS orders, sum(i.orderitem_finalprice) AS revenue, \
-    max(i.shop_orderitem_id) AS latest \
-    FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
-    WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
-    GROUP BY i.product_id, o.currency_code \
-    ORDER BY revenue DESC, coalesce(i.product_id, 0), o.currency_code LIMIT ? OFFSET ?) s \
+    FROM (SELECT product_id, currency_code, quantity, orders, revenue, latest FROM k \
+    ORDER BY revenue DESC, coalesce(product_id, 0), currency_code LIMIT ? OFFSET ?) s \
     JOIN shop_orderitems i ON i.shop_orderitem_id = s.latest \
     LEFT JOIN shop_products p ON p.shop_product_id = s.product_id \
     LEFT JOIN shop_currencies c ON c.currency_code = s.currency_code) page \
-    UNION ALL SELECT total.* FROM (SELECT 1 AS c0, count(DISTINCT i.product_id) \
-    + max(CASE WHEN i.product_id IS NULL THEN 1 ELSE 0 END) AS c1, '' AS c2, '' AS c3, \
-    o.currency_code AS c4, 0 AS c5, sum(i.orderitem_quantity) AS c6, \
-    count(DISTINCT i.order_key) AS c7, sum(i.orderitem_finalprice) AS c8, 0 AS c9 \
-    FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
-    WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
-    GROUP BY o.currency_code) total";
+    UNION ALL SELECT total.* FROM (SELECT 1 AS c0, g.products AS c1, '' AS c2, '' AS c3, \
+    g.currency_code AS c4, 0 AS c5, g.quantity AS c6, n.orders AS c7, g.revenue AS c8, 0 AS c9 \
+    FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
+    sum(revenue) AS revenue FROM k GROUP BY currency_code) g \
+    JOIN (SELECT o.currency_code, count(*) AS orders FROM shop_orders o \
+    WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) AND EXISTS \
+    (SELECT 1 FROM shop_orderitems i WHERE i.order_key = o.shop_order_id) \
+    GROUP BY o.currency_code) n ON n.currency_code = g.currency_code) total";
 
 pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let asked = Asked::read(call)?;

@@ -1,0 +1,257 @@
+//! How the engine finds what lists ask for: by walking an index as far as the page, or by sorting the
+//! few records that a filter leaves. What it says of its plans stands for what a larger store costs.
+
+use futures_util::TryStreamExt;
+use host_interface::{DemoSize, ProgressHandle};
+use plugin::approach::{Approach, Keys, Survey};
+use plugin::plan::{Condition, Page};
+use plugin::request::{Listing, Scope};
+use plugin::resource::Resource;
+use plugin::sql::{self, Statement};
+use plugin::store::{Store, Transaction};
+use plugin::value::{Kind, Value};
+use plugin::{demo, reference, resources};
+
+use crate::databases::{Database, Engine};
+
+/// The tables that grow with a store.
+const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
+
+/// What an integrator asks for together.
+const TOGETHER: [&str; 20] = [
+    "products?filter[enabled]=1&filter[manufacturer]=3",
+    "products?filter[enabled]=1&filter[category]=11",
+    "products?filter[manufacturer]=3&filter[category]=11",
+    "products?filter[enabled]=1&list[ordering]=created_on&list[direction]=desc",
+    "products?filter[enabled]=1&list[ordering]=price",
+    "products?filter[category]=11&list[ordering]=created_on&list[direction]=desc",
+    "products?filter[category]=11&list[ordering]=price",
+    "products?filter[category]=11&list[ordering]=product_name",
+    "products?filter[manufacturer]=3&list[ordering]=created_on",
+    "products?filter[manufacturer]=3&list[ordering]=price&list[direction]=desc",
+    "products?filter[manufacturer]=3&list[ordering]=product_name",
+    "orders?filter[status]=1&filter[payment_type]=payment_invoice",
+    "orders?filter[status]=1&filter[date_from]=2020-01-01&filter[date_to]=2099-12-31",
+    "orders?filter[status]=8&list[ordering]=order_total",
+    "orders?filter[status]=8&list[ordering]=shop_order_id",
+    "orders?filter[customer_id]=0&list[ordering]=order_total",
+    "orders?filter[customer_id]=0&filter[status]=8",
+    "orders?filter[payment_type]=payment_invoice&list[ordering]=shop_order_id",
+    "orders?filter[payment_type]=payment_invoice&list[ordering]=orderstatus_name",
+    "customers?filter[country]=77&list[ordering]=zone_name",
+];
+
+/// A list that is asked for, as it stands in a request.
+fn page_of(request: &str) -> Page {
+    let (kind, query) = request.split_once('?').unwrap_or((request, ""));
+    let resource = resources::find(kind).unwrap();
+    let listing = Listing::read(query, Scope::All(resource)).unwrap();
+    Page::of_list(resource, &listing, listing.conditions.clone())
+}
+
+/// Each list as it is, in every order and with every filter that has an index.
+fn alone() -> Vec<String> {
+    let mut requests = Vec::new();
+    for kind in ["products", "orders", "customers"] {
+        let resource: &Resource = resources::find(kind).unwrap();
+        requests.push(kind.to_owned());
+        for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
+            for direction in ["asc", "desc"] {
+                let order = format!("list[ordering]={field}&list[direction]={direction}");
+                requests.push(format!("{kind}?{order}"));
+            }
+        }
+    }
+    let filters = [
+        "products?filter[category]=11",
+        "products?filter[manufacturer]=3",
+        "products?filter[product_type]=variable",
+        "products?filter[enabled]=1",
+        "products?filter[enabled]=0",
+        "products?filter[visibility]=0",
+        "orders?filter[status]=1",
+        "orders?filter[customer_id]=0",
+        "orders?filter[payment_type]=payment_invoice",
+        "orders?filter[date_from]=2020-01-01",
+        "orders?filter[date_to]=2099-12-31",
+        "customers?filter[country]=77",
+    ];
+    requests.extend(filters.map(str::to_owned));
+    requests
+}
+
+/// A store with enough in it that an engine makes plans.
+async fn filled(database: &Database) -> Store {
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate().await.unwrap();
+    reference::install(&store).await.unwrap();
+    let size = DemoSize { products: Some(3_000), orders: Some(4_000) };
+    demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
+    let analyse = match database.engine {
+        Engine::Sqlite | Engine::Postgres => "ANALYZE",
+        Engine::MariaDb => "ANALYZE TABLE shop_products, shop_orders, shop_addresses",
+    };
+    store.execute(Statement::fixed(analyse, Vec::new())).await.unwrap();
+    store
+}
+
+/// A transaction in which the engine does not do what it does in small tables alone: a few records
+/// it would rather read all of, and sort.
+async fn reading(store: &Store, engine: Engine) -> Transaction {
+    let mut transaction = store.begin_read().await.unwrap();
+    if engine == Engine::Postgres {
+        for of_small in ["enable_seqscan", "enable_sort", "enable_bitmapscan"] {
+            let set = format!("SELECT set_config('{of_small}', 'off', true)");
+            let set = Statement { text: set, binds: Vec::new() };
+            transaction.texts(set).await.unwrap();
+        }
+    }
+    transaction
+}
+
+/// What the engine says about how it would run a statement.
+async fn plan(transaction: &mut Transaction, engine: Engine, asked: Statement) -> String {
+    let (explain, kinds) = match engine {
+        Engine::Sqlite => {
+            ("EXPLAIN QUERY PLAN", &[Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::WORD][..])
+        }
+        Engine::Postgres => ("EXPLAIN (COSTS OFF)", &[Kind::WORD][..]),
+        Engine::MariaDb => ("EXPLAIN FORMAT=JSON", &[Kind::WORD][..]),
+    };
+    let statement = Statement { text: format!("{explain} {}", asked.text), binds: asked.binds };
+    let rows = transaction.stream(statement, kinds).unwrap();
+    let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+    let lines = rows.iter().map(|row| row.last().map_or("", Value::text).to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What is wrong with a plan: that it reads a large table from its beginning to its end, or sorts.
+fn waste(engine: Engine, plan: &str, sorts: bool) -> Option<&'static str> {
+    let lines = || plan.lines().map(str::trim_start);
+    let scans = match engine {
+        // A scan of an index is a walk, and so is that of a table in the order of its keys.
+        Engine::Sqlite => false,
+        Engine::Postgres => LARGE
+            .iter()
+            .any(|table| lines().any(|line| line.contains(&format!("Seq Scan on {table} ")))),
+        Engine::MariaDb => plan.contains("\"access_type\": \"ALL\""),
+    };
+    let sorted = match engine {
+        Engine::Sqlite => plan.contains("TEMP B-TREE FOR ORDER BY") || plan.contains("RIGHT PART"),
+        Engine::Postgres => lines().any(|line| line.contains("Sort Key")),
+        Engine::MariaDb => plan.contains("filesort"),
+    };
+    match (scans, sorted && !sorts) {
+        (true, _) => Some("scans a table"),
+        (_, true) => Some("sorts"),
+        _ => None,
+    }
+}
+
+/// Whether a total is read from what is kept.
+fn is_kept(total: &Statement) -> bool {
+    LARGE.iter().all(|table| !total.text.contains(&format!("{table} ")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_list_scans_or_sorts_a_table() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let dialect = store.dialect();
+    let mut wasteful = Vec::new();
+    for request in alone().into_iter().chain(TOGETHER.map(str::to_owned)) {
+        let page = page_of(&request);
+        // What filters leave is few in so small a store, and so might it be in a large one; walked
+        // it must not be sorted.
+        let approach = transaction.approach(&page).await.unwrap();
+        assert_ne!(approach.keys, Keys::Nothing, "{request} is about something");
+        let sorts = approach.keys == Keys::Gathered;
+        let keys = sql::keys(&page, &approach, dialect);
+        let found = plan(&mut transaction, database.engine, keys).await;
+        if let Some(waste) = waste(database.engine, &found, sorts) {
+            wasteful.push(format!("{request} {waste}:\n{found}"));
+        }
+        if page.conditions.len() < 2 && !is_kept(&sql::total(&page, dialect)) {
+            wasteful.push(format!("{request} counts its records"));
+        }
+    }
+    assert!(wasteful.is_empty(), "{}", wasteful.join("\n\n"));
+    drop(transaction);
+    store.close().await;
+}
+
+/// Where it is a question of how many records there are, few are sorted and many are walked, and
+/// each is said so that the engine does it.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_records_are_sorted_and_many_are_walked() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let dialect = store.dialect();
+    for (request, many) in [
+        ("products?filter[enabled]=1&list[ordering]=price", true),
+        ("products?filter[visibility]=1&list[ordering]=product_name", true),
+        ("products?filter[search]=e&list[ordering]=price", true),
+        ("products?filter[search]=heron+7&list[ordering]=price", false),
+        ("products?filter[product_type]=downloadable&filter[enabled]=0", false),
+        ("orders?filter[status]=8&list[ordering]=user_email", true),
+        (
+            "orders?filter[status]=6&filter[payment_type]=payment_invoice&list[ordering]=user_email",
+            false,
+        ),
+    ] {
+        let page = page_of(request);
+        assert!(matches!(Survey::of(&page), Some(Survey::Totals)), "{request}");
+        let approach = transaction.approach(&page).await.unwrap();
+        match approach.keys {
+            Keys::Walked(_) => assert!(many, "{request} is walked"),
+            Keys::Gathered => assert!(!many, "{request} is sorted"),
+            ref keys => panic!("{request} is found by {keys:?}"),
+        }
+        let keys = sql::keys(&page, &approach, dialect);
+        let found = plan(&mut transaction, database.engine, keys).await;
+        assert_eq!(waste(database.engine, &found, !many), None, "{request}:\n{found}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// Far down a list, what lies before is passed over in steps.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_far_down_is_found_by_what_is_counted() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = store.begin_read().await.unwrap();
+    for request in ["orders", "orders?list[ordering]=shop_order_id", "orders?filter[status]=8"] {
+        for direction in ["asc", "desc"] {
+            let joint = if request.contains('?') { '&' } else { '?' };
+            let mut page = page_of(&format!("{request}{joint}list[direction]={direction}"));
+            // So few are passed over one by one, and the answer must be the same.
+            page.limit = 40;
+            let one_by_one = |offset| Page { offset, ..page.clone() };
+            let steps = page.resource.steps.iter().find(|steps| steps.day_of == page.order.field);
+            let survey = Survey::Steps(steps.unwrap());
+            for offset in [0, 39, 1_000, 1_500] {
+                let near = one_by_one(offset);
+                let asked = sql::survey(&survey, &near, store.dialect());
+                let rows = transaction.stream(asked, survey.kinds()).unwrap();
+                let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+                let approach = survey.answered(&near, &rows);
+                let Keys::From(bound, passed) = &approach.keys else { panic!("{approach:?}") };
+                assert!(matches!(bound, Condition::AtLeast(..) | Condition::AtMost(..)));
+                assert!(*passed <= offset);
+                let keys = async |transaction: &mut Transaction, approach: &Approach| {
+                    let asked = sql::keys(&near, approach, store.dialect());
+                    let rows = transaction.stream(asked, &[Kind::COUNT]).unwrap();
+                    rows.try_collect::<Vec<Vec<Value>>>().await.unwrap()
+                };
+                let found = keys(&mut transaction, &approach).await;
+                assert_eq!(found.len(), 40, "{request} from {offset}");
+                assert_eq!(found, keys(&mut transaction, &Approach::default()).await);
+            }
+        }
+    }
+    drop(transaction);
+    store.close().await;
+}
