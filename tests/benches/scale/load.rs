@@ -1,25 +1,77 @@
-//! Load: one client that asks one thing after another, which times each answer.
+//! Load: a client that asks one thing after another over one connection, and times each answer.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::{Request, header};
+use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use plugin::document::MEDIA_TYPE;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::stores::Host;
+/// The path of the store.
+pub const ROOT: &str = "/api/index.php/v1/shop";
 
 /// How often something is asked in one round, and for how long at most.
 const TIMES: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A connection to a host that is kept open, as an integrator's is.
-pub struct Client<'a> {
-    host: &'a Host,
-    sender: SendRequest<Empty<Bytes>>,
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub method: Method,
+    /// Below the store's.
+    pub path: String,
+    pub body: Option<String>,
+}
+
+impl Ask {
+    pub fn get(path: impl Into<String>) -> Ask {
+        Ask { method: Method::GET, path: path.into(), body: None }
+    }
+
+    pub fn post(path: impl Into<String>, body: &Value) -> Ask {
+        Ask { method: Method::POST, path: path.into(), body: Some(body.to_string()) }
+    }
+
+    pub fn patch(path: impl Into<String>, body: &Value) -> Ask {
+        Ask { method: Method::PATCH, path: path.into(), body: Some(body.to_string()) }
+    }
+
+    pub fn delete(path: impl Into<String>) -> Ask {
+        Ask { method: Method::DELETE, path: path.into(), body: None }
+    }
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: Bytes,
+    /// How long that took, in milliseconds.
+    pub took: f64,
+}
+
+impl Answer {
+    /// The id of the record.
+    pub fn id(&self) -> i64 {
+        let body: Value = serde_json::from_slice(&self.body).unwrap();
+        body["data"]["id"].as_str().unwrap().parse().unwrap()
+    }
+}
+
+/// Where to ask, and as whom.
+#[derive(Clone, Debug)]
+pub struct Door {
+    pub address: String,
+    pub token: String,
+}
+
+/// A connection that is kept open, as an integrator's is.
+pub struct Client {
+    door: Door,
+    sender: SendRequest<Full<Bytes>>,
 }
 
 /// What came of a round. Times are in milliseconds.
@@ -30,34 +82,82 @@ pub struct Load {
     pub cpu: f64,
 }
 
-impl<'a> Client<'a> {
-    pub async fn of(host: &'a Host) -> Client<'a> {
-        let stream = TcpStream::connect(&host.address).await.unwrap();
+impl Client {
+    pub async fn of(door: Door) -> Client {
+        let stream = TcpStream::connect(&door.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
-        Client { host, sender }
+        Client { door, sender }
     }
 
-    /// Asks for a path again and again.
-    pub async fn round(&mut self, path: &str) -> Load {
-        let (begun, cpu) = (Instant::now(), self.host.cpu());
+    /// Asks once. That it works is the caller's to look at.
+    pub async fn try_to(&mut self, ask: &Ask) -> Answer {
+        let request = Request::builder()
+            .method(&ask.method)
+            .uri(format!("{ROOT}{}", ask.path))
+            .header(header::HOST, &self.door.address)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.door.token))
+            .header(header::ACCEPT, MEDIA_TYPE)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::from(ask.body.clone().unwrap_or_default()))
+            .unwrap();
+        let asked = Instant::now();
+        let response = self.sender.send_request(request).await.unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        Answer { status, body, took: asked.elapsed().as_secs_f64() * 1e3 }
+    }
+
+    /// Asks once for what has to work.
+    pub async fn ask(&mut self, ask: &Ask) -> Answer {
+        let answer = self.try_to(ask).await;
+        let text = String::from_utf8_lossy(&answer.body);
+        assert!(answer.status.is_success(), "{ask:?}: {} {text}", answer.status);
+        answer
+    }
+
+    /// Asks for a path again and again; `cpu` tells the processor time of who answers.
+    pub async fn round(&mut self, path: &str, cpu: impl Fn() -> f64) -> Load {
+        let ask = Ask::get(path);
+        let (begun, used) = (Instant::now(), cpu());
         let mut taken = Vec::with_capacity(TIMES);
         while taken.len() < TIMES && begun.elapsed() < PATIENCE {
-            let request = Request::get(format!("/api/index.php/v1/shop{path}"))
-                .header(header::HOST, &self.host.address)
-                .header(header::AUTHORIZATION, format!("Bearer {}", self.host.token))
-                .header(header::ACCEPT, MEDIA_TYPE)
-                .body(Empty::new())
-                .unwrap();
-            let asked = Instant::now();
-            let response = self.sender.send_request(request).await.unwrap();
-            let status = response.status();
-            let body = response.into_body().collect().await.unwrap().to_bytes();
-            taken.push(asked.elapsed().as_secs_f64() * 1e3);
-            assert!(status.is_success(), "{path}: {status} {}", String::from_utf8_lossy(&body));
+            taken.push(self.ask(&ask).await.took);
         }
-        let cpu = (self.host.cpu() - cpu) / taken.len() as f64 * 1e3;
+        let cpu = (cpu() - used) / taken.len() as f64 * 1e3;
         Load { p50: tests::median(taken), cpu }
     }
+}
+
+/// Asks for one thing as fast as answers come, on so many connections, for so long: how many
+/// answers came each second.
+pub async fn rate(door: &Door, ask: &Ask, connections: usize, time: Duration) -> f64 {
+    let begun = Instant::now();
+    let tasks: Vec<_> = (0..connections)
+        .map(|_| {
+            let (door, ask) = (door.clone(), ask.clone());
+            tokio::spawn(async move {
+                let mut client = Client::of(door).await;
+                let mut count = 0.0;
+                while begun.elapsed() < time {
+                    client.ask(&ask).await;
+                    count += 1.0;
+                }
+                count
+            })
+        })
+        .collect();
+    let mut requests = 0.0;
+    for task in tasks {
+        requests += task.await.unwrap();
+    }
+    requests / begun.elapsed().as_secs_f64()
+}
+
+/// The value that so many of a hundred do not exceed; 0 where there is none.
+pub fn percentile(values: &mut [f64], of_a_hundred: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (values.len() * of_a_hundred).div_ceil(100).saturating_sub(1);
+    values.get(place).copied().unwrap_or_default()
 }

@@ -1,14 +1,18 @@
-//! What a request costs in a large store, held against the same request in a small one: makes the
-//! stores, starts the real program with the real library, and asks it over loopback.
+//! What a request costs: in a large store against a small one, to write against an empty one, among
+//! many others, through host and plugin against a handler by hand, through the loaded library against
+//! the linked one. Makes the stores, starts the real program with the real library, and asks it over
+//! loopback.
 //!
 //! ```sh
-//! cargo bench -p tests --bench scale                      # on every engine that answers
-//! cargo bench -p tests --bench scale -- sqlite --large 100000,200000 --rounds 3
+//! cargo bench -p tests --bench scale                      # everything, on every engine that answers
+//! cargo bench -p tests --bench scale -- sqlite --part reads --large 100000,200000 --rounds 3
+//! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
 //! ```
 //!
-//! Stores are made once and kept in `target/bench` and in databases whose names begin with
-//! `shop_bench`; `--fresh` makes them again. The order of small and large changes with each round,
-//! so that a noisy machine disturbs both alike, and of each number the median is printed.
+//! The parts are `reads`, `writes`, `crowd`, `against` and `boundary`. Stores are made once and kept
+//! in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` makes them again.
+//! The order of what is compared changes with each round, so that a noisy machine disturbs both alike,
+//! and of each number the median is printed.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -19,33 +23,82 @@
     reason = "a program to measure with: it may stop at the first surprise"
 )]
 
+mod against;
+mod bare;
+mod boundary;
 mod cases;
+mod crowd;
 mod load;
+mod machine;
+mod race;
+mod reads;
 mod stores;
+mod writes;
 
-use tests::median;
+use std::io::Write;
+use std::str::FromStr;
+use std::time::Duration;
 
-use self::load::{Client, Load};
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+
 use self::stores::{Engine, Size, Store};
+
+/// A store with nothing but its set-up.
+const EMPTY: Size = Size { products: 0, orders: 0 };
 
 /// What is measured.
 struct Settings {
     engines: Vec<Engine>,
+    parts: Vec<Part>,
     small: Size,
     large: Size,
     rounds: usize,
+    /// How long the crowd stays.
+    crowded: Duration,
     fresh: bool,
     /// Only cases whose names have this in them.
     only: String,
+}
+
+/// A table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Reads,
+    Writes,
+    Crowd,
+    Against,
+    Boundary,
+}
+
+impl Part {
+    const ALL: [Part; 5] = [Part::Reads, Part::Writes, Part::Crowd, Part::Against, Part::Boundary];
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "reads" => Ok(Part::Reads),
+            "writes" => Ok(Part::Writes),
+            "crowd" => Ok(Part::Crowd),
+            "against" => Ok(Part::Against),
+            "boundary" => Ok(Part::Boundary),
+            _ => Err(format!("{text:?} is none of the parts")),
+        }
+    }
 }
 
 impl Settings {
     fn of_the_command_line() -> Settings {
         let mut settings = Settings {
             engines: Vec::new(),
+            parts: Vec::new(),
             small: Size { products: 10_000, orders: 20_000 },
             large: Size { products: 1_000_000, orders: 2_000_000 },
             rounds: 5,
+            crowded: Duration::from_secs(30),
             fresh: false,
             only: String::new(),
         };
@@ -53,9 +106,13 @@ impl Settings {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} of what?"));
             match argument.as_str() {
+                "--part" => settings.parts.push(value().parse().unwrap()),
                 "--small" => settings.small = value().parse().unwrap(),
                 "--large" => settings.large = value().parse().unwrap(),
                 "--rounds" => settings.rounds = value().parse().unwrap(),
+                "--minutes" => {
+                    settings.crowded = Duration::from_secs(60 * value().parse::<u64>().unwrap());
+                }
                 "--only" => settings.only = value(),
                 "--fresh" => settings.fresh = true,
                 // What cargo says to every benchmark.
@@ -66,58 +123,70 @@ impl Settings {
         if settings.engines.is_empty() {
             settings.engines = Engine::ALL.into_iter().filter(Engine::answers).collect();
         }
+        if settings.parts.is_empty() {
+            settings.parts = Part::ALL.to_vec();
+        }
         settings
+    }
+
+    fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
     }
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--serve") {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        return runtime.block_on(serve(&arguments[at + 1], &arguments[at + 2]));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let settings = Settings::of_the_command_line();
+    println!("{}\n", machine::describe());
+    if settings.has(Part::Boundary) {
+        runtime.block_on(boundary::measure(settings.rounds));
+    }
     stores::build();
     for engine in &settings.engines {
-        println!("\n## {}\n", engine.name());
-        let stores: [Store; 2] = [settings.small, settings.large]
-            .map(|size| Store::prepare(*engine, size, settings.fresh));
-        runtime.block_on(reads(&settings, *engine, &stores));
+        if settings.fresh {
+            for size in [EMPTY, settings.small, settings.large] {
+                Store::forget(*engine, size);
+            }
+        }
+        let prepare = |size| Store::prepare(*engine, size);
+        println!("## {} {}\n", engine.name(), runtime.block_on(machine::version(*engine)));
+        if settings.has(Part::Reads) {
+            let stores = [settings.small, settings.large].map(prepare);
+            runtime.block_on(reads::measure(&settings, *engine, &stores));
+        }
+        if settings.has(Part::Writes) {
+            let stores = [EMPTY, settings.large].map(prepare);
+            runtime.block_on(writes::measure(&settings, *engine, &stores));
+        }
+        if settings.has(Part::Crowd) {
+            runtime.block_on(crowd::measure(&settings, *engine, &prepare(settings.large)));
+        }
+        if settings.has(Part::Against) {
+            let store = prepare(settings.large);
+            runtime.block_on(against::measure(settings.rounds, *engine, &store));
+        }
     }
 }
 
-/// Every list and record, small against large.
-async fn reads(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
-    let hosts = stores.each_ref().map(Store::serve);
-    println!("p50 at one client, ms; median of {} rounds\n", settings.rounds);
-    println!("| what | {} | {} | ratio | bar | CPU |", settings.small, settings.large);
-    println!("|---|---|---|---|---|---|");
-    let mut clients = [Client::of(&hosts[0]).await, Client::of(&hosts[1]).await];
-    let (mut missed, mut count) = (Vec::new(), 0);
-    for case in cases::reads().iter().filter(|case| case.name.contains(&settings.only)) {
-        let mut taken: [Vec<Load>; 2] = [Vec::new(), Vec::new()];
-        for round in 0..=settings.rounds {
-            for turn in 0..2 {
-                let which = (round + turn) % 2;
-                let path = case.path(stores[which].size);
-                let load = clients[which].round(&path).await;
-                // The first round warms up.
-                if round > 0 {
-                    taken[which].push(load);
-                }
-            }
-        }
-        let [small, large] =
-            taken.each_ref().map(|loads| median(loads.iter().map(|load| load.p50)));
-        let cpu = median(taken[1].iter().map(|load| load.cpu));
-        let met = case.bar.is_met(engine, small, large);
-        println!(
-            "| {} | {small:.2} | {large:.2} | {:.2} | {}{} | {cpu:.2} |",
-            case.name,
-            large / small,
-            case.bar.text(engine),
-            if met { "" } else { " **missed**" },
-        );
-        count += 1;
-        if !met {
-            missed.push(case.name.clone());
-        }
-    }
-    println!("\n{} of {count} within their bars. Missed: {missed:?}", count - missed.len());
+/// Serves what another process of this program measures.
+async fn serve(variant: &str, of: &str) {
+    let router = match variant {
+        "bare" => bare::router(of).await,
+        _ => boundary::router(variant, of).await,
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("{}", listener.local_addr().unwrap());
+    std::io::stdout().flush().unwrap();
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
+    axum::serve(listener, router).await.unwrap();
+}
+
+/// What stands beside a bar.
+fn verdict(met: bool) -> &'static str {
+    if met { "" } else { " **missed**" }
 }

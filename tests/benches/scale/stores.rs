@@ -1,16 +1,21 @@
 //! Stores to measure: made by the program itself, kept from one run to the next.
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 
+use super::load::Door;
+
 /// The user who has every twentieth order.
 pub const CUSTOMER: i64 = 900_001;
+
+/// The file that is there when a store is.
+const FINISHED: &str = "finished";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -31,7 +36,7 @@ impl Engine {
     }
 
     /// The server, without a database.
-    fn server(self) -> String {
+    pub fn server(self) -> String {
         let (name, local) = match self {
             Engine::Sqlite => return String::new(),
             Engine::Postgres => ("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432"),
@@ -80,6 +85,13 @@ impl fmt::Display for Size {
     }
 }
 
+impl Size {
+    /// The name of a database of this size.
+    fn name(self) -> String {
+        format!("shop_bench_{}_{}", self.products, self.orders)
+    }
+}
+
 /// Builds the program and the library as they are delivered.
 pub fn build() {
     let built = Command::new(env!("CARGO"))
@@ -101,24 +113,22 @@ fn target() -> PathBuf {
 pub struct Store {
     pub size: Size,
     folder: PathBuf,
+    /// The host's database.
     url: String,
+    /// That of the store itself.
+    pub tables: String,
 }
 
 impl Store {
     /// A store of this size, made now unless there is one.
-    pub fn prepare(engine: Engine, size: Size, fresh: bool) -> Store {
-        let name = format!("shop_bench_{}_{}", size.products, size.orders);
-        let folder = target().join("bench").join(format!("{engine:?}-{name}").to_lowercase());
-        let url = match engine {
-            Engine::Sqlite => format!("sqlite://{}", folder.join("host.db").display()),
-            _ => format!("{}/{name}", engine.server()),
-        };
-        let store = Store { size, folder, url };
-        let finished = store.folder.join("finished");
-        if fresh || !finished.exists() {
+    pub fn prepare(engine: Engine, size: Size) -> Store {
+        let store = Store::of(engine, size);
+        let finished = store.folder.join(FINISHED);
+        if !finished.exists() {
             let _ = std::fs::remove_dir_all(&store.folder);
             std::fs::create_dir_all(&store.folder).unwrap();
             if engine != Engine::Sqlite {
+                let name = size.name();
                 let drop = format!("DROP DATABASE IF EXISTS {name}");
                 execute(engine, &engine.server(), &drop).unwrap();
                 execute(engine, &engine.server(), &format!("CREATE DATABASE {name}")).unwrap();
@@ -128,6 +138,25 @@ impl Store {
             std::fs::write(finished, "").unwrap();
         }
         store
+    }
+
+    /// Has the store of this size made again.
+    pub fn forget(engine: Engine, size: Size) {
+        let _ = std::fs::remove_file(Store::of(engine, size).folder.join(FINISHED));
+    }
+
+    fn of(engine: Engine, size: Size) -> Store {
+        let name = size.name();
+        let folder = target().join("bench").join(format!("{engine:?}-{name}").to_lowercase());
+        let url = match engine {
+            Engine::Sqlite => format!("sqlite://{}", folder.join("host.db").display()),
+            _ => format!("{}/{name}", engine.server()),
+        };
+        let tables = match engine {
+            Engine::Sqlite => format!("sqlite://{}", folder.join("shop.db").display()),
+            _ => url.clone(),
+        };
+        Store { size, folder, url, tables }
     }
 
     fn command(&self) -> Command {
@@ -152,7 +181,7 @@ impl Store {
             if let Some(status) = process.try_wait().unwrap() {
                 break status;
             }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         };
         assert!(status.success());
         println!(
@@ -174,12 +203,8 @@ impl Store {
                 "ANALYZE TABLE shop_products, shop_orders, shop_addresses, shop_variants"
             }
         };
-        let url = match engine {
-            Engine::Sqlite => format!("sqlite://{}", self.folder.join("shop.db").display()),
-            _ => self.url.clone(),
-        };
-        execute(engine, &url, &orders).unwrap();
-        execute(engine, &url, analyse).unwrap();
+        execute(engine, &self.tables, &orders).unwrap();
+        execute(engine, &self.tables, analyse).unwrap();
     }
 
     /// Serves the store to somebody who may read and write all of it.
@@ -205,28 +230,45 @@ impl Store {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut log = BufReader::new(process.stderr.take().unwrap()).lines();
-        let line = log.by_ref().map(Result::unwrap).find(|line| line.contains("listening on "));
-        let line = line.expect("the program listens");
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut lines = log.by_ref().lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
         let address = line.rsplit_once("//").unwrap().1.to_owned();
-        // What the program logs must go somewhere.
-        std::thread::spawn(move || log.for_each(drop));
+        let mut log = log.into_inner();
+        std::thread::spawn(move || discard(&mut log));
         let token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
-        Host { process, address, token }
+        Host { process, door: Door { address, token } }
     }
 }
 
-/// The program, serving.
+/// A program that serves, until it is dropped.
 pub struct Host {
     process: Child,
-    pub address: String,
-    pub token: String,
+    pub door: Door,
 }
 
 impl Host {
+    /// This program itself, which serves a variant of something; see `race.rs`.
+    pub fn of_this_program(variant: &str, of: &str) -> Host {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--serve", variant, of])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let address = address.trim().to_owned();
+        Host { process, door: Door { address, token: String::new() } }
+    }
+
     /// The processor time used so far, in seconds.
     pub fn cpu(&self) -> f64 {
         tests::processor_time(self.process.id())
+    }
+
+    /// The memory that it has now, in megabytes.
+    pub fn memory(&self) -> u64 {
+        memory(self.process.id()) / 1024
     }
 }
 
@@ -234,6 +276,15 @@ impl Drop for Host {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// Takes what the program logs, which must go somewhere, in large pieces: a reader that is woken for
+/// each line would take the processor from what is measured.
+fn discard(log: &mut impl Read) {
+    let mut piece = [0; 64 * 1024];
+    while log.read(&mut piece).is_ok_and(|read| read > 0) {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

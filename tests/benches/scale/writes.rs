@@ -1,0 +1,235 @@
+//! What an integrator writes, in a large store against one that has nothing but its set-up. What has
+//! been written is removed in the end; prices that were changed stay changed.
+
+use std::sync::{Arc, Mutex};
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use super::load::{Answer, Ask, Client, percentile};
+use super::stores::{Engine, Host, Size, Store};
+use super::{Settings, verdict};
+
+/// How often each is written in one round.
+const TIMES: usize = 40;
+/// How many times as long as in the empty store a write may take, and how long 99 of 100, in
+/// milliseconds; on SQLite, whose writes nothing else makes faster or slower than the disk.
+const RATIO: f64 = 4.0;
+const P99: f64 = 15.0;
+
+/// A kind of write.
+#[derive(Clone, Copy, Debug)]
+pub enum Write {
+    Product,
+    Price,
+    Order,
+    History,
+    Adjustment,
+}
+
+impl Write {
+    pub const ALL: [Write; 5] =
+        [Write::Product, Write::Price, Write::Order, Write::History, Write::Adjustment];
+
+    fn name(self) -> &'static str {
+        match self {
+            Write::Product => "`POST /products`",
+            Write::Price => "`PATCH /products/<id>`, price",
+            Write::Order => "`POST /orders`, three items",
+            Write::History => "`POST /orders/<id>/history`",
+            Write::Adjustment => "`POST /vouchers/<id>/adjust`",
+        }
+    }
+}
+
+/// One client alone, on one store and the other in turns.
+pub async fn measure(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
+    let hosts = stores.each_ref().map(Store::serve);
+    let mut writers = [
+        Writer::open(&hosts[0], stores[0].size, Written::default()).await,
+        Writer::open(&hosts[1], stores[1].size, Written::default()).await,
+    ];
+    println!("### Writes\n");
+    println!("one client, ms; {} rounds of {TIMES}\n", settings.rounds);
+    println!("| what | empty, p50 | p99 | {}, p50 | p99 | ratio | bar | CPU |", settings.large);
+    println!("|---|---|---|---|---|---|---|---|");
+    for write in Write::ALL {
+        let mut taken = [Vec::new(), Vec::new()];
+        let mut used = [0.0, 0.0];
+        for round in 0..=settings.rounds {
+            for which in [round % 2, (round + 1) % 2] {
+                let before = hosts[which].cpu();
+                for _ in 0..TIMES {
+                    let answer = writers[which].write(write).await;
+                    // The first round warms up.
+                    if round > 0 {
+                        taken[which].push(answer.took);
+                    }
+                }
+                if round > 0 {
+                    used[which] += hosts[which].cpu() - before;
+                }
+            }
+        }
+        let [empty, large] = &mut taken;
+        let (at_empty, at_large) = (percentile(empty, 50), percentile(large, 50));
+        let (ratio, p99) = (at_large / at_empty, percentile(large, 99));
+        let bar = match engine {
+            Engine::Sqlite => {
+                let met = ratio <= RATIO && p99 < P99;
+                format!("{RATIO} ×, p99 {P99} ms{}", verdict(met))
+            }
+            _ => "none".to_owned(),
+        };
+        println!(
+            "| {} | {at_empty:.2} | {:.2} | {at_large:.2} | {p99:.2} | {ratio:.2} | {bar} | {:.2} |",
+            write.name(),
+            percentile(empty, 99),
+            used[1] / (settings.rounds * TIMES) as f64 * 1e3,
+        );
+    }
+    for writer in writers {
+        writer.clean().await;
+    }
+    println!();
+}
+
+/// The keys of what has been written, which several writers may share.
+#[derive(Clone, Default)]
+pub struct Written(Arc<Mutex<[Vec<i64>; 3]>>);
+
+/// A kind of record, and its place among the keys.
+#[derive(Clone, Copy)]
+enum Made {
+    Products,
+    Orders,
+    Vouchers,
+}
+
+impl Made {
+    const ALL: [(Made, &'static str); 3] =
+        [(Made::Orders, "/orders"), (Made::Vouchers, "/vouchers"), (Made::Products, "/products")];
+}
+
+impl Written {
+    fn add(&self, kind: Made, key: i64) {
+        self.0.lock().unwrap()[kind as usize].push(key);
+    }
+
+    fn any(&self, kind: Made, chance: &mut Rng) -> i64 {
+        *chance.choice(&self.0.lock().unwrap()[kind as usize]).unwrap()
+    }
+
+    fn take(&self, kind: Made) -> Vec<i64> {
+        std::mem::take(&mut self.0.lock().unwrap()[kind as usize])
+    }
+}
+
+/// Somebody who writes to a store.
+pub struct Writer {
+    pub client: Client,
+    size: Size,
+    written: Written,
+    chance: Rng,
+}
+
+impl Writer {
+    /// A writer who has made a few records of each kind to go on with.
+    pub async fn open(host: &Host, size: Size, written: Written) -> Writer {
+        let mut writer = Writer::beside(host, size, written).await;
+        for _ in 0..8 {
+            let voucher = json!({"voucher_value": "100.00", "email_to": "bench@example.com"});
+            let answer = writer.client.ask(&Ask::post("/vouchers", &voucher)).await;
+            writer.written.add(Made::Vouchers, answer.id());
+            writer.write(Write::Product).await;
+            writer.write(Write::Order).await;
+        }
+        writer
+    }
+
+    /// Another one, who goes on with what those before have made.
+    pub async fn beside(host: &Host, size: Size, written: Written) -> Writer {
+        let client = Client::of(host.door.clone()).await;
+        Writer { client, size, written, chance: Rng::new() }
+    }
+
+    /// Writes something of this kind, which has to work.
+    pub async fn write(&mut self, write: Write) -> Answer {
+        let answer = self.try_to(write).await;
+        let text = String::from_utf8_lossy(&answer.body);
+        assert!(answer.status.is_success(), "{write:?}: {} {text}", answer.status);
+        answer
+    }
+
+    /// Writes something of this kind. That it works is the caller's to look at.
+    pub async fn try_to(&mut self, write: Write) -> Answer {
+        let ask = self.next(write);
+        let answer = self.client.try_to(&ask).await;
+        match write {
+            Write::Product if answer.status.is_success() => {
+                self.written.add(Made::Products, answer.id());
+            }
+            Write::Order if answer.status.is_success() => {
+                self.written.add(Made::Orders, answer.id());
+            }
+            _ => {}
+        }
+        answer
+    }
+
+    fn next(&mut self, write: Write) -> Ask {
+        let number = self.chance.u32(..);
+        match write {
+            Write::Product => {
+                let body = json!({
+                    "product_name": format!("Measured lamp {number}"), "price": "19.99",
+                    "sku": format!("bench-{:016x}", self.chance.u64(..)), "quantity": 10,
+                    "manufacturer_id": number % 20 + 1, "category_id": number % 20 + 1,
+                });
+                Ask::post("/products", &body)
+            }
+            Write::Price => {
+                let price = format!("{}.{:02}", number % 500 + 1, number % 100);
+                Ask::patch(format!("/products/{}", self.product()), &json!({"price": price}))
+            }
+            Write::Order => {
+                let items: Vec<Value> = (0..3)
+                    .map(|_| json!({"product_id": self.product(), "orderitem_quantity": 2}))
+                    .collect();
+                let body = json!({
+                    "user_email": "bench@example.com", "billing_first_name": "Ada",
+                    "billing_last_name": "Bench", "order_shipping": "4.90", "items": items,
+                });
+                Ask::post("/orders", &body)
+            }
+            Write::History => {
+                let order = self.written.any(Made::Orders, &mut self.chance);
+                let body = json!({"order_state_id": number % 8 + 1, "comment": "Measured"});
+                Ask::post(format!("/orders/{order}/history"), &body)
+            }
+            Write::Adjustment => {
+                let voucher = self.written.any(Made::Vouchers, &mut self.chance);
+                let body =
+                    json!({"adjustment_type": "credit", "amount": "0.01", "reason": "Measured"});
+                Ask::post(format!("/vouchers/{voucher}/adjust"), &body)
+            }
+        }
+    }
+
+    /// A product anywhere in the store, since those that were just written are still at hand.
+    fn product(&mut self) -> i64 {
+        match i64::try_from(self.size.products).unwrap() {
+            0 => self.written.any(Made::Products, &mut self.chance),
+            products => self.chance.i64(1..=products),
+        }
+    }
+
+    /// Removes what has been written.
+    pub async fn clean(mut self) {
+        for (kind, path) in Made::ALL {
+            for key in self.written.take(kind) {
+                self.client.ask(&Ask::delete(format!("{path}/{key}"))).await;
+            }
+        }
+    }
+}
