@@ -8,6 +8,7 @@
     reason = "a test says what it expects, and fails by panicking"
 )]
 
+mod bare;
 mod certificate;
 mod databases;
 mod harness;
@@ -21,6 +22,7 @@ mod cluster;
 mod command_line;
 mod contract;
 mod copies;
+mod counts;
 mod crash;
 mod encrypted;
 mod engines;

@@ -1,115 +1,19 @@
 //! Writes that span tables are all or nothing: the last statement of each is made to fail, and
 //! nothing is left behind. The database upholds its rules by itself, and says so as validation
-//! does.
-//!
-//! These tests reach under the services, so they use the statically linked store on a database
-//! that the loaded library never opens.
+//! does. These tests reach under the services, so they use a store without a host around it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
-use plugin::app::{self, App};
-use plugin::reference;
+use host_interface::{Method, Response};
 use plugin::sql::Statement;
-use plugin::store::Store;
 use serde_json::{Value, json};
-use tests::PermissiveHost;
 use tokio::task::JoinHandle;
 
-use crate::databases::{Database, Engine};
-
-/// A store without a host around it.
-struct Bare {
-    app: App,
-    database: Database,
-}
-
-struct Json;
-
-impl Headers for Json {
-    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
-        (name == "content-type" && nth == 0).then_some(b"application/json")
-    }
-}
+use crate::bare::Bare;
+use crate::databases::Engine;
 
 impl Bare {
-    async fn open() -> Bare {
-        Bare::on(Engine::of_this_run()).await
-    }
-
-    async fn on(engine: Engine) -> Bare {
-        let database = Database::on(engine).await;
-        let store = Store::open(&database.url()).unwrap();
-        store.migrate().await.unwrap();
-        reference::install(&store).await.unwrap();
-        Bare { app: App::new(HostHandle::new(PermissiveHost), store, ""), database }
-    }
-
-    async fn ask(&self, method: Method, path: &str, body: Value) -> Response {
-        let (pattern, id) = match path.trim_start_matches('/').split_once('/') {
-            Some((kind, rest)) => {
-                let (id, below) = rest.split_once('/').unwrap_or((rest, ""));
-                let below = if below.is_empty() { String::new() } else { format!("/{below}") };
-                (format!("v1/shop/{kind}/{{id:digits}}{below}"), Some(id))
-            }
-            None => (format!("v1/shop{path}"), None),
-        };
-        let routes = app::describe().routes;
-        let route = routes.iter().find(|known| known.method == method && known.pattern == pattern);
-        let mut request = Request::builder(route.unwrap().handler, method)
-            .path(path)
-            .headers(Json)
-            .user(SharedUser::new(User::new(7, "ada", "Ada", "ada@example.com")))
-            .body(body.to_string().into_bytes());
-        if let Some(id) = id {
-            request = request.param(id);
-        }
-        self.app.handle(request.build()).await
-    }
-
-    /// Makes or removes a trigger beside the services.
-    async fn run(&self, text: impl Into<String>) {
-        let statement = Statement { text: text.into(), binds: Vec::new() };
-        self.app.store.execute(statement).await.unwrap();
-    }
-
-    /// Has a table do something of its own at each write of a row that fits the condition.
-    async fn trigger(&self, name: &str, event: &str, table: &str, condition: &str, does: &str) {
-        let statements = match self.database.engine {
-            Engine::Sqlite => vec![format!(
-                "CREATE TRIGGER {name} {event} ON {table} WHEN {condition} BEGIN {does}; END"
-            )],
-            Engine::Postgres => vec![
-                format!(
-                    "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS \
-                     $$ BEGIN {does}; RETURN NEW; END $$"
-                ),
-                format!(
-                    "CREATE TRIGGER {name} {event} ON {table} FOR EACH ROW WHEN ({condition}) \
-                     EXECUTE FUNCTION {name}()"
-                ),
-            ],
-            Engine::MariaDb => vec![format!(
-                "CREATE TRIGGER {name} {event} ON {table} FOR EACH ROW \
-                 IF {condition} THEN {does}; END IF"
-            )],
-        };
-        for text in statements {
-            self.run(text).await;
-        }
-    }
-
-    /// Has each write of a row that fits the condition fail.
-    async fn fail(&self, name: &str, event: &str, table: &str, condition: &str) {
-        let failure = match self.database.engine {
-            Engine::Sqlite => "SELECT RAISE(ABORT, 'made to fail')",
-            Engine::Postgres => "RAISE EXCEPTION 'made to fail'",
-            Engine::MariaDb => "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'made to fail'",
-        };
-        self.trigger(name, event, table, condition, failure).await;
-    }
-
     /// Makes a request while a transaction that has run this statement is open, and commits that
     /// once the request waits for it.
     async fn race(self: &Arc<Self>, first: &'static str, ask: (Method, String, Value)) -> Response {
@@ -352,113 +256,4 @@ async fn a_request_waits_for_a_writer_that_decides_about_it() {
         )
         .await;
     assert_eq!(fault(&spent), (422, "refused".to_owned(), "/amount".to_owned()));
-}
-
-/// Totals come from kept counts; the truth is counted here.
-#[tokio::test(flavor = "multi_thread")]
-async fn kept_counts_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() {
-    let store = Arc::new(Bare::open().await);
-    for number in 0..4 {
-        let name = format!("m{number}");
-        store.ask(Method::Post, "/manufacturers", json!({"manufacturer_name": name})).await;
-        store.ask(Method::Post, "/categories", json!({"title": name})).await;
-    }
-    let writers = (0..4_u64).map(|writer| {
-        let store = store.clone();
-        tokio::spawn(async move {
-            let mut rng = fastrand::Rng::with_seed(writer);
-            for _ in 0..120 {
-                let id = rng.u32(1..60);
-                let optional = |number: u32| if number == 0 { json!(null) } else { json!(number) };
-                let product = json!({
-                    "product_name": "x", "enabled": rng.u8(..2), "visibility": rng.u8(..2),
-                    "product_type": if rng.bool() { "simple" } else { "variable" },
-                    "manufacturer_id": optional(rng.u32(..5)), "category_id": optional(rng.u32(..5)),
-                });
-                let order = json!({
-                    "user_email": "a@example.com", "order_state_id": rng.u8(1..=8),
-                    "orderpayment_type": if rng.bool() { "card" } else { "" },
-                    "created_on": format!("2026-0{}-1{}T12:00:00", rng.u8(1..4), rng.u8(..10)),
-                });
-                let customer = json!({
-                    "first_name": "a", "last_name": "b", "email": "a@example.com",
-                    "country_id": optional(rng.u32(..4)), "zone_id": null,
-                });
-                let (method, path, body) = match rng.u8(..12) {
-                    0..=2 => (Method::Post, "/products".to_owned(), product),
-                    3..=4 => (Method::Patch, format!("/products/{id}"), product),
-                    5 => (Method::Delete, format!("/products/{id}"), json!({})),
-                    6 => (Method::Delete, format!("/inventory/{id}"), json!({})),
-                    7..=8 => (Method::Post, "/orders".to_owned(), order),
-                    9 => (Method::Patch, format!("/orders/{id}"), order),
-                    10 => (Method::Delete, format!("/orders/{id}"), json!({})),
-                    _ => (Method::Post, "/customers".to_owned(), customer),
-                };
-                let answer = store.ask(method, &path, body).await;
-                assert!(answer.status() < 500, "{method} {path}: {}", answer.status());
-            }
-        })
-    });
-    for writer in writers.collect::<Vec<_>>() {
-        writer.await.unwrap();
-    }
-    let mut transaction = store.app.store.begin().await.unwrap();
-    let day = match store.database.engine {
-        Engine::Sqlite => "substr(created_on, 1, 10)",
-        Engine::Postgres => "to_char(created_on, 'YYYY-MM-DD')",
-        Engine::MariaDb => "date_format(created_on, '%Y-%m-%d')",
-    };
-    for (groups, from, columns, kept) in [
-        (
-            "has_stock, enabled, visibility, product_type",
-            "shop_products",
-            "has_stock, enabled, visibility, product_type",
-            "shop_product_counts",
-        ),
-        (
-            "coalesce(manufacturer_id, 0), enabled",
-            "shop_products",
-            "manufacturer_id, enabled",
-            "shop_product_counts_by_manufacturer",
-        ),
-        (
-            "coalesce(category_id, 0), enabled",
-            "shop_products",
-            "category_id, enabled",
-            "shop_product_counts_by_category",
-        ),
-        (
-            "order_state_id, orderpayment_type, currency_code",
-            "shop_orders",
-            "order_state_id, orderpayment_type, currency_code",
-            "shop_order_counts",
-        ),
-        (
-            "user_id, order_state_id",
-            "shop_orders",
-            "user_id, order_state_id",
-            "shop_order_counts_by_user",
-        ),
-        (
-            &format!("{day}, order_state_id"),
-            "shop_orders",
-            "day, order_state_id",
-            "shop_order_counts_by_day",
-        ),
-        ("coalesce(country_id, 0)", "shop_addresses", "country_id", "shop_address_counts"),
-    ] {
-        let truth = format!("SELECT {groups}, count(*) FROM {from} GROUP BY {groups}");
-        // A count may be kept in several rows, and only their sum is one.
-        let sums =
-            format!("SELECT {columns}, sum(n) FROM {kept} GROUP BY {columns} HAVING sum(n) <> 0");
-        let text = format!(
-            "SELECT (SELECT count(*) FROM ({truth} EXCEPT {sums}) AS missing), \
-             (SELECT count(*) FROM ({sums} EXCEPT {truth}) AS surplus), \
-             (SELECT count(*) FROM ({sums}) AS counted)"
-        );
-        let differences = transaction.numbers(Statement { text, binds: Vec::new() }).await.unwrap();
-        assert_eq!(differences[..2], [0, 0], "{kept}");
-        assert!(differences[2] > 0, "{kept} has something to compare");
-    }
-    transaction.commit().await.unwrap();
 }
