@@ -92,6 +92,7 @@ macro_rules! cells_of {
 
 mod mysql;
 mod postgres;
+mod ready;
 mod sqlite;
 
 use std::borrow::Cow;
@@ -102,12 +103,13 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use rust_decimal::Decimal;
 use sqlx::migrate::Migrator;
-use sqlx::mysql::{MySqlPool, MySqlRow};
-use sqlx::pool::{PoolConnection, PoolOptions};
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::mysql::MySqlRow;
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
+use self::ready::{Ready, Taken};
 use crate::approach::{Approach, Keys, Survey};
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
@@ -159,8 +161,8 @@ pub struct Store {
 #[derive(Clone, Debug)]
 enum Pool {
     Sqlite(sqlite::Pools),
-    Postgres(PgPool),
-    MySql(MySqlPool),
+    Postgres(Ready<Postgres>),
+    MySql(Ready<MySql>),
 }
 
 /// How many connections a pool has.
@@ -204,11 +206,13 @@ trait Session {
 macro_rules! ask {
     ($lease:expr, $session:ident => $work:expr) => {{
         let lease = $lease;
-        match lease.connection.as_deref_mut() {
-            Some($session) => {
+        match lease.connection.as_mut() {
+            Some(taken) => {
+                let $session = &mut *taken.connection;
                 lease.asked = true;
                 let answer = tokio::time::timeout(lease.answer, $work).await;
                 lease.asked = answer.is_err();
+                lease.sound &= matches!(answer, Ok(Ok(_)));
                 answer.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
             }
             None => Err(sqlx::Error::PoolClosed),
@@ -236,9 +240,11 @@ impl Store {
         let open = |url: &str| {
             Ok(match url.split_once(':').map_or("", |(scheme, _)| scheme) {
                 "postgres" | "postgresql" => {
-                    Pool::Postgres(postgres::connect(postgres::options(url)?, ANSWER))
+                    Pool::Postgres(Ready::new(postgres::connect(postgres::options(url)?, ANSWER)))
                 }
-                "mysql" | "mariadb" => Pool::MySql(mysql::connect(mysql::options(url)?, ANSWER)),
+                "mysql" | "mariadb" => {
+                    Pool::MySql(Ready::new(mysql::connect(mysql::options(url)?, ANSWER)))
+                }
                 _ => Pool::Sqlite(sqlite::connect(&sqlite::options(url)?)),
             })
         };
@@ -250,14 +256,16 @@ impl Store {
     /// that no client waits for.
     pub fn patient(&self) -> Self {
         let pool = match &self.pool {
-            Pool::Sqlite(pools) => Pool::Sqlite(sqlite::connect(&pools.writer.connect_options())),
+            Pool::Sqlite(pools) => {
+                Pool::Sqlite(sqlite::connect(&pools.writer.pool().connect_options()))
+            }
             Pool::Postgres(pool) => {
-                let options = pool.connect_options().as_ref().clone();
-                Pool::Postgres(postgres::connect(options, LONG_ANSWER))
+                let options = pool.pool().connect_options().as_ref().clone();
+                Pool::Postgres(Ready::new(postgres::connect(options, LONG_ANSWER)))
             }
             Pool::MySql(pool) => {
-                let options = pool.connect_options().as_ref().clone();
-                Pool::MySql(mysql::connect(options, LONG_ANSWER))
+                let options = pool.pool().connect_options().as_ref().clone();
+                Pool::MySql(Ready::new(mysql::connect(options, LONG_ANSWER)))
             }
         };
         Self { pool, answer: LONG_ANSWER }
@@ -284,8 +292,8 @@ impl Store {
                 sqlite::create_private(pools)?;
                 sqlite::migrate(pools).await
             }
-            Pool::Postgres(pool) => postgres::migrate(pool).await,
-            Pool::MySql(pool) => mysql::migrate(pool).await,
+            Pool::Postgres(pool) => postgres::migrate(pool.pool()).await,
+            Pool::MySql(pool) => mysql::migrate(pool.pool()).await,
         };
         migrated.map_err(Error::of_migration)
     }
@@ -299,8 +307,10 @@ impl Store {
     pub async fn drop_tables(&self) -> Result<(), Error> {
         match &self.pool {
             Pool::Sqlite(pools) => sqlite::drop_tables(pools),
-            Pool::Postgres(pool) => postgres::drop_tables(pool).await.map_err(postgres::classify),
-            Pool::MySql(pool) => mysql::drop_tables(pool).await.map_err(mysql::classify),
+            Pool::Postgres(pool) => {
+                postgres::drop_tables(pool.pool()).await.map_err(postgres::classify)
+            }
+            Pool::MySql(pool) => mysql::drop_tables(pool.pool()).await.map_err(mysql::classify),
         }
     }
 
@@ -385,9 +395,9 @@ impl Store {
 
     /// How many connections each pool has.
     pub fn usage(&self) -> Vec<Usage> {
-        fn of<DB: Database>(pool: &'static str, of: &sqlx::Pool<DB>) -> Usage {
-            let idle = u32::try_from(of.num_idle()).unwrap_or(u32::MAX);
-            Usage { pool, busy: of.size().saturating_sub(idle), idle }
+        fn of<DB: Database>(pool: &'static str, of: &Ready<DB>) -> Usage {
+            let (busy, idle) = of.usage();
+            Usage { pool, busy, idle }
         }
         match &self.pool {
             Pool::Sqlite(pools) => {
@@ -458,17 +468,20 @@ impl Leased {
 /// A connection on its way back to its pool. One that still owes an answer is closed, since the
 /// answer may never come; a transaction that is left open is undone.
 struct Lease<DB: Database<Connection: Session>> {
-    connection: Option<PoolConnection<DB>>,
+    connection: Option<Taken<DB>>,
+    ready: Ready<DB>,
     asked: bool,
     open: bool,
+    /// Whether everything that was asked has been answered as it should be.
+    sound: bool,
     /// How long an answer is waited for.
     answer: Duration,
 }
 
 impl<DB: Database<Connection: Session>> Lease<DB> {
-    async fn of(pool: &sqlx::Pool<DB>, answer: Duration) -> Result<Self, sqlx::Error> {
-        let connection = Some(pool.acquire().await?);
-        Ok(Self { connection, asked: false, open: false, answer })
+    async fn of(ready: &Ready<DB>, answer: Duration) -> Result<Self, sqlx::Error> {
+        let (connection, ready) = (Some(ready.acquire().await?), ready.clone());
+        Ok(Self { connection, ready, asked: false, open: false, sound: true, answer })
     }
 
     /// Gives rows as they come. As long as they do, the connection owes an answer.
@@ -477,7 +490,8 @@ impl<DB: Database<Connection: Session>> Lease<DB> {
         statement: Statement,
         kinds: &'a [Kind],
     ) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
-        let connection = self.connection.as_deref_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let taken = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let connection = &mut *taken.connection;
         let asked = &mut self.asked;
         let rows = connection.stream(statement, kinds)?;
         *asked = true;
@@ -491,19 +505,21 @@ impl<DB: Database<Connection: Session>> Lease<DB> {
 
 impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
+        let Some(mut taken) = self.connection.take() else { return };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if self.open && !self.asked => {
                 runtime.spawn(async move {
-                    let rollback = connection.say(<DB::Connection as Session>::ROLLBACK);
+                    let rollback = taken.connection.say(<DB::Connection as Session>::ROLLBACK);
                     let undone = tokio::time::timeout(ANSWER, rollback);
                     if !matches!(undone.await, Ok(Ok(()))) {
-                        connection.close_on_drop();
+                        taken.connection.close_on_drop();
                     }
                 });
             }
-            _ if self.open || self.asked => connection.close_on_drop(),
-            _ => {}
+            _ if self.open || self.asked => taken.connection.close_on_drop(),
+            // The pool finds out whether it is still there.
+            _ if !self.sound => {}
+            _ => self.ready.give_back(taken),
         }
     }
 }

@@ -7,11 +7,12 @@ use futures_util::StreamExt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
-    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
+    SqliteRow, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
+use super::ready::Ready;
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
 use crate::dialect::SQLITE;
 use crate::error::Error;
@@ -23,10 +24,10 @@ static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
-    pub(super) readers: SqlitePool,
+    pub(super) readers: Ready<Sqlite>,
     /// One connection, so that the process's writers queue here, in order, and never meet in the
     /// file.
-    pub(super) writer: SqlitePool,
+    pub(super) writer: Ready<Sqlite>,
 }
 
 pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, sqlx::Error> {
@@ -43,24 +44,22 @@ pub(super) fn connect(options: &SqliteConnectOptions) -> Pools {
         // A file does not go away: asking it before each use would only cost time.
         SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
     };
+    let readers = pool().max_connections(super::connections());
+    let writer = options.clone().create_if_missing(true).synchronous(SqliteSynchronous::Full);
     Pools {
-        readers: pool()
-            .max_connections(super::connections())
-            .connect_lazy_with(options.clone().read_only(true)),
-        writer: pool().max_connections(1).connect_lazy_with(
-            options.clone().create_if_missing(true).synchronous(SqliteSynchronous::Full),
-        ),
+        readers: Ready::new(readers.connect_lazy_with(options.clone().read_only(true))),
+        writer: Ready::new(pool().max_connections(1).connect_lazy_with(writer)),
     }
 }
 
 pub(super) async fn migrate(pools: &Pools) -> Result<(), MigrateError> {
     let mut writer = pools.writer.acquire().await?;
-    MIGRATIONS.run_direct(None, &mut *writer, false).await
+    MIGRATIONS.run_direct(None, &mut *writer.connection, false).await
 }
 
 /// Takes away the file, which is the store's alone, and what the engine has put beside it.
 pub(super) fn drop_tables(pools: &Pools) -> Result<(), Error> {
-    let options = pools.writer.connect_options();
+    let options = pools.writer.pool().connect_options();
     for suffix in ["", "-wal", "-shm"] {
         let mut file = options.get_filename().as_os_str().to_owned();
         file.push(suffix);
@@ -77,7 +76,7 @@ pub(super) fn drop_tables(pools: &Pools) -> Result<(), Error> {
 /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
 /// What the engine puts beside it gets the same permissions.
 pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
-    let path = pools.writer.connect_options().get_filename().to_owned();
+    let path = pools.writer.pool().connect_options().get_filename().to_owned();
     let mut options = std::fs::File::options();
     options.create(true).append(true);
     #[cfg(unix)]

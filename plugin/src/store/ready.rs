@@ -1,0 +1,123 @@
+//! Connections at hand, in front of the driver's own pool: that one asks every connection which comes
+//! back whether it is still there, by a task of its own, and both cost as much as a small query does.
+//! Whoever gives a connection back here says that it owes nothing; any other one goes to the pool.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Pool};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{IDLE, PATIENCE};
+
+/// After how long a connection in use goes to the pool once, which closes those that are too old.
+const LIFE: Duration = Duration::from_secs(60);
+
+/// The connections to a database: as many as the pool has, for one after the other who waits.
+#[derive(Debug)]
+pub(super) struct Ready<DB: Database> {
+    pool: Pool<DB>,
+    shelf: Arc<Shelf<DB>>,
+    turns: Arc<Semaphore>,
+}
+
+/// Connections that nobody uses now; the one that was used last comes last.
+#[derive(Debug)]
+struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
+
+/// A connection in use.
+#[derive(Debug)]
+pub(super) struct Taken<DB: Database> {
+    pub(super) connection: PoolConnection<DB>,
+    /// When it came from the pool.
+    since: Instant,
+    _turn: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct AtHand<DB: Database> {
+    connection: PoolConnection<DB>,
+    since: Instant,
+    used: Instant,
+}
+
+impl<DB: Database> Clone for Ready<DB> {
+    fn clone(&self) -> Self {
+        let (shelf, turns) = (Arc::clone(&self.shelf), Arc::clone(&self.turns));
+        Self { pool: self.pool.clone(), shelf, turns }
+    }
+}
+
+impl<DB: Database> Ready<DB> {
+    pub(super) fn new(pool: Pool<DB>) -> Self {
+        let most = usize::try_from(pool.options().get_max_connections()).unwrap_or(1);
+        let shelf = Arc::new(Shelf(Mutex::new(Vec::new())));
+        Self { pool, shelf, turns: Arc::new(Semaphore::new(most)) }
+    }
+
+    /// The pool, for what is known of it.
+    pub(super) fn pool(&self) -> &Pool<DB> {
+        &self.pool
+    }
+
+    /// A connection, as soon as it is the caller's turn.
+    pub(super) async fn acquire(&self) -> Result<Taken<DB>, sqlx::Error> {
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let turn = turn.map_err(|_| sqlx::Error::PoolClosed)?;
+        let last = self.at_hand().pop();
+        if let Some(AtHand { connection, since, used }) = last
+            && used.elapsed() < IDLE
+            && since.elapsed() < LIFE
+        {
+            return Ok(Taken { connection, since, _turn: turn });
+        }
+        let connection = self.pool.acquire().await?;
+        Ok(Taken { connection, since: Instant::now(), _turn: turn })
+    }
+
+    /// Keeps a connection for who comes next. One that has not been of use for a while goes.
+    pub(super) fn give_back(&self, taken: Taken<DB>) {
+        let Taken { connection, since, _turn } = taken;
+        if self.pool.is_closed() {
+            return;
+        }
+        let mut at_hand = self.at_hand();
+        let unused = at_hand.first().is_some_and(|first| first.used.elapsed() >= IDLE);
+        let unused = unused.then(|| at_hand.remove(0));
+        at_hand.push(AtHand { connection, since, used: Instant::now() });
+        drop(at_hand);
+        drop(unused);
+    }
+
+    /// How many connections are in use, and how many are not.
+    pub(super) fn usage(&self) -> (u32, u32) {
+        let at_hand = u32::try_from(self.at_hand().len()).unwrap_or(u32::MAX);
+        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
+        let idle = idle.saturating_add(at_hand);
+        (self.pool.size().saturating_sub(idle), idle)
+    }
+
+    /// Closes all connections, those in use when they come back.
+    pub(super) async fn close(&self) {
+        let closed = self.pool.close();
+        drop(std::mem::take(&mut *self.at_hand()));
+        closed.await;
+    }
+
+    fn at_hand(&self) -> MutexGuard<'_, Vec<AtHand<DB>>> {
+        self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<DB: Database> Drop for Shelf<DB> {
+    fn drop(&mut self) {
+        // Where no runtime is left to take them back to the pool, they are closed as they are.
+        for AtHand { connection, .. } in
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
+        {
+            drop(connection.detach());
+        }
+    }
+}
