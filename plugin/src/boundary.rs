@@ -2,9 +2,10 @@
 //! brings each of them there.
 //!
 //! An asynchronous runtime keeps its context in thread-local variables of which each library has
-//! its own copy, so nothing here may rely on the host's. A request is polled once where the host
-//! polls it, inside this runtime's context, because many are answered at once; one that is not
-//! moves to this runtime's threads.
+//! its own copy, so nothing here may rely on the host's. A request is polled where the host polls
+//! it, inside this runtime's context. One that reads stays there: it waits for one answer of the
+//! database, and to move it would wake one thread more for that. Anything else that is not ready at
+//! once moves to this runtime's threads, where the many answers that it waits for arrive.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use host_interface::{
-    BoxFuture, DemoSize, Description, Environment, HostHandle, Metric, Plugin, ProgressHandle,
-    Request, Response,
+    BoxFuture, DemoSize, Description, Environment, HostHandle, Method, Metric, Plugin,
+    ProgressHandle, Request, Response,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -125,7 +126,9 @@ impl Plugin for ShopPlugin {
     fn handle(&self, request: Request) -> BoxFuture<Response> {
         let app = Arc::clone(&self.app);
         let id = request.id().to_owned();
-        let bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
+        let reads = request.method() == Method::Get;
+        let mut bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
+        bridge.stays = reads;
         BoxFuture::new(async move { bridge.await.unwrap_or_else(|gone| gone.into_response(&id)) })
     }
 
@@ -188,11 +191,13 @@ fn failed(error: Error) -> host_interface::Error {
 /// A future of this library on its way through a host's thread.
 struct Bridge<F: Future> {
     runtime: Handle,
+    /// Whether it is polled by the host until it is ready.
+    stays: bool,
     state: State<F>,
 }
 
 enum State<F: Future> {
-    /// Not polled yet.
+    /// Polled by the host.
     Inline(Pin<Box<F>>),
     /// Moved to the runtime's threads.
     Spawned(JoinHandle<F::Output>),
@@ -202,7 +207,7 @@ enum State<F: Future> {
 
 impl<F: Future> Bridge<F> {
     fn new(runtime: Handle, future: F) -> Self {
-        Self { runtime, state: State::Inline(Box::pin(future)) }
+        Self { runtime, stays: false, state: State::Inline(Box::pin(future)) }
     }
 }
 
@@ -220,6 +225,9 @@ where
             if let Poll::Ready(value) = future.as_mut().poll(context) {
                 this.state = State::Done;
                 return Poll::Ready(Ok(value));
+            }
+            if this.stays {
+                return Poll::Pending;
             }
             if let State::Inline(future) = std::mem::replace(&mut this.state, State::Done) {
                 this.state = State::Spawned(this.runtime.spawn(future));
