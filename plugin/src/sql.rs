@@ -599,6 +599,11 @@ impl<'a> Builder<'a> {
     }
 
     fn limits(&mut self, limit: i64, offset: i64) {
+        // Without any value to bind, PostgreSQL plans a statement once. With these it does so each
+        // time, which takes longer than to read the page.
+        if offset == 0 && self.binds.is_empty() {
+            return self.push(&format!(" LIMIT {limit}"));
+        }
         self.push(" LIMIT ");
         self.bind(Value::Int(limit));
         self.push(" OFFSET ");
