@@ -15,7 +15,7 @@ use host_interface::ProgressHandle;
 use crate::error::Error;
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
-use crate::value::{Kind, decimal_text};
+use crate::value::{Kind, Value, decimal_text};
 
 /// How many rows are written in one transaction at most.
 const CHUNK: usize = 1_000;
@@ -289,7 +289,9 @@ async fn fill(
             store::persist(|| {
                 let parts = chunk.chunks(AT_ONCE);
                 let dialect = target.dialect();
-                let insert = |rows| sql::insert_at_once(table.name, &names, rows, dialect);
+                let insert = |rows: &[Vec<Value>]| {
+                    sql::insert_at_once(table.name, &names, rows.concat(), dialect)
+                };
                 target.write(parts.map(insert).collect::<Vec<_>>())
             })
             .await?;

@@ -364,17 +364,40 @@ pub fn insert_rows(
     let given = resources::ALL.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
     rows.chunks(at_once)
-        .map(|rows| insert_at_once(table, columns, rows, dialect))
+        .map(|rows| insert_at_once(table, columns, rows.concat(), dialect))
         .chain(after)
         .collect()
 }
 
-/// Inserts rows, no more than the engine permits in one statement. The keys that it gives know
+/// Inserts very many rows, which are these values, row after row, as they come. Statements of one
+/// length are prepared once, so the lengths are powers of two. The keys that the engine gives know
 /// nothing of those.
+pub fn insert_many(
+    table: &str,
+    columns: &[&str],
+    values: Vec<Value>,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let width = columns.len().max(1);
+    let most = (dialect.max_binds / width).max(1);
+    let mut rows = values.len() / width;
+    let mut values = values.into_iter();
+    let mut statements = Vec::new();
+    while rows > 0 {
+        let some = 1 << rows.min(most).ilog2();
+        let values = values.by_ref().take(some * width).collect();
+        statements.push(insert_at_once(table, columns, values, dialect));
+        rows -= some;
+    }
+    statements
+}
+
+/// Inserts rows, which are these values, row after row, and no more than the engine permits in one
+/// statement. The keys that it gives know nothing of those.
 pub fn insert_at_once(
     table: &str,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    values: Vec<Value>,
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
@@ -383,12 +406,12 @@ pub fn insert_at_once(
     sql.push(" (");
     sql.list(columns.iter(), |sql, column| sql.push(column));
     sql.push(") VALUES ");
-    sql.list(rows.iter(), |sql, row| {
+    sql.list(0..values.len() / columns.len().max(1), |sql, _| {
         sql.push("(");
-        sql.list(row.iter(), |sql, value| sql.bind(value.clone()));
+        sql.list(columns.iter(), |sql, _| sql.push("?"));
         sql.push(")");
     });
-    sql.finish()
+    Statement { binds: values, ..sql.finish() }
 }
 
 /// Reads these columns of all rows of a table.

@@ -7,7 +7,7 @@ use crate::value::Value;
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
 use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
 
-pub(super) const PRODUCTS: Step = Step {
+pub(super) static PRODUCTS: Step = Step {
     name: "products",
     count: "SELECT count(*), coalesce(max(shop_product_id), 0) FROM shop_products",
     wanted: |world| world.products,
@@ -40,6 +40,19 @@ pub(super) const PRODUCTS: Step = Step {
                     "quantity",
                     "manage_stock",
                     "notify_qty",
+                ],
+            ),
+            Rows::new(
+                "shop_variants",
+                &[
+                    "product_id",
+                    "is_master",
+                    "isdefault_variant",
+                    "sku",
+                    "sku_fold",
+                    "price",
+                    "upc",
+                    "manage_stock",
                 ],
             ),
             Rows::new("shop_variants", &["product_id", "sku", "sku_fold", "price", "weight"]),
@@ -114,7 +127,21 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
     let modified = days_ago(world, rng.u64(..=age), &mut rng);
     let image = format!("images/products/{}.jpg", product.sku.to_lowercase());
     let on_sale = product.price != product.list_price;
-    tables[0].push(vec![
+    let upc = format!("40{:010}", number + 1);
+    let manage_stock = kind != "downloadable";
+    if world.bare {
+        tables[1].push([
+            key(number),
+            flag(true),
+            flag(true),
+            text(&product.sku),
+            folded(&product.sku),
+            Value::money(product.list_price),
+            text(&upc),
+            flag(manage_stock),
+        ]);
+    }
+    tables[0].push([
         key(number),
         Value::Int(i64::try_from(10_000 + number).unwrap_or_default()),
         text(kind),
@@ -128,7 +155,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         flag(product.variable),
         text(&product.sku),
         folded(&product.sku),
-        text(format!("40{:010}", number + 1)),
+        text(upc),
         Value::money(product.list_price),
         if on_sale { Value::money(product.price) } else { Value::Null },
         text(&image),
@@ -136,13 +163,13 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         moment(if modified < created { &modified } else { &created }),
         moment(if modified < created { &created } else { &modified }),
         Value::Int(stock(&mut rng)),
-        flag(kind != "downloadable"),
+        flag(manage_stock),
         Value::money(5 * 100_000),
     ]);
     if product.variable {
         for (size, extra) in [("S", 0), ("M", 2_00), ("L", 5_00)].iter().take(rng.usize(2..=3)) {
             let sku = format!("{}-{size}", product.sku);
-            tables[1].push(vec![
+            tables[2].push([
                 key(number),
                 text(&sku),
                 folded(&sku),

@@ -4,7 +4,7 @@ use crate::value::Value;
 
 use super::{Rows, Step, World, chance, folded, key, pick, text};
 
-pub(super) const CUSTOMERS: Step = Step {
+pub(super) static CUSTOMERS: Step = Step {
     name: "customers",
     count: "SELECT count(*), coalesce(max(shop_address_id), 0) FROM shop_addresses",
     wanted: |world| world.customers,
@@ -123,7 +123,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
     let phone = format!("+{} {}", rng.u32(30..49), rng.u32(1_000_000..9_999_999));
     let company =
         if rng.u8(..6) == 0 { format!("{} & Co", person.last_name) } else { String::new() };
-    tables[0].push(vec![
+    tables[0].push([
         key(number),
         text(person.first_name),
         folded(person.first_name),

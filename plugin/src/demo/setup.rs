@@ -161,7 +161,7 @@ fn manufacturers() -> Rows {
         let place = usize::try_from(number).unwrap_or_default();
         let (first, second) = (FIRST[place % 12], SECOND[(place + place / 12) % 8]);
         let name = format!("{first} {second}");
-        rows.push(vec![
+        rows.push([
             key(number),
             text(&name),
             folded(&name),
@@ -197,7 +197,7 @@ fn categories() -> Rows {
             Some((level, path)) => (level + 1, format!("{path}/{alias}")),
             None => (1, alias.clone()),
         };
-        rows.push(vec![
+        rows.push([
             key(number),
             text(title),
             folded(title),
@@ -224,7 +224,7 @@ fn methods() -> Rows {
         let element = text(*element);
         let params = Value::Json("{\"note\":\"\",\"min_total\":\"0.00\"}".to_owned());
         let (plain, fold) = (text(*name), folded(name));
-        rows.push(vec![Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
+        rows.push([Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
     }
     rows
 }
@@ -239,13 +239,13 @@ fn taxes() -> [Rows; 2] {
         &["taxrate_name", "taxrate_name_fold", "tax_percent", "geozone_id"],
     );
     for (name, number) in ["Standard goods", "Books and food"].into_iter().zip(0..) {
-        profiles.push(vec![key(number), text(name), folded(name)]);
+        profiles.push([key(number), text(name), folded(name)]);
     }
     for (name, percent, zone) in
         [("Standard rate", 19_000, 1), ("Reduced rate", 7_000, 1), ("Export", 0, 2)]
     {
         let percent = Value::Decimal { units: percent, places: 3 };
-        rates.push(vec![text(name), folded(name), percent, Value::Int(zone)]);
+        rates.push([text(name), folded(name), percent, Value::Int(zone)]);
     }
     [profiles, rates]
 }
@@ -288,7 +288,7 @@ fn coupons() -> Rows {
                 (moment(format!("{year}-01-01T00:00:00")), moment(format!("{year}-12-31T23:59:59")))
             }
         };
-        rows.push(vec![
+        rows.push([
             text(name),
             folded(name),
             text(code),
@@ -332,7 +332,7 @@ fn vouchers() -> Rows {
             0 => "admin@example.com".to_owned(),
             _ => super::people::email(number),
         };
-        rows.push(vec![
+        rows.push([
             key(number),
             text(&code),
             folded(&code),
@@ -370,7 +370,7 @@ fn ledger() -> Rows {
     for number in (0..VOUCHERS).step_by(2) {
         let before = voucher_value(number);
         let amount = -before / 4;
-        rows.push(vec![
+        rows.push([
             key(number),
             text("debit"),
             Value::money(amount),

@@ -90,6 +90,7 @@ macro_rules! cells_of {
     };
 }
 
+mod filling;
 mod mysql;
 mod postgres;
 mod sqlite;
@@ -115,6 +116,8 @@ use crate::plan::Page;
 use crate::resource::{Resource, Unique};
 use crate::sql::{self, Statement, Table};
 use crate::value::{self, Cell, Kind, Value};
+
+pub use filling::Filling;
 
 /// How long a request waits for a connection, and how long it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
+use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
 use crate::dialect::SQLITE;
@@ -20,6 +20,7 @@ use crate::sql::{self, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
 
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
@@ -85,6 +86,71 @@ pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
     match options.open(&path) {
         Ok(_) => Ok(()),
         Err(cause) => Err(Error::File(path, cause)),
+    }
+}
+
+/// Takes away and makes anew what is kept up to date with each row of these tables. In the order in
+/// which they were made, in which the engine also thinks of them.
+const KEPT: &str = "SELECT 'DROP ' || type || ' ' || name, sql FROM sqlite_schema \
+    WHERE type IN ('index', 'trigger') AND sql IS NOT NULL \
+    AND instr(',' || ? || ',', ',' || tbl_name || ',') ORDER BY rowid";
+
+/// Filling a store in one transaction, which is undone when the process ends. Readers see the store
+/// as it was until then, and writers wait.
+pub(super) struct Filling {
+    connection: SqliteConnection,
+    /// What makes anew what was taken away.
+    kept: Vec<String>,
+}
+
+impl Filling {
+    pub(super) async fn begin(pools: &Pools, tables: String) -> Result<Self, sqlx::Error> {
+        let options = pools.writer.connect_options().as_ref().clone();
+        // References are right as they come, and looking each up takes time. The cache is also what
+        // an index is sorted in.
+        let options = options.foreign_keys(false).pragma("cache_size", "-100000");
+        let mut connection = options.pragma("threads", "1").connect().await?;
+        connection.say(SQLITE.begin_write).await?;
+        let kept: Vec<(String, String)> =
+            sqlx::query_as(KEPT).bind(tables).fetch_all(&mut connection).await?;
+        let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
+        for statement in gone {
+            connection.execute(sql_text(statement)).await?;
+        }
+        Ok(Self { connection, kept })
+    }
+
+    pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        self.connection.numbers(statement).await
+    }
+
+    pub(super) async fn insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        values: Vec<Value>,
+    ) -> Result<(), sqlx::Error> {
+        for statement in sql::insert_many(table, columns, values, &SQLITE) {
+            query(statement).execute(&mut self.connection).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(
+        mut self,
+        _keys: Vec<Statement>,
+        mut tell: impl FnMut(u64, u64),
+    ) -> Result<(), sqlx::Error> {
+        let total = self.kept.len() as u64;
+        for (statement, done) in self.kept.into_iter().zip(0..) {
+            tell(done, total);
+            self.connection.execute(sql_text(statement)).await?;
+        }
+        sqlx::raw_sql(RECOUNT).execute(&mut self.connection).await?;
+        self.connection.say(SQLITE.commit).await?;
+        tell(total, total);
+        self.connection.say("PRAGMA optimize = 0x10002").await?;
+        self.connection.close().await
     }
 }
 
