@@ -392,6 +392,11 @@ pub fn insert_many(
     statements
 }
 
+/// Inserts rows that follow the statement in a stream, on an engine that takes one.
+pub fn copy_in(table: &str, columns: &[&str]) -> String {
+    format!("COPY {table} ({}) FROM STDIN", columns.join(", "))
+}
+
 /// Inserts rows, which are these values, row after row, and no more than the engine permits in one
 /// statement. The keys that it gives know nothing of those.
 pub fn insert_at_once(

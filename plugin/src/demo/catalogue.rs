@@ -42,23 +42,24 @@ pub(super) static PRODUCTS: Step = Step {
                     "notify_qty",
                 ],
             ),
-            Rows::new(
-                "shop_variants",
-                &[
-                    "product_id",
-                    "is_master",
-                    "isdefault_variant",
-                    "sku",
-                    "sku_fold",
-                    "price",
-                    "upc",
-                    "manage_stock",
-                ],
-            ),
-            Rows::new("shop_variants", &["product_id", "sku", "sku_fold", "price", "weight"]),
+            Rows::new("shop_variants", VARIANT),
+            Rows::new("shop_variants", VARIANT),
         ]
     },
 };
+
+/// The columns of the variant that is the product, which come first, and of its others.
+const VARIANT: &[&str] = &[
+    "product_id",
+    "is_master",
+    "isdefault_variant",
+    "sku",
+    "sku_fold",
+    "price",
+    "upc",
+    "manage_stock",
+    "weight",
+];
 
 /// What an order has to know of a product.
 pub(super) struct Product {
@@ -139,6 +140,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
             Value::money(product.list_price),
             text(&upc),
             flag(manage_stock),
+            Value::Null,
         ]);
     }
     tables[0].push([
@@ -171,9 +173,13 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
             let sku = format!("{}-{size}", product.sku);
             tables[2].push([
                 key(number),
+                flag(false),
+                flag(false),
                 text(&sku),
                 folded(&sku),
                 Value::money(product.list_price + cents(*extra)),
+                text(""),
+                flag(true),
                 Value::money(rng.i64(1..40) * 10_000),
             ]);
         }

@@ -5,7 +5,7 @@
 //! are the numbers, from 1: the demonstration goes into an empty store or a demonstration.
 //!
 //! A small demonstration is written as clients would write it, a batch in one transaction. A large
-//! one is filled in at once, see [`Filling`]: there the rows are made on one thread while the
+//! one is filled in at once, see [`Store::begin_filling`]: there the rows are made on one thread while the
 //! database is busy with those before on another.
 
 mod catalogue;
@@ -23,7 +23,7 @@ use tokio::sync::mpsc::{self, Receiver};
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::sql::{self, Statement};
-use crate::store::{self, Filling, Store, Transaction};
+use crate::store::{self, Store, Transaction};
 use crate::value::{Value, fold};
 
 use setup::Setup;

@@ -6,7 +6,7 @@
 //! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
 //! leaves no store behind that is served without what was taken away.
 
-use super::{Pool, Store, sqlite};
+use super::{Pool, Store, postgres, sqlite};
 use crate::error::Error;
 use crate::resources;
 use crate::sql::{self, Statement};
@@ -21,6 +21,7 @@ pub struct Filling {
 
 enum Engine {
     Sqlite(sqlite::Filling),
+    Postgres(postgres::Filling),
 }
 
 /// Does the same on each engine, and says what a failure means.
@@ -28,6 +29,7 @@ macro_rules! on_engine {
     ($engine:expr, $filling:ident => $work:expr) => {
         match $engine {
             Engine::Sqlite($filling) => $work.await.map_err(sqlite::classify),
+            Engine::Postgres($filling) => $work.await.map_err(postgres::classify),
         }
     };
 }
@@ -45,6 +47,10 @@ impl Store {
             Pool::Sqlite(pools) => {
                 let filling = sqlite::Filling::begin(pools, names).await;
                 Engine::Sqlite(filling.map_err(sqlite::classify)?)
+            }
+            Pool::Postgres(pool) => {
+                let filling = postgres::Filling::begin(pool, names).await;
+                Engine::Postgres(filling.map_err(postgres::classify)?)
             }
             _ => return Err(Error::Contract("not yet")),
         };
