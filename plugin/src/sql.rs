@@ -27,6 +27,17 @@ impl Statement {
     }
 }
 
+/// Rows on their way to a table.
+#[derive(Debug)]
+pub struct RowsOf {
+    /// The table.
+    pub table: &'static str,
+    /// Which of its columns have values.
+    pub columns: &'static [&'static str],
+    /// The values, row after row.
+    pub values: Vec<Value>,
+}
+
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -369,22 +380,23 @@ pub fn insert_rows(
         .collect()
 }
 
-/// Inserts very many rows, which are these values, row after row, as they come. Statements of one
-/// length are prepared once, so the lengths are powers of two. The keys that the engine gives know
-/// nothing of those.
+/// Inserts very many rows, which are these values, row after row, no more than so many with one
+/// statement. Statements of one length are prepared once, so the lengths are powers of two. The keys
+/// that the engine gives know nothing of those.
 pub fn insert_many(
     table: &str,
     columns: &[&str],
     values: Vec<Value>,
+    at_once: usize,
     dialect: &Dialect,
 ) -> Vec<Statement> {
     let width = columns.len().max(1);
-    let most = (dialect.max_binds / width).max(1);
+    let at_once = at_once.clamp(1, (dialect.max_binds / width).max(1));
     let mut rows = values.len() / width;
     let mut values = values.into_iter();
     let mut statements = Vec::new();
     while rows > 0 {
-        let some = 1 << rows.min(most).ilog2();
+        let some = 1 << rows.min(at_once).ilog2();
         let values = values.by_ref().take(some * width).collect();
         statements.push(insert_at_once(table, columns, values, dialect));
         rows -= some;

@@ -2,10 +2,11 @@
 
 use fastrand::Rng;
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
+use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
 
 pub(super) static PRODUCTS: Step = Step {
     name: "products",
@@ -14,7 +15,7 @@ pub(super) static PRODUCTS: Step = Step {
     make,
     tables: || {
         vec![
-            Rows::new(
+            rows_of(
                 "shop_products",
                 &[
                     "shop_product_id",
@@ -42,8 +43,8 @@ pub(super) static PRODUCTS: Step = Step {
                     "notify_qty",
                 ],
             ),
-            Rows::new("shop_variants", VARIANT),
-            Rows::new("shop_variants", VARIANT),
+            rows_of("shop_variants", VARIANT),
+            rows_of("shop_variants", VARIANT),
         ]
     },
 };
@@ -115,7 +116,7 @@ pub(super) fn product(number: u64) -> Product {
     Product { name, sku, price, category, list_price, variable }
 }
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let product = product(number);
     let mut rng = chance(3, number);
     let kind = match (product.variable, rng.u8(..20)) {

@@ -22,8 +22,8 @@ use time::{Date, UtcDateTime};
 use tokio::sync::mpsc::{self, Receiver};
 
 use crate::error::{Error, Fault, FaultKind};
-use crate::sql::{self, Statement};
-use crate::store::{self, Store, Transaction};
+use crate::sql::{self, RowsOf, Statement};
+use crate::store::{self, Filling, Store, Transaction};
 use crate::value::{Value, fold};
 
 use setup::Setup;
@@ -62,9 +62,13 @@ pub async fn fill(
     let setup = store::persist(|| setup::install(store)).await?;
     let today = UtcDateTime::now().date();
     let world = World { setup, products, customers, orders, today, bare: false };
-    match is_large(store, &world).await? {
-        true => fill_at_once(store, world, progress).await?,
-        false => {
+    let filling = match is_large(store, &world).await? {
+        true => store.begin_filling(filled()).await?,
+        false => None,
+    };
+    match filling {
+        Some(filling) => fill_at_once(filling, world, progress).await?,
+        None => {
             for step in STEPS {
                 run(step, store, &world, progress).await?;
             }
@@ -91,14 +95,14 @@ struct Step {
     count: &'static str,
     wanted: fn(&World) -> u64,
     /// Adds the rows of the record with this number, from 0.
-    make: fn(&World, u64, &mut [Rows]),
+    make: fn(&World, u64, &mut [RowsOf]),
     /// The tables and columns that the rows go to, parents first.
-    tables: fn() -> Vec<Rows>,
+    tables: fn() -> Vec<RowsOf>,
 }
 
 impl Step {
     /// The rows of the records with these numbers.
-    fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<Rows> {
+    fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
         let mut tables = (self.tables)();
         for number in numbers {
             (self.make)(world, number, &mut tables);
@@ -122,18 +126,12 @@ fn next_batch(done: u64, wanted: u64) -> Range<u64> {
     done..wanted.min((done / BATCH + 1) * BATCH)
 }
 
-/// Rows on their way to a table, one value after another.
-struct Rows {
-    table: &'static str,
-    columns: &'static [&'static str],
-    values: Vec<Value>,
+/// No rows yet of these columns.
+fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { table, columns, values: Vec::new() }
 }
 
-impl Rows {
-    fn new(table: &'static str, columns: &'static [&'static str]) -> Self {
-        Self { table, columns, values: Vec::new() }
-    }
-
+impl RowsOf {
     fn push<const WIDTH: usize>(&mut self, row: [Value; WIDTH]) {
         self.values.extend(row);
     }
@@ -195,15 +193,17 @@ async fn is_large(store: &Store, world: &World) -> Result<bool, Error> {
     Ok(missing >= LARGE && missing >= there)
 }
 
-/// Brings all kinds of records up to the numbers that are wanted, in a store that is nobody else's
-/// meanwhile.
+/// The tables that get rows.
+fn filled() -> Vec<&'static str> {
+    STEPS.iter().flat_map(|step| (step.tables)()).map(|rows| rows.table).collect()
+}
+
+/// Brings all kinds of records up to the numbers that are wanted.
 async fn fill_at_once(
-    store: &Store,
+    mut filling: Filling,
     world: World,
     progress: &ProgressHandle,
 ) -> Result<(), Error> {
-    let tables = STEPS.iter().flat_map(|step| (step.tables)()).map(|rows| rows.table);
-    let mut filling = store.begin_filling(tables.collect()).await?;
     let world = Arc::new(World { bare: true, ..world });
     for step in STEPS {
         let counted = filling.numbers(Statement::fixed(step.count, Vec::new())).await?;
@@ -211,9 +211,7 @@ async fn fill_at_once(
         progress.report(step.name, done.min(wanted), wanted);
         let mut batches = batches(step, &world, done);
         while let Some((end, batch)) = batches.recv().await {
-            for Rows { table, columns, values } in batch {
-                filling.insert(table, columns, values).await?;
-            }
+            filling.insert(batch).await?;
             done = end;
             progress.report(step.name, done, wanted);
         }
@@ -226,7 +224,7 @@ async fn fill_at_once(
 
 /// Makes the rows of a step on a thread of their own, a batch at a time, each with the number of
 /// records up to its end. It is over when nobody waits for more.
-fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<Rows>)> {
+fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let world = Arc::clone(world);
     tokio::task::spawn_blocking(move || {

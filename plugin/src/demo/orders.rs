@@ -4,12 +4,13 @@
 
 use fastrand::Rng;
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
 use super::catalogue::product;
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
+use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
 
 pub(super) static ORDERS: Step = Step {
     name: "orders",
@@ -18,7 +19,7 @@ pub(super) static ORDERS: Step = Step {
     make,
     tables: || {
         vec![
-            Rows::new(
+            rows_of(
                 "shop_orders",
                 &[
                     "shop_order_id",
@@ -50,7 +51,7 @@ pub(super) static ORDERS: Step = Step {
                     "modified_on",
                 ],
             ),
-            Rows::new(
+            rows_of(
                 "shop_orderitems",
                 &[
                     "order_key",
@@ -67,7 +68,7 @@ pub(super) static ORDERS: Step = Step {
                     "created_on",
                 ],
             ),
-            Rows::new(
+            rows_of(
                 "shop_orderhistories",
                 &["order_key", "order_state_id", "comment", "comment_fold", "created_on"],
             ),
@@ -89,7 +90,7 @@ const SHIPPED: i64 = 7;
 const DELIVERED: i64 = 8;
 const CANCELLED: i64 = 6;
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let mut rng = chance(6, number);
     let buyer = person(rng.u64(..world.customers.max(1)));
     let (currency, rate, places) = currency_of(buyer.country);

@@ -1,8 +1,9 @@
 //! Customers of a demonstration shop. All of them are guests: the host's users are its own.
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
-use super::{Rows, Step, World, chance, folded, key, pick, text};
+use super::{Step, World, chance, folded, key, pick, rows_of, text};
 
 pub(super) static CUSTOMERS: Step = Step {
     name: "customers",
@@ -10,7 +11,7 @@ pub(super) static CUSTOMERS: Step = Step {
     wanted: |world| world.customers,
     make,
     tables: || {
-        vec![Rows::new(
+        vec![rows_of(
             "shop_addresses",
             &[
                 "shop_address_id",
@@ -113,7 +114,7 @@ pub(super) fn email(number: u64) -> String {
     format!("customer{}@example.com", number + 1)
 }
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let person = person(number);
     let mut rng = chance(5, number);
     let (country, zone) = match world.setup.countries.get(person.country) {

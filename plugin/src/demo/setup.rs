@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::sql::Statement;
+use crate::sql::{RowsOf, Statement};
 use crate::store::{Store, Transaction};
 use crate::value::Value;
 
-use super::{Rows, cents, chance, flag, folded, key, moment, not_empty, pick, text};
+use super::{cents, chance, flag, folded, key, moment, not_empty, pick, rows_of, text};
 
 /// What the records of a shop refer to.
 pub(super) struct Setup {
@@ -145,8 +145,8 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     Ok(())
 }
 
-fn manufacturers() -> Rows {
-    let mut rows = Rows::new(
+fn manufacturers() -> RowsOf {
+    let mut rows = rows_of(
         "shop_manufacturers",
         &[
             "shop_manufacturer_id",
@@ -174,8 +174,8 @@ fn manufacturers() -> Rows {
     rows
 }
 
-fn categories() -> Rows {
-    let mut rows = Rows::new(
+fn categories() -> RowsOf {
+    let mut rows = rows_of(
         "shop_categories",
         &[
             "id",
@@ -213,8 +213,8 @@ fn categories() -> Rows {
     rows
 }
 
-fn methods() -> Rows {
-    let mut rows = Rows::new(
+fn methods() -> RowsOf {
+    let mut rows = rows_of(
         "shop_methods",
         &["method_kind", "name", "name_fold", "element", "enabled", "ordering", "params"],
     );
@@ -229,12 +229,12 @@ fn methods() -> Rows {
     rows
 }
 
-fn taxes() -> [Rows; 2] {
-    let mut profiles = Rows::new(
+fn taxes() -> [RowsOf; 2] {
+    let mut profiles = rows_of(
         "shop_taxprofiles",
         &["shop_taxprofile_id", "taxprofile_name", "taxprofile_name_fold"],
     );
-    let mut rates = Rows::new(
+    let mut rates = rows_of(
         "shop_taxrates",
         &["taxrate_name", "taxrate_name_fold", "tax_percent", "geozone_id"],
     );
@@ -250,8 +250,8 @@ fn taxes() -> [Rows; 2] {
     [profiles, rates]
 }
 
-fn coupons() -> Rows {
-    let mut rows = Rows::new(
+fn coupons() -> RowsOf {
+    let mut rows = rows_of(
         "shop_coupons",
         &[
             "coupon_name",
@@ -308,8 +308,8 @@ fn coupons() -> Rows {
 
 const VOUCHERS: u64 = 40;
 
-fn vouchers() -> Rows {
-    let mut rows = Rows::new(
+fn vouchers() -> RowsOf {
+    let mut rows = rows_of(
         "shop_vouchers",
         &[
             "shop_voucher_id",
@@ -353,8 +353,8 @@ fn voucher_value(number: u64) -> i64 {
 }
 
 /// Every other voucher has been used for a part of it.
-fn ledger() -> Rows {
-    let mut rows = Rows::new(
+fn ledger() -> RowsOf {
+    let mut rows = rows_of(
         "shop_voucher_ledger",
         &[
             "voucher_id",

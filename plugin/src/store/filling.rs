@@ -6,22 +6,17 @@
 //! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
 //! leaves no store behind that is served without what was taken away.
 
-use super::{Pool, Store, postgres, sqlite};
+use super::{Pool, Store, mysql, postgres, sqlite};
 use crate::error::Error;
-use crate::resources;
-use crate::sql::{self, Statement};
-use crate::value::Value;
+use crate::sql::{RowsOf, Statement};
 
 /// A store that is being filled.
-pub struct Filling {
-    engine: Engine,
-    store: Store,
-    tables: Vec<&'static str>,
-}
+pub struct Filling(Engine);
 
 enum Engine {
     Sqlite(sqlite::Filling),
     Postgres(postgres::Filling),
+    MySql(mysql::Filling),
 }
 
 /// Does the same on each engine, and says what a failure means.
@@ -30,31 +25,37 @@ macro_rules! on_engine {
         match $engine {
             Engine::Sqlite($filling) => $work.await.map_err(sqlite::classify),
             Engine::Postgres($filling) => $work.await.map_err(postgres::classify),
+            Engine::MySql($filling) => $work.await.map_err(mysql::classify),
         }
     };
 }
 
 impl Store {
-    /// Begins to fill these tables.
+    /// Begins to fill these tables. Nothing where others could not be kept away from them.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn begin_filling(&self, mut tables: Vec<&'static str>) -> Result<Filling, Error> {
+    pub async fn begin_filling(
+        &self,
+        mut tables: Vec<&'static str>,
+    ) -> Result<Option<Filling>, Error> {
         tables.sort_unstable();
         tables.dedup();
-        let names = tables.join(",");
         let engine = match &self.pool {
-            Pool::Sqlite(pools) => {
-                let filling = sqlite::Filling::begin(pools, names).await;
-                Engine::Sqlite(filling.map_err(sqlite::classify)?)
-            }
-            Pool::Postgres(pool) => {
-                let filling = postgres::Filling::begin(pool, names).await;
-                Engine::Postgres(filling.map_err(postgres::classify)?)
-            }
-            _ => return Err(Error::Contract("not yet")),
+            Pool::Sqlite(pools) => sqlite::Filling::begin(pools, &tables)
+                .await
+                .map(|filling| Some(Engine::Sqlite(filling)))
+                .map_err(sqlite::classify),
+            Pool::Postgres(pool) => postgres::Filling::begin(pool, tables)
+                .await
+                .map(|filling| Some(Engine::Postgres(filling)))
+                .map_err(postgres::classify),
+            Pool::MySql(pool) => mysql::Filling::begin(pool, tables)
+                .await
+                .map(|filling| filling.map(Engine::MySql))
+                .map_err(mysql::classify),
         };
-        Ok(Filling { engine, store: self.clone(), tables })
+        Ok(engine?.map(Filling))
     }
 }
 
@@ -64,20 +65,15 @@ impl Filling {
     /// # Errors
     /// Those of the database.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        on_engine!(&mut self.engine, filling => filling.numbers(statement))
+        on_engine!(&mut self.0, filling => filling.numbers(statement))
     }
 
-    /// Adds rows to one of the tables, which are these values, row after row.
+    /// Adds rows to the tables, all of them or none.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn insert(
-        &mut self,
-        table: &'static str,
-        columns: &'static [&'static str],
-        values: Vec<Value>,
-    ) -> Result<(), Error> {
-        on_engine!(&mut self.engine, filling => filling.insert(table, columns, values))
+    pub async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), Error> {
+        on_engine!(&mut self.0, filling => filling.insert(batch))
     }
 
     /// Makes anew what was taken away, and tells how many of how many pieces are done.
@@ -85,12 +81,6 @@ impl Filling {
     /// # Errors
     /// Those of the database.
     pub async fn finish(self, tell: impl FnMut(u64, u64)) -> Result<(), Error> {
-        let dialect = self.store.dialect();
-        let keys = self.tables.iter().filter_map(|table| {
-            let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
-            sql::keys_follow(table, resource.key, dialect)
-        });
-        let keys: Vec<Statement> = keys.collect();
-        on_engine!(self.engine, filling => filling.finish(keys, tell))
+        on_engine!(self.0, filling => filling.finish(tell))
     }
 }

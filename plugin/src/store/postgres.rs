@@ -23,7 +23,8 @@ use super::{count, moment, moment_text, sql_text, units, values};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;
-use crate::sql::{self, Statement, Table};
+use crate::resources;
+use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -104,7 +105,7 @@ const KEPT: &str = "SELECT gone, kept FROM (
 /// for these tables until then, and are refused.
 pub(super) struct Filling {
     connection: PgConnection,
-    tables: String,
+    tables: Vec<&'static str>,
     /// What makes anew what was taken away.
     kept: Vec<String>,
     /// Rows on their way, by table.
@@ -122,15 +123,18 @@ struct Copy {
 const COPIED_AT_ONCE: usize = 4 << 20;
 
 impl Filling {
-    pub(super) async fn begin(pool: &PgPool, tables: String) -> Result<Self, sqlx::Error> {
+    pub(super) async fn begin(
+        pool: &PgPool,
+        tables: Vec<&'static str>,
+    ) -> Result<Self, sqlx::Error> {
         // The pool's connections wait for at most too short.
         let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
         connection.say(POSTGRES.begin_write).await?;
         // An index is sorted in it.
         connection.say("SET LOCAL maintenance_work_mem = '128MB'").await?;
-        connection.execute(sql_text(format!("LOCK TABLE {tables}"))).await?;
+        connection.execute(sql_text(format!("LOCK TABLE {}", tables.join(", ")))).await?;
         let kept: Vec<(String, String)> =
-            sqlx::query_as(KEPT).bind(format!("{{{tables}}}")).fetch_all(&mut connection).await?;
+            sqlx::query_as(KEPT).bind(format!("{{{}}}", tables.join(","))).fetch_all(&mut connection).await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
@@ -142,26 +146,20 @@ impl Filling {
         self.connection.numbers(statement).await
     }
 
-    pub(super) async fn insert(
-        &mut self,
-        table: &'static str,
-        columns: &'static [&'static str],
-        values: Vec<Value>,
-    ) -> Result<(), sqlx::Error> {
-        let copy = self.copies.entry(table).or_insert_with(|| Copy::new(columns));
-        if copy.columns != columns {
-            std::mem::replace(copy, Copy::new(columns)).send(table, &mut self.connection).await?;
-        }
-        copy.add(&values);
-        if copy.lines.len() >= COPIED_AT_ONCE {
-            std::mem::replace(copy, Copy::new(columns)).send(table, &mut self.connection).await?;
+    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
+        for RowsOf { table, columns, values } in batch {
+            let copy = self.copies.entry(table).or_insert_with(|| Copy::new(columns));
+            if copy.columns != columns || copy.lines.len() >= COPIED_AT_ONCE {
+                let full = std::mem::replace(copy, Copy::new(columns));
+                full.send(table, &mut self.connection).await?;
+            }
+            copy.add(&values);
         }
         Ok(())
     }
 
     pub(super) async fn finish(
         mut self,
-        keys: Vec<Statement>,
         mut tell: impl FnMut(u64, u64),
     ) -> Result<(), sqlx::Error> {
         for (table, copy) in self.copies {
@@ -173,12 +171,15 @@ impl Filling {
             self.connection.execute(sql_text(statement)).await?;
         }
         sqlx::raw_sql(RECOUNT).execute(&mut self.connection).await?;
-        for statement in keys {
+        for statement in self.tables.iter().filter_map(|table| {
+            let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
+            sql::keys_follow(table, resource.key, &POSTGRES)
+        }) {
             self.connection.numbers(statement).await?;
         }
         self.connection.say(POSTGRES.commit).await?;
         tell(total, total);
-        let look = format!("VACUUM (ANALYZE) {}", self.tables);
+        let look = format!("VACUUM (ANALYZE) {}", self.tables.join(", "));
         self.connection.execute(sql_text(look)).await?;
         self.connection.close().await
     }

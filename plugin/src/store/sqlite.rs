@@ -16,7 +16,7 @@ use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -104,7 +104,7 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    pub(super) async fn begin(pools: &Pools, tables: String) -> Result<Self, sqlx::Error> {
+    pub(super) async fn begin(pools: &Pools, tables: &[&str]) -> Result<Self, sqlx::Error> {
         let options = pools.writer.connect_options().as_ref().clone();
         // References are right as they come, and looking each up takes time. The cache is also what
         // an index is sorted in.
@@ -112,7 +112,7 @@ impl Filling {
         let mut connection = options.pragma("threads", "1").connect().await?;
         connection.say(SQLITE.begin_write).await?;
         let kept: Vec<(String, String)> =
-            sqlx::query_as(KEPT).bind(tables).fetch_all(&mut connection).await?;
+            sqlx::query_as(KEPT).bind(tables.join(",")).fetch_all(&mut connection).await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
@@ -124,21 +124,17 @@ impl Filling {
         self.connection.numbers(statement).await
     }
 
-    pub(super) async fn insert(
-        &mut self,
-        table: &str,
-        columns: &[&str],
-        values: Vec<Value>,
-    ) -> Result<(), sqlx::Error> {
-        for statement in sql::insert_many(table, columns, values, &SQLITE) {
-            query(statement).execute(&mut self.connection).await?;
+    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
+        for RowsOf { table, columns, values } in batch {
+            for statement in sql::insert_many(table, columns, values, usize::MAX, &SQLITE) {
+                query(statement).execute(&mut self.connection).await?;
+            }
         }
         Ok(())
     }
 
     pub(super) async fn finish(
         mut self,
-        _keys: Vec<Statement>,
         mut tell: impl FnMut(u64, u64),
     ) -> Result<(), sqlx::Error> {
         let total = self.kept.len() as u64;
