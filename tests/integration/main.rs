@@ -25,6 +25,7 @@ mod crash;
 mod encrypted;
 mod engines;
 mod faults;
+mod filling;
 mod hosts;
 mod loading;
 mod mails;

@@ -56,13 +56,26 @@ pub async fn fill(
     size: DemoSize,
     progress: &ProgressHandle,
 ) -> Result<String, Error> {
+    fill_from(store, size, LARGE, progress).await
+}
+
+/// The same where so many records are filled in at once, if that many are wanted.
+///
+/// # Errors
+/// Those of the database, and a store that has records of its own. What was written before stays.
+pub async fn fill_from(
+    store: &Store,
+    size: DemoSize,
+    large: u64,
+    progress: &ProgressHandle,
+) -> Result<String, Error> {
     let products = size.products.unwrap_or(PRODUCTS);
     let orders = size.orders.unwrap_or(ORDERS);
     let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
     let setup = store::persist(|| setup::install(store)).await?;
     let today = UtcDateTime::now().date();
     let world = World { setup, products, customers, orders, today, bare: false };
-    let filling = match is_large(store, &world).await? {
+    let filling = match is_large(store, &world, large).await? {
         true => store.begin_filling(filled()).await?,
         false => None,
     };
@@ -180,8 +193,9 @@ async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> 
     Ok(done)
 }
 
-/// Whether so much is wanted, and so little is there, that it is better filled in at once.
-async fn is_large(store: &Store, world: &World) -> Result<bool, Error> {
+/// Whether so much is wanted, and so little is there, that it is better filled in at once. An index
+/// is made anew of all records, also of those that are there.
+async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Error> {
     let mut transaction = store.begin_read().await?;
     let (mut there, mut missing) = (0, 0);
     for step in STEPS {
@@ -190,7 +204,7 @@ async fn is_large(store: &Store, world: &World) -> Result<bool, Error> {
         there += done;
         missing += (step.wanted)(world).saturating_sub(done);
     }
-    Ok(missing >= LARGE && missing >= there)
+    Ok(missing >= large && missing >= there / 8)
 }
 
 /// The tables that get rows.

@@ -323,6 +323,10 @@ impl Session for MySqlConnection {
 
     answers_in_rows!(MYSQL, Rows::MySql);
 
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
+
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         let done = query(statement)?.execute(self).await?;
         // Keys are given from 1, far below what this could not hold.
@@ -374,6 +378,8 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
         // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
         // that changed after it was read, a transaction that has gone with its savepoint.
         1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
+        // A table that is not there: the store is being filled, and its tables have other names.
+        1146 => Error::Unavailable(error),
         // The server stops, has killed the connection, is not yet part of its cluster.
         1053 | 1047 | 1927 | 3169 => Error::Lost(error),
         // Files, disks and memory that the server is out of, a read-only server, too many

@@ -170,7 +170,7 @@ impl Filling {
             tell(done, total);
             self.connection.execute(sql_text(statement)).await?;
         }
-        sqlx::raw_sql(RECOUNT).execute(&mut self.connection).await?;
+        self.connection.recount().await?;
         for statement in self.tables.iter().filter_map(|table| {
             let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
             sql::keys_follow(table, resource.key, &POSTGRES)
@@ -221,6 +221,10 @@ impl Copy {
 
 impl Session for PgConnection {
     answers_in_rows!(POSTGRES, Rows::Postgres);
+
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         // An insertion that gives back its key is a query with one row.

@@ -142,7 +142,7 @@ impl Filling {
             tell(done, total);
             self.connection.execute(sql_text(statement)).await?;
         }
-        sqlx::raw_sql(RECOUNT).execute(&mut self.connection).await?;
+        self.connection.recount().await?;
         self.connection.say(SQLITE.commit).await?;
         tell(total, total);
         self.connection.say("PRAGMA optimize = 0x10002").await?;
@@ -151,6 +151,10 @@ impl Filling {
 }
 
 impl Session for SqliteConnection {
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.say(RECOUNT).await
+    }
+
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
     }
