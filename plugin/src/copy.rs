@@ -430,7 +430,8 @@ async fn compare_all(
     for ((table, columns), last_key) in layout.copied.iter().zip(last_keys) {
         meter.begin(format!("comparing {}", table.what));
         let rows = sql::all_rows(table.name, &columns.names(), table.order);
-        let rows = compare_tables(from, &mut to, table.name, columns, rows, || meter.add(1)).await?;
+        let rows =
+            compare_tables(from, &mut to, table.name, columns, rows, || meter.add(1)).await?;
         compare_keys(*last_key, &mut to, table).await?;
         if table.key.is_some() {
             said.push(format!("{rows} {}", table.what));

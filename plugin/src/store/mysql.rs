@@ -218,8 +218,9 @@ async fn finish_filling(
     connection: &mut MySqlConnection,
     mut tell: impl FnMut(u64, u64),
 ) -> Result<(), sqlx::Error> {
-    let kept: Vec<(String,)> =
-        sqlx::query_as("SELECT kept FROM shop_filling ORDER BY turn").fetch_all(&mut *connection).await?;
+    let kept: Vec<(String,)> = sqlx::query_as("SELECT kept FROM shop_filling ORDER BY turn")
+        .fetch_all(&mut *connection)
+        .await?;
     let total = kept.len() as u64;
     for ((statement,), done) in kept.into_iter().zip(0..) {
         tell(done, total);
@@ -260,7 +261,8 @@ async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Err
 }
 
 async fn lock(connection: &mut MySqlConnection, patience: i64) -> Result<bool, sqlx::Error> {
-    let locked: Option<bool> = sqlx::query_scalar(LOCK).bind(patience).fetch_one(connection).await?;
+    let locked: Option<bool> =
+        sqlx::query_scalar(LOCK).bind(patience).fetch_one(connection).await?;
     Ok(locked.unwrap_or(false))
 }
 

@@ -133,8 +133,10 @@ impl Filling {
         // An index is sorted in it.
         connection.say("SET LOCAL maintenance_work_mem = '128MB'").await?;
         connection.execute(sql_text(format!("LOCK TABLE {}", tables.join(", ")))).await?;
-        let kept: Vec<(String, String)> =
-            sqlx::query_as(KEPT).bind(format!("{{{}}}", tables.join(","))).fetch_all(&mut connection).await?;
+        let kept: Vec<(String, String)> = sqlx::query_as(KEPT)
+            .bind(format!("{{{}}}", tables.join(",")))
+            .fetch_all(&mut connection)
+            .await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
