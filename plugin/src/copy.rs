@@ -114,6 +114,8 @@ pub async fn copy(
         last_keys.push(pass_over_keys(&mut from, target, table).await?);
     }
 
+    let tables: Vec<&str> = layout.copied.iter().map(|(table, _)| table.name).collect();
+    target.learn(&tables).await?;
     compare_all(&mut from, target, &layout, &last_keys, &mut meter).await
 }
 

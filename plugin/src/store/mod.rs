@@ -187,6 +187,8 @@ trait Session {
 
     /// Counts anew what triggers keep, in the transaction that is open.
     async fn recount(&mut self) -> Result<(), sqlx::Error>;
+    /// Has the engine look at what is in these tables, so that it plans for it.
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error>;
     /// Runs a statement without values.
     fn say(&mut self, words: &'static str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
@@ -303,6 +305,14 @@ impl Store {
         let mut transaction = self.begin().await?;
         on_engine!(&mut transaction.lease, session => session.recount())?;
         transaction.commit().await
+    }
+
+    /// Has the engine look at what is in these tables, so that it plans for it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn learn(&self, tables: &[&str]) -> Result<(), Error> {
+        on_engine!(&mut self.lease(Access::Write).await?, session => session.learn(tables))
     }
 
     /// Takes away all tables of the store with what is in them, so that they can be created anew,

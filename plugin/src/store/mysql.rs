@@ -122,9 +122,8 @@ impl Filling {
         if cluster.fetch_optional(&mut connection).await?.is_some() {
             return Ok(None);
         }
-        if !lock(&mut connection, 0).await? || is_noted(&mut connection).await? {
-            return Err(sqlx::Error::Protocol("the store is being filled already".to_owned()));
-        }
+        lock(&mut connection).await?;
+        go_on_filling(&mut connection).await?;
         let (mut gone, mut indexes, mut triggers) = (Vec::new(), Vec::new(), Vec::new());
         for table in &tables {
             let name = hidden_name(table);
@@ -180,8 +179,7 @@ impl Filling {
     pub(super) async fn finish(mut self, tell: impl FnMut(u64, u64)) -> Result<(), sqlx::Error> {
         self.connection.execute("COMMIT").await?;
         finish_filling(&self.tables, &mut self.connection, tell).await?;
-        let look = format!("ANALYZE TABLE {}", self.tables.join(", "));
-        self.connection.execute(sql_text(look)).await?;
+        self.connection.learn(&self.tables).await?;
         self.connection.close().await
     }
 }
@@ -238,12 +236,12 @@ async fn finish_filling(
 
 /// Finishes what another program has begun to fill in, as soon as that has ended.
 async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
-    const A_DAY: i64 = 24 * 60 * 60;
     if !is_noted(connection).await? {
         return Ok(());
     }
-    tracing::info!("the store is being filled, or that was cut off; waiting to go on");
-    if !lock(connection, A_DAY).await? || !is_noted(connection).await? {
+    tracing::info!("somebody fills the store, or was cut off; waiting to go on");
+    lock(connection).await?;
+    if !is_noted(connection).await? {
         return Ok(());
     }
     let find = "SELECT table_name FROM information_schema.tables \
@@ -260,10 +258,11 @@ async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Err
     connection.execute("SET foreign_key_checks = 1").await.map(drop)
 }
 
-async fn lock(connection: &mut MySqlConnection, patience: i64) -> Result<bool, sqlx::Error> {
-    let locked: Option<bool> =
-        sqlx::query_scalar(LOCK).bind(patience).fetch_one(connection).await?;
-    Ok(locked.unwrap_or(false))
+/// Waits for the turn to fill the store, which ends with the connection.
+async fn lock(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    const A_DAY: i64 = 24 * 60 * 60;
+    let locked: Option<bool> = sqlx::query_scalar(LOCK).bind(A_DAY).fetch_one(connection).await?;
+    locked.filter(|locked| *locked).map(drop).ok_or(sqlx::Error::PoolTimedOut)
 }
 
 async fn is_noted(connection: &mut MySqlConnection) -> Result<bool, sqlx::Error> {
@@ -327,6 +326,10 @@ impl Session for MySqlConnection {
 
     async fn recount(&mut self) -> Result<(), sqlx::Error> {
         self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
+
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
+        self.execute(sql_text(format!("ANALYZE TABLE {}", tables.join(", ")))).await.map(drop)
     }
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {

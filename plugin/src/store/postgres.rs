@@ -181,8 +181,7 @@ impl Filling {
         }
         self.connection.say(POSTGRES.commit).await?;
         tell(total, total);
-        let look = format!("VACUUM (ANALYZE) {}", self.tables.join(", "));
-        self.connection.execute(sql_text(look)).await?;
+        self.connection.learn(&self.tables).await?;
         self.connection.close().await
     }
 }
@@ -226,6 +225,10 @@ impl Session for PgConnection {
 
     async fn recount(&mut self) -> Result<(), sqlx::Error> {
         self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
+
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
+        self.execute(sql_text(format!("VACUUM (ANALYZE) {}", tables.join(", ")))).await.map(drop)
     }
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {

@@ -145,7 +145,9 @@ impl Filling {
         self.connection.recount().await?;
         self.connection.say(SQLITE.commit).await?;
         tell(total, total);
-        self.connection.say("PRAGMA optimize = 0x10002").await?;
+        // The log is as large as the store. Who still reads the store as it was keeps it so.
+        self.connection.say("PRAGMA wal_checkpoint(TRUNCATE)").await?;
+        self.connection.learn(&[]).await?;
         self.connection.close().await
     }
 }
@@ -157,6 +159,11 @@ impl Session for SqliteConnection {
 
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
+    }
+
+    async fn learn(&mut self, _: &[&str]) -> Result<(), sqlx::Error> {
+        // All tables, a sample of each.
+        self.say("PRAGMA optimize = 0x10002").await
     }
 
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {
