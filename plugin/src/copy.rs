@@ -15,7 +15,7 @@ use host_interface::ProgressHandle;
 use crate::error::Error;
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
-use crate::value::{Kind, decimal_text};
+use crate::value::{Kind, Value, decimal_text};
 
 /// How many rows are written in one transaction at most.
 const CHUNK: usize = 1_000;
@@ -114,7 +114,41 @@ pub async fn copy(
         last_keys.push(pass_over_keys(&mut from, target, table).await?);
     }
 
+    let tables: Vec<&str> = layout.copied.iter().map(|(table, _)| table.name).collect();
+    target.learn(&tables).await?;
     compare_all(&mut from, target, &layout, &last_keys, &mut meter).await
+}
+
+/// Compares two stores, as a copy is with what it was made from. Nobody may write to either meanwhile.
+///
+/// # Errors
+/// When they differ, or a database fails.
+pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
+    let (mut from, mut to) = (here.begin_read().await?, there.begin_read().await?);
+    let layout = Layout::of(&catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
+    to.commit().await?;
+    let mut last_keys = Vec::new();
+    for (table, _) in &layout.copied {
+        last_keys.push(last_key(&mut from, table).await?);
+    }
+    let progress = ProgressHandle::new(());
+    let mut meter = Meter { progress: &progress, step: String::new(), done: 0, total: 0 };
+    compare_all(&mut from, there, &layout, &last_keys, &mut meter).await.map(drop)
+}
+
+/// What triggers keep, table by table: each sum once, and none that is 0.
+///
+/// # Errors
+/// When there is a table that is neither copied nor derived, or the database fails.
+pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>, Error> {
+    let mut of = store.begin_read().await?;
+    let catalogue = catalogue(&mut of).await?;
+    let mut kept = Vec::new();
+    for (table, columns) in Layout::of(&catalogue, &catalogue)?.derived {
+        let sums = of.stream(groups(&table, &columns), &columns.kinds)?.try_collect().await?;
+        kept.push((table.name, sums));
+    }
+    Ok(kept)
 }
 
 /// A table that is copied.
@@ -289,7 +323,9 @@ async fn fill(
             store::persist(|| {
                 let parts = chunk.chunks(AT_ONCE);
                 let dialect = target.dialect();
-                let insert = |rows| sql::insert_at_once(table.name, &names, rows, dialect);
+                let insert = |rows: &[Vec<Value>]| {
+                    sql::insert_at_once(table.name, &names, rows.concat(), dialect)
+                };
                 target.write(parts.map(insert).collect::<Vec<_>>())
             })
             .await?;
@@ -312,7 +348,7 @@ async fn pass_over_keys(
     table: &Copied,
 ) -> Result<i64, Error> {
     let Some(key) = table.key else { return Ok(0) };
-    let last = number(from, sql::last_key(table.name, key, from.dialect())).await?;
+    let last = last_key(from, table).await?;
     // A table that never gave a key has none to pass over.
     if last > 0 {
         let dialect = target.dialect();
@@ -321,6 +357,14 @@ async fn pass_over_keys(
         }
     }
     Ok(last)
+}
+
+/// The key that a table gave last; 0 where nobody gives any.
+async fn last_key(of: &mut Transaction, table: &Copied) -> Result<i64, Error> {
+    match table.key {
+        Some(key) => number(of, sql::last_key(table.name, key, of.dialect())).await,
+        None => Ok(0),
+    }
 }
 
 /// What rows come to.
@@ -388,7 +432,8 @@ async fn compare_all(
     for ((table, columns), last_key) in layout.copied.iter().zip(last_keys) {
         meter.begin(format!("comparing {}", table.what));
         let rows = sql::all_rows(table.name, &columns.names(), table.order);
-        let rows = compare(from, &mut to, table.name, columns, rows, || meter.add(1)).await?;
+        let rows =
+            compare_tables(from, &mut to, table.name, columns, rows, || meter.add(1)).await?;
         compare_keys(*last_key, &mut to, table).await?;
         if table.key.is_some() {
             said.push(format!("{rows} {}", table.what));
@@ -396,10 +441,8 @@ async fn compare_all(
     }
     meter.begin("comparing sums".to_owned());
     for (table, columns) in &layout.derived {
-        let names = columns.names();
-        let sums = names.get(table.by.len()..).unwrap_or_default();
-        let groups = sql::all_groups(table.name, table.by, sums);
-        compare(from, &mut to, table.name, columns, groups, || ()).await?;
+        let groups = groups(table, columns);
+        compare_tables(from, &mut to, table.name, columns, groups, || ()).await?;
     }
     let said = said.join(", ");
     Ok(match order_totals(&mut to).await? {
@@ -408,8 +451,15 @@ async fn compare_all(
     })
 }
 
+/// Reads the sums of a table that triggers keep.
+fn groups(table: &Derived, columns: &Columns) -> Statement {
+    let names = columns.names();
+    let sums = names.get(table.by.len()..).unwrap_or_default();
+    sql::all_groups(table.name, table.by, sums)
+}
+
 /// Reads the same from both sides, and gives how many rows it is.
-async fn compare(
+async fn compare_tables(
     from: &mut Transaction,
     to: &mut Transaction,
     table: &str,
@@ -429,8 +479,7 @@ async fn compare(
 
 /// A key that was given once must not be given again.
 async fn compare_keys(here: i64, to: &mut Transaction, table: &Copied) -> Result<(), Error> {
-    let Some(key) = table.key else { return Ok(()) };
-    let there = number(to, sql::last_key(table.name, key, to.dialect())).await?;
+    let there = last_key(to, table).await?;
     match here == there {
         true => Ok(()),
         false => Err(Error::Copy(format!(

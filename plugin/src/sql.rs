@@ -27,6 +27,17 @@ impl Statement {
     }
 }
 
+/// Rows on their way to a table.
+#[derive(Debug)]
+pub struct RowsOf {
+    /// The table.
+    pub table: &'static str,
+    /// Which of its columns have values.
+    pub columns: &'static [&'static str],
+    /// The values, row after row.
+    pub values: Vec<Value>,
+}
+
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -364,17 +375,46 @@ pub fn insert_rows(
     let given = resources::ALL.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
     rows.chunks(at_once)
-        .map(|rows| insert_at_once(table, columns, rows, dialect))
+        .map(|rows| insert_at_once(table, columns, rows.concat(), dialect))
         .chain(after)
         .collect()
 }
 
-/// Inserts rows, no more than the engine permits in one statement. The keys that it gives know
-/// nothing of those.
+/// Inserts very many rows, which are these values, row after row, no more than so many with one
+/// statement. Statements of one length are prepared once, so the lengths are powers of two. The keys
+/// that the engine gives know nothing of those.
+pub fn insert_many(
+    table: &str,
+    columns: &[&str],
+    values: Vec<Value>,
+    at_once: usize,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let width = columns.len().max(1);
+    let at_once = at_once.clamp(1, (dialect.max_binds / width).max(1));
+    let mut rows = values.len() / width;
+    let mut values = values.into_iter();
+    let mut statements = Vec::new();
+    while rows > 0 {
+        let some = 1 << rows.min(at_once).ilog2();
+        let values = values.by_ref().take(some * width).collect();
+        statements.push(insert_at_once(table, columns, values, dialect));
+        rows -= some;
+    }
+    statements
+}
+
+/// Inserts rows that follow the statement in a stream, on an engine that takes one.
+pub fn copy_in(table: &str, columns: &[&str]) -> String {
+    format!("COPY {table} ({}) FROM STDIN", columns.join(", "))
+}
+
+/// Inserts rows, which are these values, row after row, and no more than the engine permits in one
+/// statement. The keys that it gives know nothing of those.
 pub fn insert_at_once(
     table: &str,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    values: Vec<Value>,
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
@@ -383,12 +423,12 @@ pub fn insert_at_once(
     sql.push(" (");
     sql.list(columns.iter(), |sql, column| sql.push(column));
     sql.push(") VALUES ");
-    sql.list(rows.iter(), |sql, row| {
+    sql.list(0..values.len() / columns.len().max(1), |sql, _| {
         sql.push("(");
-        sql.list(row.iter(), |sql, value| sql.bind(value.clone()));
+        sql.list(columns.iter(), |sql, _| sql.push("?"));
         sql.push(")");
     });
-    sql.finish()
+    Statement { binds: values, ..sql.finish() }
 }
 
 /// Reads these columns of all rows of a table.

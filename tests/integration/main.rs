@@ -27,6 +27,7 @@ mod crash;
 mod encrypted;
 mod engines;
 mod faults;
+mod filling;
 mod hosts;
 mod loading;
 mod mails;

@@ -2,19 +2,20 @@
 
 use fastrand::Rng;
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
+use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
 
-pub(super) const PRODUCTS: Step = Step {
+pub(super) static PRODUCTS: Step = Step {
     name: "products",
     count: "SELECT count(*), coalesce(max(shop_product_id), 0) FROM shop_products",
     wanted: |world| world.products,
     make,
     tables: || {
         vec![
-            Rows::new(
+            rows_of(
                 "shop_products",
                 &[
                     "shop_product_id",
@@ -42,10 +43,24 @@ pub(super) const PRODUCTS: Step = Step {
                     "notify_qty",
                 ],
             ),
-            Rows::new("shop_variants", &["product_id", "sku", "sku_fold", "price", "weight"]),
+            rows_of("shop_variants", VARIANT),
+            rows_of("shop_variants", VARIANT),
         ]
     },
 };
+
+/// The columns of the variant that is the product, which come first, and of its others.
+const VARIANT: &[&str] = &[
+    "product_id",
+    "is_master",
+    "isdefault_variant",
+    "sku",
+    "sku_fold",
+    "price",
+    "upc",
+    "manage_stock",
+    "weight",
+];
 
 /// What an order has to know of a product.
 pub(super) struct Product {
@@ -101,7 +116,7 @@ pub(super) fn product(number: u64) -> Product {
     Product { name, sku, price, category, list_price, variable }
 }
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let product = product(number);
     let mut rng = chance(3, number);
     let kind = match (product.variable, rng.u8(..20)) {
@@ -114,7 +129,22 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
     let modified = days_ago(world, rng.u64(..=age), &mut rng);
     let image = format!("images/products/{}.jpg", product.sku.to_lowercase());
     let on_sale = product.price != product.list_price;
-    tables[0].push(vec![
+    let upc = format!("40{:010}", number + 1);
+    let manage_stock = kind != "downloadable";
+    if world.bare {
+        tables[1].push([
+            key(number),
+            flag(true),
+            flag(true),
+            text(&product.sku),
+            folded(&product.sku),
+            Value::money(product.list_price),
+            text(&upc),
+            flag(manage_stock),
+            Value::Null,
+        ]);
+    }
+    tables[0].push([
         key(number),
         Value::Int(i64::try_from(10_000 + number).unwrap_or_default()),
         text(kind),
@@ -128,7 +158,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         flag(product.variable),
         text(&product.sku),
         folded(&product.sku),
-        text(format!("40{:010}", number + 1)),
+        text(upc),
         Value::money(product.list_price),
         if on_sale { Value::money(product.price) } else { Value::Null },
         text(&image),
@@ -136,17 +166,21 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         moment(if modified < created { &modified } else { &created }),
         moment(if modified < created { &created } else { &modified }),
         Value::Int(stock(&mut rng)),
-        flag(kind != "downloadable"),
+        flag(manage_stock),
         Value::money(5 * 100_000),
     ]);
     if product.variable {
         for (size, extra) in [("S", 0), ("M", 2_00), ("L", 5_00)].iter().take(rng.usize(2..=3)) {
             let sku = format!("{}-{size}", product.sku);
-            tables[1].push(vec![
+            tables[2].push([
                 key(number),
+                flag(false),
+                flag(false),
                 text(&sku),
                 folded(&sku),
                 Value::money(product.list_price + cents(*extra)),
+                text(""),
+                flag(true),
                 Value::money(rng.i64(1..40) * 10_000),
             ]);
         }

@@ -3,6 +3,10 @@
 //! Everything is made from a fixed seed and the number of the record, so that two shops that are
 //! filled on one day are the same, and a run that was interrupted goes on where it stopped. Keys
 //! are the numbers, from 1: the demonstration goes into an empty store or a demonstration.
+//!
+//! A small demonstration is written as clients would write it, a batch in one transaction. A large
+//! one is filled in at once, see [`Store::begin_filling`]: there the rows are made on one thread while the
+//! database is busy with those before on another.
 
 mod catalogue;
 mod orders;
@@ -10,12 +14,16 @@ mod people;
 mod setup;
 
 use fastrand::Rng;
+use std::ops::Range;
+use std::sync::Arc;
+
 use host_interface::{DemoSize, ProgressHandle};
 use time::{Date, UtcDateTime};
+use tokio::sync::mpsc::{self, Receiver};
 
 use crate::error::{Error, Fault, FaultKind};
-use crate::sql::{self, Statement};
-use crate::store::{self, Store, Transaction};
+use crate::sql::{self, RowsOf, Statement};
+use crate::store::{self, Filling, Store, Transaction};
 use crate::value::{Value, fold};
 
 use setup::Setup;
@@ -29,6 +37,14 @@ const CUSTOMERS: u64 = 250;
 const ORDERS_OF_ONE: u64 = 8;
 /// How many records are written in one transaction.
 const BATCH: u64 = 500;
+/// How many batches wait for the database at most.
+const WAITING: usize = 4;
+/// How many records are filled in at once. Taking indexes away and building them again takes longer
+/// than fewer do.
+const LARGE: u64 = 20_000;
+
+/// The kinds of records, those that others refer to first.
+static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
 
 /// Fills the store up to the size, and says in one line what is in it. A store that is as large
 /// already stays as it is.
@@ -40,13 +56,36 @@ pub async fn fill(
     size: DemoSize,
     progress: &ProgressHandle,
 ) -> Result<String, Error> {
+    fill_from(store, size, LARGE, progress).await
+}
+
+/// The same where so many records are filled in at once, if that many are wanted.
+///
+/// # Errors
+/// Those of the database, and a store that has records of its own. What was written before stays.
+pub async fn fill_from(
+    store: &Store,
+    size: DemoSize,
+    large: u64,
+    progress: &ProgressHandle,
+) -> Result<String, Error> {
     let products = size.products.unwrap_or(PRODUCTS);
     let orders = size.orders.unwrap_or(ORDERS);
     let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
     let setup = store::persist(|| setup::install(store)).await?;
-    let world = World { setup, products, customers, orders, today: UtcDateTime::now().date() };
-    for step in [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS] {
-        run(step, store, &world, progress).await?;
+    let today = UtcDateTime::now().date();
+    let world = World { setup, products, customers, orders, today, bare: false };
+    let filling = match is_large(store, &world, large).await? {
+        true => store.begin_filling(filled()).await?,
+        false => None,
+    };
+    match filling {
+        Some(filling) => fill_at_once(filling, world, progress).await?,
+        None => {
+            for step in STEPS {
+                run(step, store, &world, progress).await?;
+            }
+        }
     }
     Ok(format!("{products} products, {customers} customers, {orders} orders"))
 }
@@ -58,6 +97,8 @@ struct World {
     customers: u64,
     orders: u64,
     today: Date,
+    /// Whether the tables are without triggers, so that what these would add is made here.
+    bare: bool,
 }
 
 /// One kind of record with what belongs to it.
@@ -67,30 +108,52 @@ struct Step {
     count: &'static str,
     wanted: fn(&World) -> u64,
     /// Adds the rows of the record with this number, from 0.
-    make: fn(&World, u64, &mut [Rows]),
+    make: fn(&World, u64, &mut [RowsOf]),
     /// The tables and columns that the rows go to, parents first.
-    tables: fn() -> Vec<Rows>,
+    tables: fn() -> Vec<RowsOf>,
 }
 
-/// Rows on their way to a table.
-struct Rows {
-    table: &'static str,
-    columns: &'static [&'static str],
-    rows: Vec<Vec<Value>>,
-}
-
-impl Rows {
-    fn new(table: &'static str, columns: &'static [&'static str]) -> Self {
-        Self { table, columns, rows: Vec::new() }
+impl Step {
+    /// The rows of the records with these numbers.
+    fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
+        let mut tables = (self.tables)();
+        for number in numbers {
+            (self.make)(world, number, &mut tables);
+        }
+        tables
     }
 
-    fn push(&mut self, row: Vec<Value>) {
-        self.rows.push(row);
+    /// How many records there are, of what may be this statement's numbers.
+    fn done(counted: &[i64]) -> Result<u64, Error> {
+        match counted {
+            [done, greatest] if done == greatest => Ok(done.unsigned_abs()),
+            [_, _] => Err(not_empty()),
+            _ => Err(Error::Contract("a count is two numbers")),
+        }
+    }
+}
+
+/// The numbers of the next batch. Where a batch ends does not depend on where it begins, so that the
+/// rows of one come in the same order after an interruption.
+fn next_batch(done: u64, wanted: u64) -> Range<u64> {
+    done..wanted.min((done / BATCH + 1) * BATCH)
+}
+
+/// No rows yet of these columns.
+fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { table, columns, values: Vec::new() }
+}
+
+impl RowsOf {
+    fn push<const WIDTH: usize>(&mut self, row: [Value; WIDTH]) {
+        self.values.extend(row);
     }
 
     async fn write(self, transaction: &mut Transaction) -> Result<(), Error> {
+        let rows: Vec<Vec<Value>> =
+            self.values.chunks(self.columns.len()).map(<[Value]>::to_vec).collect();
         let dialect = transaction.dialect();
-        for statement in sql::insert_rows(self.table, self.columns, &self.rows, dialect) {
+        for statement in sql::insert_rows(self.table, self.columns, &rows, dialect) {
             transaction.execute(statement).await?;
         }
         Ok(())
@@ -120,24 +183,75 @@ async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> 
     let mut transaction = store.begin().await?;
     transaction.lock_store().await?;
     let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
-    let [done, greatest] = counted[..] else {
-        return Err(Error::Contract("a count is two numbers"));
-    };
-    if done != greatest {
-        return Err(not_empty());
-    }
-    let done = done.unsigned_abs();
+    let done = Step::done(&counted)?;
     if done < wanted {
-        let mut tables = (step.tables)();
-        for number in done..wanted.min(done + BATCH) {
-            (step.make)(world, number, &mut tables);
-        }
-        for rows in tables {
+        for rows in step.rows(world, next_batch(done, wanted)) {
             rows.write(&mut transaction).await?;
         }
         transaction.commit().await?;
     }
     Ok(done)
+}
+
+/// Whether so much is wanted, and so little is there, that it is better filled in at once. An index
+/// is made anew of all records, also of those that are there.
+async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Error> {
+    let mut transaction = store.begin_read().await?;
+    let (mut there, mut missing) = (0, 0);
+    for step in STEPS {
+        let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
+        let done = Step::done(&counted)?;
+        there += done;
+        missing += (step.wanted)(world).saturating_sub(done);
+    }
+    Ok(missing >= large && missing >= there / 8)
+}
+
+/// The tables that get rows.
+fn filled() -> Vec<&'static str> {
+    STEPS.iter().flat_map(|step| (step.tables)()).map(|rows| rows.table).collect()
+}
+
+/// Brings all kinds of records up to the numbers that are wanted.
+async fn fill_at_once(
+    mut filling: Filling,
+    world: World,
+    progress: &ProgressHandle,
+) -> Result<(), Error> {
+    let world = Arc::new(World { bare: true, ..world });
+    for step in STEPS {
+        let counted = filling.numbers(Statement::fixed(step.count, Vec::new())).await?;
+        let (mut done, wanted) = (Step::done(&counted)?, (step.wanted)(&world));
+        progress.report(step.name, done.min(wanted), wanted);
+        let mut batches = batches(step, &world, done);
+        while let Some((end, batch)) = batches.recv().await {
+            filling.insert(batch).await?;
+            done = end;
+            progress.report(step.name, done, wanted);
+        }
+        if done < wanted {
+            return Err(Error::Contract("the demonstration broke off"));
+        }
+    }
+    filling.finish(|done, total| progress.report("indexes and counts", done, total)).await
+}
+
+/// Makes the rows of a step on a thread of their own, a batch at a time, each with the number of
+/// records up to its end. It is over when nobody waits for more.
+fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let world = Arc::clone(world);
+    tokio::task::spawn_blocking(move || {
+        let (mut done, wanted) = (done, (step.wanted)(&world));
+        while done < wanted {
+            let numbers = next_batch(done, wanted);
+            done = numbers.end;
+            if sender.blocking_send((done, step.rows(&world, numbers))).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 fn not_empty() -> Error {

@@ -1,23 +1,25 @@
-//! A year of orders up to yesterday, the oldest first, with their items and histories. Their amounts
-//! add up: exact in the currency of the order.
+//! A year of orders up to yesterday, in a large shop three, the oldest first, with their items and
+//! the first and the last entry of their histories. Their amounts add up: exact in the currency of the
+//! order.
 
 use fastrand::Rng;
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
 use super::catalogue::product;
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{Rows, Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, text};
+use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
 
-pub(super) const ORDERS: Step = Step {
+pub(super) static ORDERS: Step = Step {
     name: "orders",
     count: "SELECT count(*), coalesce(max(shop_order_id), 0) FROM shop_orders",
     wanted: |world| if world.products == 0 { 0 } else { world.orders },
     make,
     tables: || {
         vec![
-            Rows::new(
+            rows_of(
                 "shop_orders",
                 &[
                     "shop_order_id",
@@ -49,7 +51,7 @@ pub(super) const ORDERS: Step = Step {
                     "modified_on",
                 ],
             ),
-            Rows::new(
+            rows_of(
                 "shop_orderitems",
                 &[
                     "order_key",
@@ -66,7 +68,7 @@ pub(super) const ORDERS: Step = Step {
                     "created_on",
                 ],
             ),
-            Rows::new(
+            rows_of(
                 "shop_orderhistories",
                 &["order_key", "order_state_id", "comment", "comment_fold", "created_on"],
             ),
@@ -74,7 +76,10 @@ pub(super) const ORDERS: Step = Step {
     },
 };
 
-const DAYS: u64 = 365;
+/// For how many days there have been orders, at least and at most.
+const DAYS: (u64, u64) = (365, 1_095);
+/// How many orders there are on a day in a shop that has had more than a year of them.
+const ORDERS_OF_A_DAY: u64 = 100;
 /// One, in units of a rate of exchange.
 const ONE: i64 = 100_000_000;
 
@@ -85,17 +90,18 @@ const SHIPPED: i64 = 7;
 const DELIVERED: i64 = 8;
 const CANCELLED: i64 = 6;
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let mut rng = chance(6, number);
     let buyer = person(rng.u64(..world.customers.max(1)));
     let (currency, rate, places) = currency_of(buyer.country);
-    let age = DAYS - number * DAYS / world.orders.max(1);
+    let days = (world.orders / ORDERS_OF_A_DAY).clamp(DAYS.0, DAYS.1);
+    let age = days - number * days / world.orders.max(1);
     let created = days_ago(world, age, &mut rng);
 
     let mut subtotal = 0;
     let mut tax = 0;
     let mut pieces = 0;
-    for _ in 0..rng.u8(1..=4) {
+    for _ in 0..rng.u8(1..=3) {
         let bought = rng.u64(..world.products);
         let product = product(bought);
         let quantity = pick(&mut rng, &[1, 1, 1, 1, 2, 2, 3]);
@@ -105,7 +111,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         subtotal += line;
         pieces += quantity;
         tax += line_tax;
-        tables[1].push(vec![
+        tables[1].push([
             key(number),
             text(&product.sku),
             folded(&product.sku),
@@ -128,18 +134,17 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
     let discount = if rng.u8(..9) == 0 { round(i128::from(subtotal) / 10, places) } else { 0 };
     let total = subtotal + tax + shipping - discount;
 
-    let states = states(&mut rng, age);
-    let last = states.last().copied().unwrap_or(NEW);
-    let refund = if last == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
+    let state = state(&mut rng, age);
+    let refund = if state == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
     let payment = pick(&mut rng, &PAYMENTS).1;
     let reference = format!("{}-{:07}", created[..10].replace('-', ""), number + 1);
-    tables[0].push(vec![
+    tables[0].push([
         key(number),
         text(&reference),
         folded(&reference),
         text(&buyer.email),
         folded(&buyer.email),
-        Value::Int(last),
+        Value::Int(state),
         Value::money(total),
         text(payment),
         folded(payment),
@@ -155,16 +160,17 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
         Value::money(discount),
         Value::money(refund),
         text(format!("T{:012}", rng.u64(..1_000_000_000_000))),
-        text(if last == CANCELLED { "void" } else { "settled" }),
+        text(if state == CANCELLED { "void" } else { "settled" }),
         Value::Decimal { units: rate, places: 8 },
         text(buyer.language),
         flag(true),
         Value::Int(pieces),
         moment(&created),
     ]);
-    for (state, comment) in states.into_iter().zip(["", "Payment received.", "On its way.", ""]) {
-        let comment = if state == CANCELLED { "Cancelled by the customer." } else { comment };
-        tables[2].push(vec![
+    let moved = (state != NEW).then_some(state);
+    for state in [NEW].into_iter().chain(moved) {
+        let comment = comment_on(state);
+        tables[2].push([
             key(number),
             Value::Int(state),
             text(comment),
@@ -175,17 +181,26 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
 }
 
 /// What has become of an order by now: the older, the further.
-fn states(rng: &mut Rng, age: u64) -> Vec<i64> {
+fn state(rng: &mut Rng, age: u64) -> i64 {
     if rng.u8(..16) == 0 {
-        return vec![NEW, CANCELLED];
+        return CANCELLED;
     }
-    let steps = match age {
-        0..=1 => 1,
-        2..=3 => rng.usize(1..=2),
-        4..=9 => rng.usize(2..=3),
-        _ => 4,
-    };
-    [NEW, CONFIRMED, SHIPPED, DELIVERED].into_iter().take(steps).collect()
+    match age {
+        0..=1 => NEW,
+        2..=3 => pick(rng, &[NEW, CONFIRMED]),
+        4..=9 => pick(rng, &[CONFIRMED, SHIPPED]),
+        _ => DELIVERED,
+    }
+}
+
+/// What the history says of an order that has come to this status.
+fn comment_on(state: i64) -> &'static str {
+    match state {
+        CONFIRMED => "Payment received.",
+        SHIPPED => "On its way.",
+        CANCELLED => "Cancelled by the customer.",
+        _ => "",
+    }
 }
 
 /// The currency that somebody in a country pays in, its rate, and its fraction digits.

@@ -1,16 +1,17 @@
 //! Customers of a demonstration shop. All of them are guests: the host's users are its own.
 
+use crate::sql::RowsOf;
 use crate::value::Value;
 
-use super::{Rows, Step, World, chance, folded, key, pick, text};
+use super::{Step, World, chance, folded, key, pick, rows_of, text};
 
-pub(super) const CUSTOMERS: Step = Step {
+pub(super) static CUSTOMERS: Step = Step {
     name: "customers",
     count: "SELECT count(*), coalesce(max(shop_address_id), 0) FROM shop_addresses",
     wanted: |world| world.customers,
     make,
     tables: || {
-        vec![Rows::new(
+        vec![rows_of(
             "shop_addresses",
             &[
                 "shop_address_id",
@@ -113,7 +114,7 @@ pub(super) fn email(number: u64) -> String {
     format!("customer{}@example.com", number + 1)
 }
 
-fn make(world: &World, number: u64, tables: &mut [Rows]) {
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let person = person(number);
     let mut rng = chance(5, number);
     let (country, zone) = match world.setup.countries.get(person.country) {
@@ -123,7 +124,7 @@ fn make(world: &World, number: u64, tables: &mut [Rows]) {
     let phone = format!("+{} {}", rng.u32(30..49), rng.u32(1_000_000..9_999_999));
     let company =
         if rng.u8(..6) == 0 { format!("{} & Co", person.last_name) } else { String::new() };
-    tables[0].push(vec![
+    tables[0].push([
         key(number),
         text(person.first_name),
         folded(person.first_name),

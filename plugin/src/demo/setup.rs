@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::sql::Statement;
+use crate::sql::{RowsOf, Statement};
 use crate::store::{Store, Transaction};
 use crate::value::Value;
 
-use super::{Rows, cents, chance, flag, folded, key, moment, not_empty, pick, text};
+use super::{cents, chance, flag, folded, key, moment, not_empty, pick, rows_of, text};
 
 /// What the records of a shop refer to.
 pub(super) struct Setup {
@@ -145,8 +145,8 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     Ok(())
 }
 
-fn manufacturers() -> Rows {
-    let mut rows = Rows::new(
+fn manufacturers() -> RowsOf {
+    let mut rows = rows_of(
         "shop_manufacturers",
         &[
             "shop_manufacturer_id",
@@ -161,7 +161,7 @@ fn manufacturers() -> Rows {
         let place = usize::try_from(number).unwrap_or_default();
         let (first, second) = (FIRST[place % 12], SECOND[(place + place / 12) % 8]);
         let name = format!("{first} {second}");
-        rows.push(vec![
+        rows.push([
             key(number),
             text(&name),
             folded(&name),
@@ -174,8 +174,8 @@ fn manufacturers() -> Rows {
     rows
 }
 
-fn categories() -> Rows {
-    let mut rows = Rows::new(
+fn categories() -> RowsOf {
+    let mut rows = rows_of(
         "shop_categories",
         &[
             "id",
@@ -197,7 +197,7 @@ fn categories() -> Rows {
             Some((level, path)) => (level + 1, format!("{path}/{alias}")),
             None => (1, alias.clone()),
         };
-        rows.push(vec![
+        rows.push([
             key(number),
             text(title),
             folded(title),
@@ -213,8 +213,8 @@ fn categories() -> Rows {
     rows
 }
 
-fn methods() -> Rows {
-    let mut rows = Rows::new(
+fn methods() -> RowsOf {
+    let mut rows = rows_of(
         "shop_methods",
         &["method_kind", "name", "name_fold", "element", "enabled", "ordering", "params"],
     );
@@ -224,34 +224,34 @@ fn methods() -> Rows {
         let element = text(*element);
         let params = Value::Json("{\"note\":\"\",\"min_total\":\"0.00\"}".to_owned());
         let (plain, fold) = (text(*name), folded(name));
-        rows.push(vec![Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
+        rows.push([Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
     }
     rows
 }
 
-fn taxes() -> [Rows; 2] {
-    let mut profiles = Rows::new(
+fn taxes() -> [RowsOf; 2] {
+    let mut profiles = rows_of(
         "shop_taxprofiles",
         &["shop_taxprofile_id", "taxprofile_name", "taxprofile_name_fold"],
     );
-    let mut rates = Rows::new(
+    let mut rates = rows_of(
         "shop_taxrates",
         &["taxrate_name", "taxrate_name_fold", "tax_percent", "geozone_id"],
     );
     for (name, number) in ["Standard goods", "Books and food"].into_iter().zip(0..) {
-        profiles.push(vec![key(number), text(name), folded(name)]);
+        profiles.push([key(number), text(name), folded(name)]);
     }
     for (name, percent, zone) in
         [("Standard rate", 19_000, 1), ("Reduced rate", 7_000, 1), ("Export", 0, 2)]
     {
         let percent = Value::Decimal { units: percent, places: 3 };
-        rates.push(vec![text(name), folded(name), percent, Value::Int(zone)]);
+        rates.push([text(name), folded(name), percent, Value::Int(zone)]);
     }
     [profiles, rates]
 }
 
-fn coupons() -> Rows {
-    let mut rows = Rows::new(
+fn coupons() -> RowsOf {
+    let mut rows = rows_of(
         "shop_coupons",
         &[
             "coupon_name",
@@ -288,7 +288,7 @@ fn coupons() -> Rows {
                 (moment(format!("{year}-01-01T00:00:00")), moment(format!("{year}-12-31T23:59:59")))
             }
         };
-        rows.push(vec![
+        rows.push([
             text(name),
             folded(name),
             text(code),
@@ -308,8 +308,8 @@ fn coupons() -> Rows {
 
 const VOUCHERS: u64 = 40;
 
-fn vouchers() -> Rows {
-    let mut rows = Rows::new(
+fn vouchers() -> RowsOf {
+    let mut rows = rows_of(
         "shop_vouchers",
         &[
             "shop_voucher_id",
@@ -332,7 +332,7 @@ fn vouchers() -> Rows {
             0 => "admin@example.com".to_owned(),
             _ => super::people::email(number),
         };
-        rows.push(vec![
+        rows.push([
             key(number),
             text(&code),
             folded(&code),
@@ -353,8 +353,8 @@ fn voucher_value(number: u64) -> i64 {
 }
 
 /// Every other voucher has been used for a part of it.
-fn ledger() -> Rows {
-    let mut rows = Rows::new(
+fn ledger() -> RowsOf {
+    let mut rows = rows_of(
         "shop_voucher_ledger",
         &[
             "voucher_id",
@@ -370,7 +370,7 @@ fn ledger() -> Rows {
     for number in (0..VOUCHERS).step_by(2) {
         let before = voucher_value(number);
         let amount = -before / 4;
-        rows.push(vec![
+        rows.push([
             key(number),
             text("debit"),
             Value::money(amount),

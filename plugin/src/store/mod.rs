@@ -90,6 +90,7 @@ macro_rules! cells_of {
     };
 }
 
+mod filling;
 mod mysql;
 mod postgres;
 mod ready;
@@ -117,6 +118,8 @@ use crate::plan::Page;
 use crate::resource::{Resource, Unique};
 use crate::sql::{self, Statement, Table};
 use crate::value::{self, Cell, Kind, Value};
+
+pub use filling::Filling;
 
 /// How long a request waits for a connection, and how long it is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -184,6 +187,10 @@ trait Session {
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
 
+    /// Counts anew what triggers keep, in the transaction that is open.
+    async fn recount(&mut self) -> Result<(), sqlx::Error>;
+    /// Has the engine look at what is in these tables, so that it plans for it.
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error>;
     /// Runs a statement without values.
     fn say(&mut self, words: &'static str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error>;
@@ -296,6 +303,24 @@ impl Store {
             Pool::MySql(pool) => mysql::migrate(pool.pool()).await,
         };
         migrated.map_err(Error::of_migration)
+    }
+
+    /// Counts anew what triggers keep. Nobody may write meanwhile.
+    ///
+    /// # Errors
+    /// Those of the database; then everything stays as it was.
+    pub async fn recount(&self) -> Result<(), Error> {
+        let mut transaction = self.begin().await?;
+        on_engine!(&mut transaction.lease, session => session.recount())?;
+        transaction.commit().await
+    }
+
+    /// Has the engine look at what is in these tables, so that it plans for it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn learn(&self, tables: &[&str]) -> Result<(), Error> {
+        on_engine!(&mut self.lease(Access::Write).await?, session => session.learn(tables))
     }
 
     /// Takes away all tables of the store with what is in them, so that they can be created anew,
@@ -670,19 +695,23 @@ impl Transaction {
 
     /// What a failure means that makes no sense by itself.
     async fn understood<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
-        let Err(Error::Database(error)) = done else { return done };
-        if self.dialect.stands.is_some() && mysql::is_half_read(&error) {
-            tracing::warn!(%error, "the database cannot read its triggers, and is told to do so anew");
-            let told = on_engine!(&mut self.lease, session => session.say(mysql::READ_ANEW));
-            if let Err(error) = told {
-                tracing::warn!(causes = chain(&error), "it could not be told");
+        match done {
+            Err(Error::Database(error) | Error::Unavailable(error))
+                if self.dialect.stands.is_some() && mysql::is_half_read(&error) =>
+            {
+                tracing::warn!(%error, "the database cannot read its triggers, and is told to do so anew");
+                let told = on_engine!(&mut self.lease, session => session.say(mysql::READ_ANEW));
+                if let Err(error) = told {
+                    tracing::warn!(causes = chain(&error), "it could not be told");
+                }
+                Err(Error::Conflict(error))
             }
-            return Err(Error::Conflict(error));
+            Err(Error::Database(error)) => Err(match self.stands().await {
+                Ok(()) => Error::Database(error),
+                Err(_) => Error::Conflict(error),
+            }),
+            done => done,
         }
-        Err(match self.stands().await {
-            Ok(()) => Error::Database(error),
-            Err(_) => Error::Conflict(error),
-        })
     }
 }
 

@@ -19,10 +19,11 @@ use super::{count, moment, moment_text, sql_text, units, values};
 use crate::dialect::MYSQL;
 use crate::error::Error;
 use crate::plan::Page;
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
+const RECOUNT: &str = include_str!("../../recount/mysql.sql");
 
 pub(super) fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
     Ok(MySqlConnectOptions::from_str(url)?
@@ -56,6 +57,7 @@ pub(super) fn connect(options: MySqlConnectOptions, answer: Duration) -> MySqlPo
 /// On a connection of its own: what the pool's connections wait for at most is too short here.
 pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
     let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
+    go_on_filling(&mut connection).await?;
     super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
 }
@@ -72,6 +74,236 @@ pub(super) async fn drop_tables(pool: &MySqlPool) -> Result<(), sqlx::Error> {
         connection.execute(sql_text(drop)).await?;
     }
     connection.close().await
+}
+
+/// Filling a store step by step, since this engine cannot undo that a table changes. The tables have
+/// other names meanwhile, so that a host that serves them finds none instead of half of them. What
+/// was taken away is written down before, so that the next start can make it anew where this one was
+/// cut off.
+pub(super) struct Filling {
+    connection: MySqlConnection,
+    tables: Vec<&'static str>,
+    /// How many rows have not been committed.
+    open: usize,
+}
+
+/// After how many rows what was written is committed, so that what would have to be undone is never
+/// much.
+const COMMITTED_AT_ONCE: usize = 20_000;
+/// How many bytes of values are in a statement at most. Of what follows the first packet the driver
+/// leaves the last to the network, which holds it back for a while.
+const INSERTED_AT_ONCE: usize = 12 << 10;
+
+/// The lock of whoever fills a store. Locks are the server's, so the database gives this one its
+/// name.
+const LOCK: &str = "SELECT GET_LOCK(concat('shop_filling.', md5(database())), ?) = 1";
+/// What is written down for the next start, in the order in which it is to be done.
+const NOTES: &str = "CREATE TABLE shop_filling (
+        turn integer NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        kept mediumtext NOT NULL
+    ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin";
+const IS_NOTED: &str = "SELECT count(*) FROM information_schema.tables \
+    WHERE table_schema = database() AND table_name = 'shop_filling'";
+/// The triggers of a table, in the order in which they are at work.
+const TRIGGERS: &str = "SELECT trigger_name, concat('CREATE TRIGGER IF NOT EXISTS `', trigger_name, \
+    '` ', action_timing, ' ', event_manipulation, ' ON `'), concat('` FOR EACH ROW ', action_statement) \
+    FROM information_schema.triggers \
+    WHERE trigger_schema = database() AND event_object_table = ? \
+    ORDER BY event_manipulation, action_timing, action_order";
+
+impl Filling {
+    /// Nothing for a node of a cluster: the others know nothing of its locks.
+    pub(super) async fn begin(
+        pool: &MySqlPool,
+        tables: Vec<&'static str>,
+    ) -> Result<Option<Self>, sqlx::Error> {
+        let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
+        let cluster = sqlx::query("SHOW STATUS LIKE 'wsrep_gcomm_uuid'");
+        if cluster.fetch_optional(&mut connection).await?.is_some() {
+            return Ok(None);
+        }
+        lock(&mut connection).await?;
+        go_on_filling(&mut connection).await?;
+        let (mut gone, mut indexes, mut triggers) = (Vec::new(), Vec::new(), Vec::new());
+        for table in &tables {
+            let name = hidden_name(table);
+            if let Some((drop, add)) = indexes_of(table, &name, &mut connection).await? {
+                gone.push(drop);
+                indexes.push(add);
+            }
+            let found: Vec<(String, String, String)> =
+                sqlx::query_as(TRIGGERS).bind(*table).fetch_all(&mut connection).await?;
+            for (trigger, begin, end) in found {
+                gone.push(format!("DROP TRIGGER `{trigger}`"));
+                triggers.push(format!("{begin}{name}{end}"));
+            }
+        }
+        connection.execute(NOTES).await?;
+        for kept in indexes.into_iter().chain(triggers) {
+            let note = sqlx::query("INSERT INTO shop_filling (kept) VALUES (?)");
+            note.bind(kept).execute(&mut connection).await?;
+        }
+        rename(&tables, &mut connection, |table| (table.to_owned(), hidden_name(table))).await?;
+        // References are right as they come, and an index that one needs goes with the others.
+        connection.execute("SET foreign_key_checks = 0").await?;
+        for statement in gone {
+            connection.execute(sql_text(statement)).await?;
+        }
+        connection.execute("START TRANSACTION").await?;
+        Ok(Some(Self { connection, tables, open: 0 }))
+    }
+
+    pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        let text = hidden(&statement.text, &self.tables);
+        self.connection.numbers(Statement { text, ..statement }).await
+    }
+
+    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
+        for RowsOf { table, columns, values } in batch {
+            let rows = values.len() / columns.len().max(1);
+            let bytes: usize = values.iter().map(|value| value.text().len() + 8).sum();
+            let at_once = rows * INSERTED_AT_ONCE / bytes.max(1);
+            let table = hidden_name(table);
+            for statement in sql::insert_many(&table, columns, values, at_once, &MYSQL) {
+                query(statement)?.execute(&mut self.connection).await?;
+            }
+            self.open += rows;
+        }
+        if self.open >= COMMITTED_AT_ONCE {
+            self.connection.execute("COMMIT; START TRANSACTION").await?;
+            self.open = 0;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(mut self, tell: impl FnMut(u64, u64)) -> Result<(), sqlx::Error> {
+        self.connection.execute("COMMIT").await?;
+        finish_filling(&self.tables, &mut self.connection, tell).await?;
+        self.connection.learn(&self.tables).await?;
+        self.connection.close().await
+    }
+}
+
+/// What takes away the indexes of a table, of which its key is none, and what adds them to the table
+/// under another name. In the words of the engine itself, which has a line for each.
+async fn indexes_of(
+    table: &str,
+    name: &str,
+    connection: &mut MySqlConnection,
+) -> Result<Option<(String, String)>, sqlx::Error> {
+    let show = sql_text(format!("SHOW CREATE TABLE `{table}`"));
+    let text: String = sqlx::query(show).fetch_one(connection).await?.try_get_unchecked(1)?;
+    let (mut gone, mut kept) = (Vec::new(), Vec::new());
+    for line in text.lines().map(|line| line.trim().trim_end_matches(',')) {
+        let Some((kind, rest)) = line.split_once("KEY `") else { continue };
+        if let ("" | "UNIQUE " | "FULLTEXT " | "SPATIAL ", Some((index, _))) =
+            (kind, rest.split_once('`'))
+        {
+            gone.push(format!("DROP KEY `{index}`"));
+            kept.push(format!("ADD {kind}KEY IF NOT EXISTS `{rest}"));
+        }
+    }
+    Ok((!gone.is_empty()).then(|| {
+        let [gone, kept] = [gone, kept].map(|parts| parts.join(", "));
+        (format!("ALTER TABLE `{name}` {gone}"), format!("ALTER TABLE `{name}` {kept}"))
+    }))
+}
+
+/// Makes anew what was taken away, each piece unless it is there, and has the tables found again in
+/// the end. Tells how many of how many pieces are done.
+async fn finish_filling(
+    tables: &[&str],
+    connection: &mut MySqlConnection,
+    mut tell: impl FnMut(u64, u64),
+) -> Result<(), sqlx::Error> {
+    let kept: Vec<(String,)> = sqlx::query_as("SELECT kept FROM shop_filling ORDER BY turn")
+        .fetch_all(&mut *connection)
+        .await?;
+    let total = kept.len() as u64;
+    for ((statement,), done) in kept.into_iter().zip(0..) {
+        tell(done, total);
+        connection.execute(sql_text(statement)).await?;
+    }
+    let recount = hidden(RECOUNT, tables);
+    connection.execute("START TRANSACTION").await?;
+    sqlx::raw_sql(sql_text(recount)).execute(&mut *connection).await?;
+    connection.execute("COMMIT").await?;
+    rename(tables, connection, |table| (hidden_name(table), table.to_owned())).await?;
+    connection.execute("DROP TABLE shop_filling").await?;
+    tell(total, total);
+    Ok(())
+}
+
+/// Finishes what another program has begun to fill in, as soon as that has ended.
+async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    if !is_noted(connection).await? {
+        return Ok(());
+    }
+    tracing::info!("somebody fills the store, or was cut off; waiting to go on");
+    lock(connection).await?;
+    if !is_noted(connection).await? {
+        return Ok(());
+    }
+    let find = "SELECT table_name FROM information_schema.tables \
+        WHERE table_schema = database() AND left(table_name, 13) = 'shop_filling_'";
+    let found: Vec<(String,)> = sqlx::query_as(find).fetch_all(&mut *connection).await?;
+    let tables: Vec<String> = found.iter().map(|(name,)| shown_name(name)).collect();
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    connection.execute("SET foreign_key_checks = 0").await?;
+    match tables.is_empty() {
+        // Nothing was taken away yet, or all of it is there again.
+        true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
+        false => finish_filling(&tables, connection, |_, _| ()).await?,
+    }
+    connection.execute("SET foreign_key_checks = 1").await.map(drop)
+}
+
+/// Waits for the turn to fill the store, which ends with the connection.
+async fn lock(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    const A_DAY: i64 = 24 * 60 * 60;
+    let locked: Option<bool> = sqlx::query_scalar(LOCK).bind(A_DAY).fetch_one(connection).await?;
+    locked.filter(|locked| *locked).map(drop).ok_or(sqlx::Error::PoolTimedOut)
+}
+
+async fn is_noted(connection: &mut MySqlConnection) -> Result<bool, sqlx::Error> {
+    let tables: i64 = sqlx::query_scalar(IS_NOTED).fetch_one(connection).await?;
+    Ok(tables > 0)
+}
+
+/// Gives tables other names, all of them or none.
+async fn rename(
+    tables: &[&str],
+    connection: &mut MySqlConnection,
+    names: impl Fn(&str) -> (String, String),
+) -> Result<(), sqlx::Error> {
+    let renamed = tables.iter().map(|table| {
+        let (from, to) = names(table);
+        format!("`{from}` TO `{to}`")
+    });
+    let renamed: Vec<String> = renamed.collect();
+    connection.execute(sql_text(format!("RENAME TABLE {}", renamed.join(", ")))).await.map(drop)
+}
+
+/// The name that a table of the store has while it is filled.
+fn hidden_name(table: &str) -> String {
+    table.replacen("shop_", "shop_filling_", 1)
+}
+
+fn shown_name(table: &str) -> String {
+    table.replacen("shop_filling_", "shop_", 1)
+}
+
+/// A statement about these tables while they are filled.
+fn hidden(text: &str, tables: &[&str]) -> String {
+    let in_a_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let words = text.split_inclusive(|character| !in_a_name(character)).map(|word| {
+        let (name, rest) = word.split_at(word.trim_end_matches(|c| !in_a_name(c)).len());
+        match tables.contains(&name) {
+            true => hidden_name(name) + rest,
+            false => word.to_owned(),
+        }
+    });
+    words.collect()
 }
 
 /// Whether a failure is that of a table whose triggers the server has read by half, as a node of a
@@ -91,6 +323,14 @@ impl Session for MySqlConnection {
     const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
 
     answers_in_rows!(MYSQL, Rows::MySql);
+
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
+
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
+        self.execute(sql_text(format!("ANALYZE TABLE {}", tables.join(", ")))).await.map(drop)
+    }
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         let done = query(statement)?.execute(self).await?;
@@ -143,6 +383,8 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
         // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
         // that changed after it was read, a transaction that has gone with its savepoint.
         1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
+        // A table that is not there: the store is being filled, and its tables have other names.
+        1146 => Error::Unavailable(error),
         // The server stops, has killed the connection, is not yet part of its cluster.
         1053 | 1047 | 1927 | 3169 => Error::Lost(error),
         // Files, disks and memory that the server is out of, a read-only server, too many

@@ -1,5 +1,6 @@
 //! The store on PostgreSQL.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,10 +23,12 @@ use super::{count, moment, moment_text, sql_text, units, values};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;
-use crate::sql::{self, Statement, Table};
+use crate::resources;
+use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+const RECOUNT: &str = include_str!("../../recount/postgres.sql");
 
 pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     Ok(PgConnectOptions::from_str(url)?
@@ -78,8 +81,155 @@ pub(super) async fn drop_tables(pool: &PgPool) -> Result<(), sqlx::Error> {
     connection.close().await
 }
 
+/// Takes away and makes anew what is kept up to date with each row of these tables, in an order that
+/// suits both: a reference needs no index of its own table but that of its key.
+const KEPT: &str = "SELECT gone, kept FROM (
+        SELECT 1 AS turn, i.indexrelid AS oid,
+            format('DROP INDEX %s', i.indexrelid::regclass) AS gone,
+            pg_get_indexdef(i.indexrelid) AS kept, i.indrelid AS of
+        FROM pg_index i
+        WHERE NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid)
+        UNION ALL
+        SELECT 2, oid, format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+            format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
+                pg_get_constraintdef(oid)), conrelid
+        FROM pg_constraint WHERE contype = 'f'
+        UNION ALL
+        SELECT 3, oid, format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass),
+            pg_get_triggerdef(oid), tgrelid
+        FROM pg_trigger WHERE NOT tgisinternal
+    ) AS each
+    WHERE of = ANY ($1::regclass[]) ORDER BY turn, oid";
+
+/// Filling a store in one transaction, which the server undoes when the connection ends. Others wait
+/// for these tables until then, and are refused.
+pub(super) struct Filling {
+    connection: PgConnection,
+    tables: Vec<&'static str>,
+    /// What makes anew what was taken away.
+    kept: Vec<String>,
+    /// Rows on their way, by table.
+    copies: BTreeMap<&'static str, Copy>,
+}
+
+/// Rows on their way to a table, in the form that is copied in. Of what follows the first packet the
+/// driver leaves the last to the network, which holds it back for a while, so there must be many.
+struct Copy {
+    columns: &'static [&'static str],
+    lines: String,
+}
+
+/// How many bytes are copied in at a time, but for a batch.
+const COPIED_AT_ONCE: usize = 4 << 20;
+
+impl Filling {
+    pub(super) async fn begin(
+        pool: &PgPool,
+        tables: Vec<&'static str>,
+    ) -> Result<Self, sqlx::Error> {
+        // The pool's connections wait for at most too short.
+        let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+        connection.say(POSTGRES.begin_write).await?;
+        // An index is sorted in it.
+        connection.say("SET LOCAL maintenance_work_mem = '128MB'").await?;
+        connection.execute(sql_text(format!("LOCK TABLE {}", tables.join(", ")))).await?;
+        let kept: Vec<(String, String)> = sqlx::query_as(KEPT)
+            .bind(format!("{{{}}}", tables.join(",")))
+            .fetch_all(&mut connection)
+            .await?;
+        let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
+        for statement in gone {
+            connection.execute(sql_text(statement)).await?;
+        }
+        Ok(Self { connection, tables, kept, copies: BTreeMap::new() })
+    }
+
+    pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        self.connection.numbers(statement).await
+    }
+
+    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
+        for RowsOf { table, columns, values } in batch {
+            let copy = self.copies.entry(table).or_insert_with(|| Copy::new(columns));
+            if copy.columns != columns || copy.lines.len() >= COPIED_AT_ONCE {
+                let full = std::mem::replace(copy, Copy::new(columns));
+                full.send(table, &mut self.connection).await?;
+            }
+            copy.add(&values);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(
+        mut self,
+        mut tell: impl FnMut(u64, u64),
+    ) -> Result<(), sqlx::Error> {
+        for (table, copy) in self.copies {
+            copy.send(table, &mut self.connection).await?;
+        }
+        let total = self.kept.len() as u64;
+        for (statement, done) in self.kept.into_iter().zip(0..) {
+            tell(done, total);
+            self.connection.execute(sql_text(statement)).await?;
+        }
+        self.connection.recount().await?;
+        for statement in self.tables.iter().filter_map(|table| {
+            let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
+            sql::keys_follow(table, resource.key, &POSTGRES)
+        }) {
+            self.connection.numbers(statement).await?;
+        }
+        self.connection.say(POSTGRES.commit).await?;
+        tell(total, total);
+        self.connection.learn(&self.tables).await?;
+        self.connection.close().await
+    }
+}
+
+impl Copy {
+    fn new(columns: &'static [&'static str]) -> Self {
+        Self { columns, lines: String::new() }
+    }
+
+    /// A line for each row, with tabs between the values.
+    fn add(&mut self, values: &[Value]) {
+        for (value, place) in values.iter().zip(1..) {
+            match value {
+                Value::Null => self.lines.push_str("\\N"),
+                Value::Text(text) | Value::Moment(text) | Value::Json(text) => {
+                    for character in text.chars() {
+                        match character {
+                            '\\' => self.lines.push_str("\\\\"),
+                            '\t' => self.lines.push_str("\\t"),
+                            '\n' => self.lines.push_str("\\n"),
+                            '\r' => self.lines.push_str("\\r"),
+                            plain => self.lines.push(plain),
+                        }
+                    }
+                }
+                number => self.lines.push_str(&number.to_string()),
+            }
+            self.lines.push(if place % self.columns.len() == 0 { '\n' } else { '\t' });
+        }
+    }
+
+    async fn send(self, table: &str, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let mut copy = connection.copy_in_raw(&sql::copy_in(table, self.columns)).await?;
+        copy.send(self.lines.into_bytes()).await?;
+        copy.finish().await.map(drop)
+    }
+}
+
 impl Session for PgConnection {
     answers_in_rows!(POSTGRES, Rows::Postgres);
+
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
+    }
+
+    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
+        self.execute(sql_text(format!("VACUUM (ANALYZE) {}", tables.join(", ")))).await.map(drop)
+    }
 
     async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         // An insertion that gives back its key is a query with one row.

@@ -10,17 +10,18 @@ use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
     SqliteRow, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Executor, Row, Sqlite, TypeInfo, ValueRef};
+use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::ready::Ready;
 use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
 
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
@@ -87,9 +88,81 @@ pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
     }
 }
 
+/// Takes away and makes anew what is kept up to date with each row of these tables. In the order in
+/// which they were made, in which the engine also thinks of them.
+const KEPT: &str = "SELECT 'DROP ' || type || ' ' || name, sql FROM sqlite_schema \
+    WHERE type IN ('index', 'trigger') AND sql IS NOT NULL \
+    AND instr(',' || ? || ',', ',' || tbl_name || ',') ORDER BY rowid";
+
+/// Filling a store in one transaction, which is undone when the process ends. Readers see the store
+/// as it was until then, and writers wait.
+pub(super) struct Filling {
+    connection: SqliteConnection,
+    /// What makes anew what was taken away.
+    kept: Vec<String>,
+}
+
+impl Filling {
+    pub(super) async fn begin(pools: &Pools, tables: &[&str]) -> Result<Self, sqlx::Error> {
+        let options = pools.writer.connect_options().as_ref().clone();
+        // References are right as they come, and looking each up takes time. The cache is also what
+        // an index is sorted in.
+        let options = options.foreign_keys(false).pragma("cache_size", "-100000");
+        let mut connection = options.pragma("threads", "1").connect().await?;
+        connection.say(SQLITE.begin_write).await?;
+        let kept: Vec<(String, String)> =
+            sqlx::query_as(KEPT).bind(tables.join(",")).fetch_all(&mut connection).await?;
+        let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
+        for statement in gone {
+            connection.execute(sql_text(statement)).await?;
+        }
+        Ok(Self { connection, kept })
+    }
+
+    pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+        self.connection.numbers(statement).await
+    }
+
+    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
+        for RowsOf { table, columns, values } in batch {
+            for statement in sql::insert_many(table, columns, values, usize::MAX, &SQLITE) {
+                query(statement).execute(&mut self.connection).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(
+        mut self,
+        mut tell: impl FnMut(u64, u64),
+    ) -> Result<(), sqlx::Error> {
+        let total = self.kept.len() as u64;
+        for (statement, done) in self.kept.into_iter().zip(0..) {
+            tell(done, total);
+            self.connection.execute(sql_text(statement)).await?;
+        }
+        self.connection.recount().await?;
+        self.connection.say(SQLITE.commit).await?;
+        tell(total, total);
+        // The log is as large as the store. Who still reads the store as it was keeps it so.
+        self.connection.say("PRAGMA wal_checkpoint(TRUNCATE)").await?;
+        self.connection.learn(&[]).await?;
+        self.connection.close().await
+    }
+}
+
 impl Session for SqliteConnection {
+    async fn recount(&mut self) -> Result<(), sqlx::Error> {
+        self.say(RECOUNT).await
+    }
+
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
+    }
+
+    async fn learn(&mut self, _: &[&str]) -> Result<(), sqlx::Error> {
+        // All tables, a sample of each.
+        self.say("PRAGMA optimize = 0x10002").await
     }
 
     async fn page(&mut self, page: &Page) -> Result<Cells, sqlx::Error> {

@@ -1,0 +1,44 @@
+-- What triggers keep, counted anew from the records themselves: the truth that the kept counts must
+-- always come to. Whoever adds a table of such counts adds it here.
+
+DELETE FROM shop_product_counts;
+INSERT INTO shop_product_counts
+SELECT has_stock, enabled, visibility, product_type, 0, count(*)
+FROM shop_products GROUP BY has_stock, enabled, visibility, product_type;
+
+DELETE FROM shop_product_counts_by_manufacturer;
+INSERT INTO shop_product_counts_by_manufacturer
+SELECT coalesce(manufacturer_id, 0), enabled, 0, count(*)
+FROM shop_products GROUP BY coalesce(manufacturer_id, 0), enabled;
+
+DELETE FROM shop_product_counts_by_category;
+INSERT INTO shop_product_counts_by_category
+SELECT coalesce(category_id, 0), enabled, 0, count(*)
+FROM shop_products GROUP BY coalesce(category_id, 0), enabled;
+
+DELETE FROM shop_order_counts;
+INSERT INTO shop_order_counts
+SELECT order_state_id, orderpayment_type, currency_code, 0, count(*)
+FROM shop_orders GROUP BY order_state_id, orderpayment_type, currency_code;
+
+DELETE FROM shop_order_counts_by_user;
+INSERT INTO shop_order_counts_by_user
+SELECT user_id, order_state_id, 0, count(*)
+FROM shop_orders GROUP BY user_id, order_state_id;
+
+DELETE FROM shop_order_counts_by_day;
+INSERT INTO shop_order_counts_by_day
+SELECT date_format(created_on, '%Y-%m-%d'), order_state_id, 0, count(*)
+FROM shop_orders GROUP BY date_format(created_on, '%Y-%m-%d'), order_state_id;
+
+DELETE FROM shop_address_counts;
+INSERT INTO shop_address_counts
+SELECT coalesce(country_id, 0), 0, count(*)
+FROM shop_addresses GROUP BY coalesce(country_id, 0);
+
+DELETE FROM shop_sales_by_day;
+INSERT INTO shop_sales_by_day
+SELECT date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id, 0, count(*), sum(item_quantity),
+    sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
+    sum(order_tax)
+FROM shop_orders GROUP BY date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id;
