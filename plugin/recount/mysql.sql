@@ -42,3 +42,28 @@ SELECT date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id, 0, co
     sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
     sum(order_tax)
 FROM shop_orders GROUP BY date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id;
+
+DELETE FROM shop_product_blocks;
+INSERT INTO shop_product_blocks
+SELECT shop_product_id >> 12, 0, count(*)
+FROM shop_products GROUP BY shop_product_id >> 12;
+
+DELETE FROM shop_order_blocks;
+INSERT INTO shop_order_blocks
+SELECT shop_order_id >> 12, 0, count(*)
+FROM shop_orders GROUP BY shop_order_id >> 12;
+
+DELETE FROM shop_address_blocks;
+INSERT INTO shop_address_blocks
+SELECT shop_address_id >> 12, 0, count(*)
+FROM shop_addresses GROUP BY shop_address_id >> 12;
+
+DELETE FROM shop_product_counts_by_day;
+INSERT INTO shop_product_counts_by_day
+SELECT date_format(created_on, '%Y-%m-%d'), 0, count(*)
+FROM shop_products GROUP BY date_format(created_on, '%Y-%m-%d');
+
+DELETE FROM shop_address_counts_by_zone;
+INSERT INTO shop_address_counts_by_zone
+SELECT coalesce(country_id, 0), coalesce(zone_id, 0), 0, count(*)
+FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);

@@ -42,3 +42,28 @@ SELECT to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id, 0, coun
     sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
     sum(order_tax)
 FROM shop_orders GROUP BY to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id;
+
+DELETE FROM shop_product_blocks;
+INSERT INTO shop_product_blocks
+SELECT shop_product_id >> 12, 0, count(*)
+FROM shop_products GROUP BY shop_product_id >> 12;
+
+DELETE FROM shop_order_blocks;
+INSERT INTO shop_order_blocks
+SELECT shop_order_id >> 12, 0, count(*)
+FROM shop_orders GROUP BY shop_order_id >> 12;
+
+DELETE FROM shop_address_blocks;
+INSERT INTO shop_address_blocks
+SELECT shop_address_id >> 12, 0, count(*)
+FROM shop_addresses GROUP BY shop_address_id >> 12;
+
+DELETE FROM shop_product_counts_by_day;
+INSERT INTO shop_product_counts_by_day
+SELECT to_char(created_on, 'YYYY-MM-DD'), 0, count(*)
+FROM shop_products GROUP BY to_char(created_on, 'YYYY-MM-DD');
+
+DELETE FROM shop_address_counts_by_zone;
+INSERT INTO shop_address_counts_by_zone
+SELECT coalesce(country_id, 0), coalesce(zone_id, 0), 0, count(*)
+FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);

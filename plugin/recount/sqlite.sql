@@ -42,3 +42,32 @@ SELECT substr(created_on, 1, 10), currency_code, order_state_id, count(*), sum(i
     sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
     sum(order_tax)
 FROM shop_orders GROUP BY substr(created_on, 1, 10), currency_code, order_state_id;
+
+DELETE FROM shop_product_blocks;
+INSERT INTO shop_product_blocks
+SELECT shop_product_id >> 12, count(*)
+FROM shop_products GROUP BY shop_product_id >> 12;
+
+DELETE FROM shop_order_blocks;
+INSERT INTO shop_order_blocks
+SELECT shop_order_id >> 12, count(*)
+FROM shop_orders GROUP BY shop_order_id >> 12;
+
+DELETE FROM shop_address_blocks;
+INSERT INTO shop_address_blocks
+SELECT shop_address_id >> 12, count(*)
+FROM shop_addresses GROUP BY shop_address_id >> 12;
+
+DELETE FROM shop_product_counts_by_day;
+INSERT INTO shop_product_counts_by_day
+SELECT substr(created_on, 1, 10), count(*)
+FROM shop_products GROUP BY substr(created_on, 1, 10);
+
+DELETE FROM shop_address_counts_by_zone;
+INSERT INTO shop_address_counts_by_zone
+SELECT coalesce(country_id, 0), coalesce(zone_id, 0), count(*)
+FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);
+
+INSERT INTO shop_products_search (shop_products_search) VALUES ('rebuild');
+INSERT INTO shop_orders_search (shop_orders_search) VALUES ('rebuild');
+INSERT INTO shop_addresses_search (shop_addresses_search) VALUES ('rebuild');

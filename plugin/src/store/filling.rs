@@ -46,11 +46,11 @@ impl Store {
                 .await
                 .map(|filling| Some(Engine::Sqlite(filling)))
                 .map_err(sqlite::classify),
-            Pool::Postgres(pool) => postgres::Filling::begin(pool, tables)
+            Pool::Postgres(pool) => postgres::Filling::begin(pool.pool(), tables)
                 .await
                 .map(|filling| Some(Engine::Postgres(filling)))
                 .map_err(postgres::classify),
-            Pool::MySql(pool) => mysql::Filling::begin(pool, tables)
+            Pool::MySql(pool) => mysql::Filling::begin(pool.pool(), tables)
                 .await
                 .map(|filling| filling.map(Engine::MySql))
                 .map_err(mysql::classify),

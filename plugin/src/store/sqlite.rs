@@ -104,7 +104,7 @@ pub(super) struct Filling {
 
 impl Filling {
     pub(super) async fn begin(pools: &Pools, tables: &[&str]) -> Result<Self, sqlx::Error> {
-        let options = pools.writer.connect_options().as_ref().clone();
+        let options = pools.writer.pool().connect_options().as_ref().clone();
         // References are right as they come, and looking each up takes time. The cache is also what
         // an index is sorted in.
         let options = options.foreign_keys(false).pragma("cache_size", "-100000");
