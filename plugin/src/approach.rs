@@ -3,7 +3,7 @@
 //! store has counted; how that is said to an engine is not known here.
 
 use crate::plan::{Condition, Page};
-use crate::resource::{Count, Field, Join, Resource, Steps};
+use crate::resource::{Count, Field, Index, Join, Resource, Steps};
 use crate::value::{Kind, Value};
 
 /// From how many records on it is worth while to look up where they end.
@@ -32,6 +32,14 @@ pub struct Approach {
 }
 
 impl Approach {
+    /// How a page is found about which nothing has to be asked before.
+    pub fn unasked(page: &Page) -> Self {
+        match (page.resource.counts.is_empty() || is_of_few(page), index_of_all(page)) {
+            (false, Some(index)) => Approach { total: None, keys: Keys::Walked(Some(index)) },
+            _ => Approach::default(),
+        }
+    }
+
     /// The total of a page that is known to be empty.
     pub fn empty(&self) -> Option<i64> {
         self.total.filter(|_| self.keys == Keys::Nothing)
@@ -41,12 +49,12 @@ impl Approach {
 /// How the keys of a page are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// As the engine likes: an index has the conditions and the order.
+    /// As the engine likes: an index has the order, or there are few records.
     #[default]
     Straight,
-    /// In their order. The conditions on these fields say where, the others are tested on the way:
-    /// many records satisfy them.
-    Walked(&'static [&'static str]),
+    /// In their order, by this index where one is named. The conditions on its fields say where, the
+    /// others are tested on the way: many records satisfy them.
+    Walked(Option<&'static Index>),
     /// By the conditions, and put into order then: few records satisfy them.
     Gathered,
     /// From a bound on, behind which so many more are passed over.
@@ -142,14 +150,16 @@ fn is_of_few(page: &Page) -> bool {
     page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
 }
 
-/// Whether there is an index that has the conditions of a page and then its order.
+/// Whether there is an index that has the conditions of a page and then its order. There is one for
+/// each order.
 fn is_indexed(page: &Page) -> bool {
-    let Some(equal) = equal_fields(page) else { return false };
-    // There is one for each order.
-    let narrows_all = |index: &&'static [&'static str]| {
-        index_narrows(index, page).is_some_and(|narrowed| narrowed.len() == equal.len())
-    };
-    equal.is_empty() || page.resource.indexes.iter().any(|index| narrows_all(&index))
+    equal_fields(page).is_some_and(|equal| equal.is_empty()) || index_of_all(page).is_some()
+}
+
+/// The index that has the conditions of a page, of which there are some, and then its order.
+fn index_of_all(page: &Page) -> Option<&'static Index> {
+    let equal = equal_fields(page).filter(|equal| !equal.is_empty())?;
+    page.resource.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
 }
 
 /// The fields that must be equal to something; nothing where there are other conditions than those
@@ -167,18 +177,18 @@ fn equal_fields(page: &Page) -> Option<Vec<&'static str>> {
     Some(equal)
 }
 
-/// The fields by which an index narrows what has to be walked in the order of a page; nothing where
-/// it has another order.
-fn index_narrows(index: &'static [&'static str], page: &Page) -> Option<&'static [&'static str]> {
+/// By how many fields an index narrows what has to be walked in the order of a page; nothing where it
+/// has another order.
+fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     let narrowed = match page.order.field {
-        Some(order) => index.strip_suffix(&[order])?,
-        None => index,
+        Some(order) => index.fields.strip_suffix(&[order])?,
+        None => index.fields,
     };
     let is_equal = |name: &&str| {
         let equals = |test: &Condition| matches!(test, Condition::Equals(of, _) if of == name);
         page.conditions.iter().any(equals)
     };
-    narrowed.iter().all(|name| is_equal(name)).then_some(narrowed)
+    narrowed.iter().all(|name| is_equal(name)).then_some(narrowed.len())
 }
 
 /// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk
@@ -192,8 +202,9 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
     if joined_order(page).is_some() || i128::from(total) <= walked {
         return Keys::Gathered;
     }
-    let indexes = page.resource.indexes.iter().filter_map(|index| index_narrows(index, page));
-    Keys::Walked(indexes.max_by_key(|narrowed| narrowed.len()).unwrap_or_default())
+    let leads = |index: &&Index| narrowed_by(index, page).is_some_and(|fields| fields > 0);
+    let indexes = page.resource.indexes.iter().filter(leads);
+    Keys::Walked(indexes.max_by_key(|index| index.fields.len()))
 }
 
 /// Whether steps lead to the pages of a list.

@@ -14,6 +14,9 @@ pub struct Dialect {
     pub find: Option<Find>,
     /// A column so that no index serves it, where the engine would take one that it should not.
     pub walked_past: fn(&str) -> String,
+    /// What follows a table that is to be read by the index of this name, where the engine would
+    /// rather read fewer rows and sort them, and is wrong about how many they are.
+    pub by_index: fn(&str) -> String,
     /// What follows a descending or ascending column so that unset values are the least.
     pub nulls_least: fn(descending: bool) -> &'static str,
     /// The function that counts the characters of a text.
@@ -98,6 +101,7 @@ pub static SQLITE: Dialect = Dialect {
         },
     }),
     walked_past: |column| format!("+{column}"),
+    by_index: |_| String::new(),
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
@@ -146,6 +150,7 @@ pub static POSTGRES: Dialect = Dialect {
     },
     find: None,
     walked_past: str::to_owned,
+    by_index: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -183,6 +188,7 @@ pub static MYSQL: Dialect = Dialect {
     sought: str::to_owned,
     find: None,
     walked_past: str::to_owned,
+    by_index: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",
     // A savepoint goes with its transaction. What was written since would then be a transaction of

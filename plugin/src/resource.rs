@@ -73,7 +73,7 @@ pub struct Resource {
     pub steps: &'static [Steps],
     /// Indexes that serve a filter, or filters together, and an order after them. One for each order
     /// alone need not be named, and the primary key ends each.
-    pub indexes: &'static [&'static [&'static str]],
+    pub indexes: &'static [Index],
     /// The table that finds a text within texts, where the engine needs one of its own for that.
     pub search: Option<&'static str>,
     /// What else must be true of a record as it would be after a write.
@@ -181,6 +181,20 @@ pub struct Count {
     pub by: &'static [&'static str],
     /// The field whose day is in its column `day`.
     pub day_of: Option<&'static str>,
+}
+
+/// An index of a resource's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// What it is called.
+    pub name: &'static str,
+    /// The fields that it has, before the primary key.
+    pub fields: &'static [&'static str],
+}
+
+/// An index of this name on these fields, before the primary key.
+pub const fn index(name: &'static str, fields: &'static [&'static str]) -> Index {
+    Index { name, fields }
 }
 
 /// A table of kept counts in the order of a list: a row for each step, with its count in `n`.

@@ -128,13 +128,14 @@ async fn plan(transaction: &mut Transaction, engine: Engine, asked: Statement) -
 /// What is wrong with a plan: that it reads a large table from its beginning to its end, or sorts.
 fn waste(engine: Engine, plan: &str, sorts: bool) -> Option<&'static str> {
     let lines = || plan.lines().map(str::trim_start);
+    let joined = lines().collect::<Vec<_>>().join(" ");
     let scans = match engine {
         // A scan of an index is a walk, and so is that of a table in the order of its keys.
         Engine::Sqlite => false,
         Engine::Postgres => LARGE
             .iter()
             .any(|table| lines().any(|line| line.contains(&format!("Seq Scan on {table} ")))),
-        Engine::MariaDb => plan.contains("\"access_type\": \"ALL\""),
+        Engine::MariaDb => joined.contains("\"table_name\": \"t\", \"access_type\": \"ALL\""),
     };
     let sorted = match engine {
         Engine::Sqlite => plan.contains("TEMP B-TREE FOR ORDER BY") || plan.contains("RIGHT PART"),

@@ -26,7 +26,10 @@ CREATE INDEX shop_orders_status_payment
     ON shop_orders (order_state_id, orderpayment_type, created_on, shop_order_id);
 CREATE INDEX shop_orders_payment_key ON shop_orders (orderpayment_type, shop_order_id);
 
--- A copy that only sorts has the first 255 characters, as many as an index takes on every engine.
+-- A copy that only sorts has the first 255 characters, and any other at most 750: as many as an index
+-- takes on every engine, with two keys.
+UPDATE shop_products SET product_name_fold = left(product_name_fold, 750)
+WHERE char_length(product_name_fold) > 750;
 UPDATE shop_products SET main_image_fold = left(main_image_fold, 255)
 WHERE char_length(main_image_fold) > 255;
 UPDATE shop_orderhistories SET comment_fold = left(comment_fold, 255)

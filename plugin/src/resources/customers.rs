@@ -2,7 +2,8 @@
 //! list of people shows; a user's addresses are all that the user has.
 
 use crate::resource::{
-    Count, Field, Join, Nested, Resource, Steps, choice, email, filter, key, search, text, user,
+    Count, Field, Join, Nested, Resource, Steps, choice, email, filter, index, key, search, text,
+    user,
 };
 
 pub(super) const CUSTOMERS: Resource = Resource {
@@ -40,7 +41,11 @@ const ADDRESS: Resource = Resource {
         },
     ],
     steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
-    indexes: &[&["country_id"], &["user_id"]],
+    indexes: &[
+        index("shop_addresses_country", &["country_id"]),
+        index("shop_addresses_user", &["user_id"]),
+        index("shop_addresses_zone", &["zone_id"]),
+    ],
     search: Some("shop_addresses_search"),
     joins: &[
         Join { alias: "c", table: "shop_countries", key: "shop_country_id", by: "country_id" },

@@ -7,8 +7,8 @@ use crate::error::{Error, FaultKind};
 use crate::plan::{Condition, Draft, Order, Page, Record};
 use crate::resource::{
     Brings, Count, Field, Join, Nested, Resource, Scene, Steps, code_of, created_on, date_from,
-    date_to, decimal, email, filter, flag, int, key, modified_on, money, search, text, unique,
-    user,
+    date_to, decimal, email, filter, flag, index, int, key, modified_on, money, search, text,
+    unique, user,
 };
 use crate::store::Transaction;
 use crate::value::{self, MAX_AMOUNT, Value};
@@ -98,16 +98,16 @@ pub(super) const ORDERS: Resource = Resource {
         },
     ],
     indexes: &[
-        &["order_state_id"],
-        &["order_state_id", "created_on"],
-        &["order_state_id", "order_total"],
-        &["order_state_id", "orderpayment_type", "created_on"],
-        &["orderpayment_type"],
-        &["orderpayment_type", "created_on"],
-        &["user_id"],
-        &["user_id", "created_on"],
-        &["user_id", "order_total"],
-        &["user_id", "order_state_id", "created_on"],
+        index("shop_orders_status_key", &["order_state_id"]),
+        index("shop_orders_status", &["order_state_id", "created_on"]),
+        index("shop_orders_status_total", &["order_state_id", "order_total"]),
+        index("shop_orders_status_payment", &["order_state_id", "orderpayment_type", "created_on"]),
+        index("shop_orders_payment_key", &["orderpayment_type"]),
+        index("shop_orders_payment", &["orderpayment_type", "created_on"]),
+        index("shop_orders_user_key", &["user_id"]),
+        index("shop_orders_user", &["user_id", "created_on"]),
+        index("shop_orders_user_total", &["user_id", "order_total"]),
+        index("shop_orders_user_status", &["user_id", "order_state_id", "created_on"]),
     ],
     search: Some("shop_orders_search"),
     unique: &[unique(&["order_id"])],

@@ -2,8 +2,8 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::resource::{
-    Count, Resource, Steps, contains, created_on, equals, filter, flag, int, key, modified_on,
-    money, name, search, text, unique,
+    Count, Resource, Steps, contains, created_on, equals, filter, flag, index, int, key,
+    modified_on, money, name, search, text, unique,
 };
 
 pub(super) const PRODUCTS: Resource = Resource {
@@ -48,21 +48,21 @@ pub(super) const PRODUCTS: Resource = Resource {
         Steps { table: "shop_product_counts_by_day", by: &[], day_of: Some("created_on") },
     ],
     indexes: &[
-        &["category_id"],
-        &["category_id", "created_on"],
-        &["category_id", "enabled"],
-        &["category_id", "manufacturer_id"],
-        &["category_id", "price"],
-        &["category_id", "product_name"],
-        &["enabled"],
-        &["enabled", "created_on"],
-        &["manufacturer_id"],
-        &["manufacturer_id", "created_on"],
-        &["manufacturer_id", "enabled"],
-        &["manufacturer_id", "price"],
-        &["manufacturer_id", "product_name"],
-        &["product_type"],
-        &["visibility"],
+        index("shop_products_category", &["category_id"]),
+        index("shop_products_category_created", &["category_id", "created_on"]),
+        index("shop_products_category_enabled", &["category_id", "enabled"]),
+        index("shop_products_category_manufacturer", &["category_id", "manufacturer_id"]),
+        index("shop_products_category_price", &["category_id", "price"]),
+        index("shop_products_category_name", &["category_id", "product_name"]),
+        index("shop_products_enabled", &["enabled"]),
+        index("shop_products_enabled_created", &["enabled", "created_on"]),
+        index("shop_products_manufacturer", &["manufacturer_id"]),
+        index("shop_products_manufacturer_created", &["manufacturer_id", "created_on"]),
+        index("shop_products_manufacturer_enabled", &["manufacturer_id", "enabled"]),
+        index("shop_products_manufacturer_price", &["manufacturer_id", "price"]),
+        index("shop_products_manufacturer_name", &["manufacturer_id", "product_name"]),
+        index("shop_products_type", &["product_type"]),
+        index("shop_products_visibility", &["visibility"]),
     ],
     search: Some("shop_products_search"),
     unique: &[unique(&["sku"])

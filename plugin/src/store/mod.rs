@@ -142,7 +142,7 @@ async fn approach(
     page: &Page,
     dialect: &Dialect,
 ) -> Result<Approach, sqlx::Error> {
-    let Some(survey) = Survey::of(page) else { return Ok(Approach::default()) };
+    let Some(survey) = Survey::of(page) else { return Ok(Approach::unasked(page)) };
     let rows = session.stream(sql::survey(&survey, page, dialect), survey.kinds())?;
     let rows: Vec<Vec<Value>> = rows.try_collect().await?;
     let mut approach = survey.answered(page, &rows);
