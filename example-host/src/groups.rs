@@ -35,18 +35,62 @@ impl Site {
     /// # Errors
     /// When the title is taken, there is no such parent, or the database fails.
     pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
-        let title = name_of("the name of a group", title)?;
+        let title = title_of(title)?;
         change!(self.state(), |transaction| {
             let parent = find(transaction, parent).await?;
-            let statement =
-                sql("INSERT INTO host_groups (title, title_fold, parent_id) VALUES (?, ?, ?)");
-            let added = transaction.insert(statement.bind(title).bind(fold(title)).bind(parent));
-            match added.await {
-                Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
-                added => Ok(added?),
-            }
+            insert(transaction, title, parent).await
         })
     }
+}
+
+/// A title that a group may have, trimmed.
+pub(crate) fn title_of(title: &str) -> Result<&str, Error> {
+    name_of("the name of a group", title)
+}
+
+/// Makes a group below another one, within a transaction.
+pub(crate) async fn insert(
+    transaction: &mut Connection,
+    title: &str,
+    parent: i64,
+) -> Result<i64, Error> {
+    let statement = sql("INSERT INTO host_groups (title, title_fold, parent_id) VALUES (?, ?, ?)");
+    let added = transaction.insert(statement.bind(title).bind(fold(title)).bind(parent));
+    match added.await {
+        Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
+        added => Ok(added?),
+    }
+}
+
+/// Gives a group another title, within a transaction.
+pub(crate) async fn rename(
+    transaction: &mut Connection,
+    id: i64,
+    title: &str,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_groups SET title = ?, title_fold = ? WHERE id = ?");
+    let renamed = transaction.execute(statement.bind(title).bind(fold(title)).bind(id));
+    match renamed.await {
+        Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
+        renamed => Ok(renamed.map(drop)?),
+    }
+}
+
+/// Removes a group with its rules, within a transaction, unless somebody is in it or below it.
+pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), Error> {
+    let members = sql("SELECT user_id FROM host_user_groups WHERE group_id = ? LIMIT 1");
+    let member: Option<(i64,)> = transaction.fetch_optional(members.bind(id)).await?;
+    if member.is_some() {
+        return Err(Error::Invalid("a group with users in it cannot be deleted".to_owned()));
+    }
+    let children = sql("SELECT id FROM host_groups WHERE parent_id = ? LIMIT 1");
+    let child: Option<(i64,)> = transaction.fetch_optional(children.bind(id)).await?;
+    if child.is_some() {
+        return Err(Error::Invalid("a group with groups below it cannot be deleted".to_owned()));
+    }
+    transaction.execute(sql("DELETE FROM host_rules WHERE group_id = ?").bind(id)).await?;
+    transaction.execute(sql("DELETE FROM host_groups WHERE id = ?").bind(id)).await?;
+    Ok(())
 }
 
 /// The key of a group, by its title.
