@@ -99,3 +99,48 @@ pub(crate) async fn find(connection: &mut Connection, title: &str) -> Result<i64
     let found = connection.fetch_optional(statement.bind(fold(title.trim()))).await?;
     found.map(|(id,)| id).ok_or_else(|| Error::not_found("group", title))
 }
+
+/// Groups in the order of their tree, each with how many stand above it.
+pub(crate) fn as_tree(groups: Vec<GroupEntry>) -> Vec<(GroupEntry, usize)> {
+    let mut ordered: Vec<(GroupEntry, usize)> = Vec::with_capacity(groups.len());
+    for group in groups {
+        // A group is never older than the one above it, so that one has its place already. Behind
+        // it come those below it that are older.
+        let above = ordered.iter().position(|(other, _)| Some(&other.title) == group.parent.as_ref());
+        let (place, depth) = match above {
+            None => (ordered.len(), 0),
+            Some(above) => {
+                let depth = ordered.get(above).map_or(0, |(_, depth)| depth + 1);
+                let below = ordered.iter().skip(above + 1).take_while(|(_, other)| *other >= depth);
+                (above + 1 + below.count(), depth)
+            }
+        };
+        ordered.insert(place, (group, depth));
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_stand_below_the_one_above_them() {
+        let groups = [
+            (1, "Public", None),
+            (2, "Registered", Some("Public")),
+            (3, "Manager", Some("Public")),
+            (4, "Administrator", Some("Manager")),
+            (5, "Super Users", Some("Public")),
+            (6, "Shops", Some("Manager")),
+        ];
+        let entry = |(id, title, parent): (i64, &str, Option<&str>)| GroupEntry {
+            id,
+            title: title.to_owned(),
+            parent: parent.map(str::to_owned),
+        };
+        let tree = as_tree(groups.map(entry).into());
+        let tree: Vec<(i64, usize)> = tree.iter().map(|(group, depth)| (group.id, *depth)).collect();
+        assert_eq!(tree, [(1, 0), (2, 1), (3, 1), (4, 2), (6, 2), (5, 1)]);
+    }
+}

@@ -18,9 +18,11 @@
 pub mod cli;
 
 mod acl;
+mod admin;
 mod config;
 mod copy;
 mod database;
+mod directory;
 mod error;
 mod extensions;
 mod groups;
