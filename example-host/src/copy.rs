@@ -252,7 +252,8 @@ async fn copy_users(
         let page: Vec<User> = from.fetch_all(statement.bind(last).bind(PAGE)).await?;
         let Some(end) = page.last().map(|(id, ..)| *id) else { break };
         done += page.len() as u64;
-        for (id, username, fold, name, email, email_fold, search, password, blocked, created) in page
+        for (id, username, fold, name, email, email_fold, search, password, blocked, created) in
+            page
         {
             let statement =
                 sql("INSERT INTO host_users (id, username, username_fold, name, email, \

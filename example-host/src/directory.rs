@@ -137,8 +137,15 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, b
     let statement = statement.bind(either).bind(or).bind(group).bind(group);
     let rows: Vec<Row> = database.fetch_all(statement.bind(PAGE as i64 + 1)).await?;
     let more = rows.len() > PAGE;
-    let line = |(id, username, fold, name, email, blocked, has_token): Row| {
-        UserLine { id, username, name, email, blocked, has_token, groups: Vec::new(), fold }
+    let line = |(id, username, fold, name, email, blocked, has_token): Row| UserLine {
+        id,
+        username,
+        name,
+        email,
+        blocked,
+        has_token,
+        groups: Vec::new(),
+        fold,
     };
     let mut users: Vec<UserLine> = rows.into_iter().take(PAGE).map(line).collect();
     if matches!(wanted.from, From::Before(_)) {

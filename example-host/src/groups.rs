@@ -106,7 +106,8 @@ pub(crate) fn as_tree(groups: Vec<GroupEntry>) -> Vec<(GroupEntry, usize)> {
     for group in groups {
         // A group is never older than the one above it, so that one has its place already. Behind
         // it come those below it that are older.
-        let above = ordered.iter().position(|(other, _)| Some(&other.title) == group.parent.as_ref());
+        let above =
+            ordered.iter().position(|(other, _)| Some(&other.title) == group.parent.as_ref());
         let (place, depth) = match above {
             None => (ordered.len(), 0),
             Some(above) => {
@@ -140,7 +141,8 @@ mod tests {
             parent: parent.map(str::to_owned),
         };
         let tree = as_tree(groups.map(entry).into());
-        let tree: Vec<(i64, usize)> = tree.iter().map(|(group, depth)| (group.id, *depth)).collect();
+        let tree: Vec<(i64, usize)> =
+            tree.iter().map(|(group, depth)| (group.id, *depth)).collect();
         assert_eq!(tree, [(1, 0), (2, 1), (3, 1), (4, 2), (6, 2), (5, 1)]);
     }
 }

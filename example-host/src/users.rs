@@ -287,7 +287,8 @@ pub(crate) async fn join(
 
 /// The keys of the groups that a user is in.
 pub(crate) async fn groups_of(connection: &mut Connection, id: i64) -> Result<Vec<i64>, Error> {
-    let statement = sql("SELECT group_id FROM host_user_groups WHERE user_id = ? ORDER BY group_id");
+    let statement =
+        sql("SELECT group_id FROM host_user_groups WHERE user_id = ? ORDER BY group_id");
     let groups: Vec<(i64,)> = connection.fetch_all(statement.bind(id)).await?;
     Ok(groups.into_iter().map(|(group,)| group).collect())
 }

@@ -17,6 +17,7 @@ mod proxy;
 mod smtp;
 
 mod access;
+mod administration;
 mod architecture;
 mod cluster;
 mod command_line;

@@ -62,11 +62,7 @@ pub(super) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem
     })
 }
 
-async fn written(
-    visit: &Visit,
-    wrong: Option<&str>,
-    unfit: Option<&str>,
-) -> Result<View, Problem> {
+async fn written(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Result<View, Problem> {
     let database = visit.site.state().database();
     let mut layout = visit.layout("Your account");
     if wrong.or(unfit).is_some() {

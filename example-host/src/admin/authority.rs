@@ -31,11 +31,7 @@ impl Authority {
     }
 
     /// Refuses to touch a user who may do everything on behalf of somebody who may not.
-    pub(super) async fn over(
-        &self,
-        transaction: &mut Connection,
-        user: i64,
-    ) -> Result<(), Error> {
+    pub(super) async fn over(&self, transaction: &mut Connection, user: i64) -> Result<(), Error> {
         let groups = users::groups_of(transaction, user).await?;
         if !self.is_admin && self.grants_everything(&groups) {
             return Err(refused("only users with core.admin may change others who have it"));
@@ -46,7 +42,9 @@ impl Authority {
     /// Refuses groups that are more than whoever gives them has.
     pub(super) fn to_give(&self, groups: &[i64]) -> Result<(), Error> {
         if !self.is_admin && self.grants_everything(groups) {
-            return Err(refused("only users with core.admin may put somebody into a group with it"));
+            return Err(refused(
+                "only users with core.admin may put somebody into a group with it",
+            ));
         }
         Ok(())
     }

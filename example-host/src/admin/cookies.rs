@@ -28,9 +28,8 @@ impl Cookies {
     pub(super) fn of(arrival: &Arrival) -> Self {
         let encrypted = arrival.encrypted;
         let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
-        let notice = value(&arrival.headers, NOTICE).and_then(|notice| {
-            Notice::read(&percent_decode_str(notice).decode_utf8_lossy())
-        });
+        let notice = value(&arrival.headers, NOTICE)
+            .and_then(|notice| Notice::read(&percent_decode_str(notice).decode_utf8_lossy()));
         Self {
             encrypted,
             session: value(&arrival.headers, session).map(str::to_owned),

@@ -29,8 +29,7 @@ struct Page {
 pub(super) async fn page(visit: Visit) -> Result<View, Problem> {
     let state = visit.site.state();
     let users = directory::count(state.database(), COUNTED + 1).await?;
-    let users =
-        if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
+    let users = if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
     show(&Page {
         layout: visit.layout("Dashboard"),
         version: env!("CARGO_PKG_VERSION"),

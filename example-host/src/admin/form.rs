@@ -38,9 +38,8 @@ impl Form {
 
     /// Every value of a field.
     pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        let named = move |(called, value): &'a (String, String)| {
-            (called == name).then_some(value.as_str())
-        };
+        let named =
+            move |(called, value): &'a (String, String)| (called == name).then_some(value.as_str());
         self.0.iter().filter_map(named)
     }
 
@@ -98,9 +97,7 @@ mod tests {
 
     fn headers(sent: &[(&'static str, &'static str)]) -> HeaderMap {
         sent.iter()
-            .map(|(name, value)| {
-                (HeaderName::from_static(name), HeaderValue::from_static(value))
-            })
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect()
     }
 
@@ -132,7 +129,10 @@ mod tests {
 
     #[test]
     fn nobody_is_sent_to_another_site() {
-        assert_eq!(inside("/administrator/users?page=2"), Some("/administrator/users?page=2".into()));
+        assert_eq!(
+            inside("/administrator/users?page=2"),
+            Some("/administrator/users?page=2".into())
+        );
         for outside in [
             "https://evil.example/administrator/",
             "//evil.example/administrator/",

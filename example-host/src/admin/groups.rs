@@ -140,11 +140,7 @@ async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
     found.ok_or(Problem::NotFound)
 }
 
-async fn again(
-    visit: &Visit,
-    group: Option<GroupEntry>,
-    fault: &str,
-) -> Result<Outcome, Problem> {
+async fn again(visit: &Visit, group: Option<GroupEntry>, fault: &str) -> Result<Outcome, Problem> {
     let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
     Ok(Outcome::Again(written(visit, group, title, parent, Some(fault)).await?))
 }

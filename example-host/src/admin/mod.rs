@@ -285,7 +285,7 @@ impl Administration {
             }
             Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
             Err(Problem::Refused(why)) => {
-                cookies.leave_notice(&Notice::bad(why));
+                cookies.leave_notice(&Notice::bad(view::sentence(&why)));
                 Ok(view::redirect(&form::page_before(&arrival.headers)))
             }
             Err(problem) => Err(problem),

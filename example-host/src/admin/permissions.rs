@@ -17,14 +17,17 @@ use super::view::{Layout, View};
 use super::visit::{Change, Outcome, Problem, Visit, show};
 use super::why;
 
+/// What the host itself asks about, on the whole site.
+const BUILT_IN: [(&str, &str); 3] =
+    [(CORE_ADMIN, "Everything"), (CORE_MANAGE, "Administration"), (CORE_LOGIN_API, "API by token")];
+
 #[derive(Template)]
 #[template(path = "admin/permissions.html")]
 struct Page {
     layout: Layout,
     assets: Vec<AssetLine>,
     asset: AssetLine,
-    actions: Vec<ActionEntry>,
-    rows: Vec<Row>,
+    tables: Vec<Table>,
     /// What the rules were when the form was made.
     seen: String,
     may_change: bool,
@@ -48,6 +51,20 @@ pub(super) struct ActionEntry {
     pub(super) title: String,
 }
 
+impl ActionEntry {
+    /// Whether the host brings it itself, and it is about the whole site.
+    pub(super) fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|(name, _)| *name == self.name)
+    }
+}
+
+/// What each group may do, of the actions that belong together.
+struct Table {
+    title: &'static str,
+    actions: Vec<ActionEntry>,
+    rows: Vec<Row>,
+}
+
 /// What a group may do.
 struct Row {
     group: GroupEntry,
@@ -57,6 +74,7 @@ struct Row {
 
 struct Cell {
     field: String,
+    title: String,
     label: String,
     setting: &'static str,
     allowed: bool,
@@ -67,24 +85,27 @@ pub(super) async fn page(visit: Visit) -> Result<View, Problem> {
     let assets = assets(&visit).await?;
     let name = visit.query.given("asset").unwrap_or_else(|| first(&assets));
     let asset = assets.iter().find(|asset| asset.name == name).ok_or(Problem::NotFound)?.clone();
-    let actions = actions(&visit.site, &asset.name);
     let access = why::access(&visit).await?;
     let rules = rules(visit.site.rules().await?, &asset.name);
-    let rows = as_tree(visit.site.groups().await?)
-        .into_iter()
-        .map(|(group, depth)| {
-            let cells = actions.iter();
-            let cells = cells.map(|action| cell(&access, &rules, &group, action, &asset)).collect();
-            Row { group, depth, cells }
-        })
-        .collect();
+    let groups = as_tree(visit.site.groups().await?);
+    let (of_host, of_extensions): (Vec<ActionEntry>, Vec<ActionEntry>) =
+        actions(&visit.site, &asset.name).into_iter().partition(ActionEntry::is_built_in);
+    let tables = [("The site itself", of_host), ("What extensions keep", of_extensions)];
+    let tables = tables.into_iter().filter(|(_, actions)| !actions.is_empty());
+    let tables = tables.map(|(title, actions)| {
+        let row = |(group, depth): &(GroupEntry, usize)| {
+            let cells = actions.iter().map(|action| cell(&access, &rules, group, action, &asset));
+            Row { cells: cells.collect(), group: group.clone(), depth: *depth }
+        };
+        Table { title, rows: groups.iter().map(row).collect(), actions }
+    });
+    let tables = tables.collect();
     show(&Page {
         layout: visit.layout("Permissions"),
         seen: fingerprint(&rules),
         assets,
         asset,
-        actions,
-        rows,
+        tables,
         may_change: visit.is_admin(),
     })
 }
@@ -160,21 +181,15 @@ pub(super) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
 /// What may be done to an asset. The host's own actions are about the whole site; those of an
 /// extension are about its assets, and may be said of the whole site too.
 pub(super) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
-    let built_in = [
-        (CORE_ADMIN, "Everything"),
-        (CORE_MANAGE, "Administration"),
-        (CORE_LOGIN_API, "API by token"),
-    ];
-    let built_in = built_in.into_iter().filter(|_| asset == ROOT);
+    let built_in = BUILT_IN.into_iter().filter(|_| asset == ROOT);
     let built_in = built_in
         .map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() });
     let extensions = site.state().descriptions().iter().filter(|extension| {
         asset == ROOT || extension.assets.iter().any(|known| known.name == asset)
     });
-    let theirs = extensions.flat_map(|extension| &extension.actions).map(|action| ActionEntry {
-        name: action.name.clone(),
-        title: action.title.clone(),
-    });
+    let theirs = extensions
+        .flat_map(|extension| &extension.actions)
+        .map(|action| ActionEntry { name: action.name.clone(), title: action.title.clone() });
     built_in.chain(theirs).collect()
 }
 
@@ -208,6 +223,7 @@ fn cell(
     let (allowed, rule) = access.of_groups(&[group.id], &action.name, &asset.name);
     Cell {
         field: field(group, action),
+        title: action.title.clone(),
         label: format!("{} for {}", action.title, group.title),
         setting: match set(rules, group, action) {
             Some(true) => "allow",

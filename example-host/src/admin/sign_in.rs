@@ -75,9 +75,8 @@ pub(super) async fn answer(
     }
     let form = Form::of_body(&arrival.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
-    let again = |status, alert: &str| {
-        Ok(show(&Page::new(username, next, alert))?.with_status(status))
-    };
+    let again =
+        |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
 
     let throttle = &administration.throttle;
     if let Err(wait) = throttle.begin(&fold(username), arrival.client, Instant::now()) {

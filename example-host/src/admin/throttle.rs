@@ -49,8 +49,12 @@ impl Throttle {
     pub(super) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
         let address = network(address);
-        let wait = wait(&tries.names, name, &NAME, now)
-            .max(wait(&tries.addresses, &address, &ADDRESS, now));
+        let wait = wait(&tries.names, name, &NAME, now).max(wait(
+            &tries.addresses,
+            &address,
+            &ADDRESS,
+            now,
+        ));
         if !wait.is_zero() {
             return Err(wait);
         }

@@ -91,7 +91,8 @@ async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     let admitted = admitted(visit, &user).await?;
     let mut layout = visit.layout(format!("API token of {}", user.username));
     if made.is_some() {
-        layout = layout.saying(Notice::good("The token is made. Copy it now: it is shown this once."));
+        layout =
+            layout.saying(Notice::good("The token is made. Copy it now: it is shown this once."));
     }
     show(&Page {
         layout,

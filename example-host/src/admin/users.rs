@@ -385,13 +385,10 @@ async fn one_user(
 fn fields(entered: &Entered, faults: &Faults, password_hint: &'static str) -> Vec<Field> {
     vec![
         Field::text("username", "Username")
-            .hint("To sign in with. In any case, nobody else can have it.")
+            .hint("To sign in with. Capital and small letters are the same in it.")
             .value(&entered.username)
             .fault(faults.username.as_deref()),
-        Field::text("name", "Name")
-            .optional()
-            .value(&entered.name)
-            .fault(faults.name.as_deref()),
+        Field::text("name", "Name").optional().value(&entered.name).fault(faults.name.as_deref()),
         Field::email("email", "E-mail").value(&entered.email).fault(faults.email.as_deref()),
         Field::password("password", "Password")
             .optional()

@@ -284,7 +284,9 @@ struct ProblemPage<'a> {
 /// The page that says why there is none, and its status.
 pub(super) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
     let (status, title, text) = match problem {
-        Problem::NotFound => (404, "Not found", "There is no such page, or what it was about has gone."),
+        Problem::NotFound => {
+            (404, "Not found", "There is no such page, or what it was about has gone.")
+        }
         Problem::NoSuchMethod => (405, "Not that way", "This address takes no such request."),
         Problem::ForeignForm => (
             403,

@@ -96,7 +96,7 @@ pub(super) async fn of_user(visit: Visit) -> Result<View, Problem> {
     };
     let everything = actions(&visit.site, ROOT);
     let (whole, theirs): (Vec<ActionEntry>, Vec<ActionEntry>) =
-        everything.into_iter().partition(|action| action.name.starts_with("core."));
+        everything.into_iter().partition(ActionEntry::is_built_in);
     let whole = whole.into_iter().map(|action| {
         let allowed = allowed(&action, ROOT);
         (action, allowed)
@@ -144,10 +144,9 @@ async fn explain(
             "the user is blocked, and whoever is blocked may do nothing".to_owned()
         }
         None => "no rule allows it, and where nothing is said the answer is no".to_owned(),
-        Some(rule) if rule.action != action => format!(
-            "{} has {} on {}, which allows everything",
-            rule.group, rule.action, rule.asset
-        ),
+        Some(rule) if rule.action != action => {
+            format!("{} has {} on {}, which allows everything", rule.group, rule.action, rule.asset)
+        }
         Some(RuleEntry { group, action, asset, allowed: true }) => {
             format!("the rule for {group} allows {action} on {asset}, and no rule denies it")
         }
