@@ -19,6 +19,7 @@ mod smtp;
 mod access;
 mod administration;
 mod architecture;
+mod browser;
 mod cluster;
 mod command_line;
 mod contract;
