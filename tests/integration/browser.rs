@@ -110,7 +110,7 @@ impl Browser {
         let browser = Browser::open(shop, look).await;
         browser.goto("/").await;
         browser.sign_in(username, PASSWORD).await;
-        assert_eq!(browser.heading().await, "Dashboard");
+        browser.is_at("Dashboard").await;
         browser
     }
 
@@ -149,8 +149,13 @@ impl Browser {
         .await
     }
 
-    async fn heading(&self) -> String {
-        self.text("h1").await
+    /// Waits for the page with this heading.
+    async fn is_at(&self, heading: &str) {
+        eventually(heading, async || {
+            let found = self.client.find(Locator::Css("h1")).await.ok()?.text().await.ok()?;
+            (found == heading).then_some(())
+        })
+        .await;
     }
 
     async fn script(&self, script: &str) -> Value {
@@ -188,7 +193,7 @@ async fn somebody_signs_in_by_the_keyboard_alone_and_out_again() {
     let shop = shop().await;
     let browser = Browser::open(&shop, DESK).await;
     browser.goto("/users").await;
-    assert_eq!(browser.heading().await, "Sign in");
+    browser.is_at("Sign in").await;
     browser.sign_in("superuser", "not the password").await;
     assert_eq!(browser.text("[role=alert]").await, "The username or the password is wrong.");
 
@@ -203,7 +208,7 @@ async fn somebody_signs_in_by_the_keyboard_alone_and_out_again() {
     type_on(PASSWORD).await;
     type_on("\u{e007}").await;
     browser.client.wait().for_element(Locator::Css("nav [aria-current]")).await.unwrap();
-    assert_eq!(browser.heading().await, "Users", "where they wanted to go");
+    browser.is_at("Users").await;
     // Past the navigation at once.
     type_on("\u{e004}").await;
     type_on("\u{e007}").await;
@@ -211,7 +216,7 @@ async fn somebody_signs_in_by_the_keyboard_alone_and_out_again() {
     browser.press("Sign out").await;
     assert_eq!(browser.text("[role=status]").await, "You have signed out.");
     browser.goto("/users").await;
-    assert_eq!(browser.heading().await, "Sign in");
+    browser.is_at("Sign in").await;
     browser.close().await;
 }
 
@@ -291,7 +296,7 @@ async fn a_user_is_blocked_and_session_and_token_end() {
     assert!(boss.text("[role=status]").await.contains("is blocked"));
     ask().await.expect(401);
     other.press("Users").await;
-    assert_eq!(other.heading().await, "Sign in");
+    other.is_at("Sign in").await;
     other.sign_in("administrator", PASSWORD).await;
     assert!(other.text("[role=alert]").await.contains("may not use the administration"));
     boss.press("Unblock").await;
@@ -316,9 +321,9 @@ async fn a_user_is_added_corrected_and_deleted() {
     let group = browser.client.find(Locator::Css("[name=group][value='2']")).await.unwrap();
     group.click().await.unwrap();
     browser.press("Add the user").await;
-    assert_eq!(browser.heading().await, "eve");
+    browser.is_at("eve").await;
     browser.press("Delete …").await;
-    assert_eq!(browser.heading().await, "Delete eve?");
+    browser.is_at("Delete eve?").await;
     browser.press("Delete the user").await;
     assert_eq!(browser.text("[role=status]").await, "The user eve is deleted.");
     assert!(shop.site.user("eve").await.is_err());
@@ -378,7 +383,7 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
         browser.sign_in("superuser", "not the password").await;
         check("sign-in-wrong").await;
         browser.sign_in("superuser", PASSWORD).await;
-        assert_eq!(browser.heading().await, "Dashboard");
+        browser.is_at("Dashboard").await;
         for (page, path) in &pages {
             browser.goto(path).await;
             check(page).await;
