@@ -74,7 +74,11 @@ impl Running {
             tracing::error!(%error, "the server did not stop in order");
         }
         self.following.abort();
-        self.usage.write(self.site.state().database()).await;
+        // A database that does not answer any more is not waited for: it is only about minutes.
+        let written = self.usage.write(self.site.state().database());
+        if tokio::time::timeout(Duration::from_secs(1), written).await.is_err() {
+            tracing::debug!("which tokens were used was not written down");
+        }
         self.site.close().await;
     }
 }
