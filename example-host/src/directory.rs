@@ -109,33 +109,61 @@ pub(crate) async fn count(database: &Database, bound: i64) -> Result<i64, Error>
     Ok(count)
 }
 
+/// The statement of a page: what is looked up first, if anything is, and the direction in which the
+/// list goes on.
+macro_rules! page {
+    ($first:literal, $beyond:literal, $order:literal) => {
+        concat!(
+            "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
+             t.user_id IS NOT NULL FROM host_users u \
+             LEFT JOIN host_tokens t ON t.user_id = u.id WHERE ",
+            $first,
+            " u.username_fold ",
+            $beyond,
+            " ? AND u.search_fold LIKE ? ESCAPE '!' AND (? OR u.blocked = ?) \
+             AND (? = 0 OR EXISTS (SELECT 1 FROM host_user_groups m \
+             WHERE m.user_id = u.id AND m.group_id = ?)) ORDER BY u.username_fold ",
+            $order,
+            " LIMIT ?"
+        )
+    };
+}
+
 /// The users of a page without their groups, and whether there are more in that direction.
 async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, bool), Error> {
-    const FORWARD: &str = "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
-         t.user_id IS NOT NULL FROM host_users u LEFT JOIN host_tokens t ON t.user_id = u.id \
-         WHERE u.username_fold > ? AND u.search_fold LIKE ? ESCAPE '!' \
-         AND u.blocked IN (?, ?) AND (? = 0 OR EXISTS (SELECT 1 FROM host_user_groups m \
-         WHERE m.user_id = u.id AND m.group_id = ?)) ORDER BY u.username_fold LIMIT ?";
-    const BACKWARD: &str = "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
-         t.user_id IS NOT NULL FROM host_users u LEFT JOIN host_tokens t ON t.user_id = u.id \
-         WHERE u.username_fold < ? AND u.search_fold LIKE ? ESCAPE '!' \
-         AND u.blocked IN (?, ?) AND (? = 0 OR EXISTS (SELECT 1 FROM host_user_groups m \
-         WHERE m.user_id = u.id AND m.group_id = ?)) ORDER BY u.username_fold DESC LIMIT ?";
+    // Forwards and backwards.
+    const ALL: [&str; 2] = [page!("", ">", "ASC"), page!("", "<", "DESC")];
+    const OF_STATE: [&str; 2] =
+        [page!("u.blocked = ? AND", ">", "ASC"), page!("u.blocked = ? AND", "<", "DESC")];
+    const OF_SMALL_GROUP: [&str; 2] = [
+        page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", ">", "ASC"),
+        page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", "<", "DESC"),
+    ];
     type Row = (i64, String, String, String, String, bool, bool);
-    let (text, beside) = match &wanted.from {
-        From::Start => (FORWARD, ""),
-        From::After(name) => (FORWARD, name.as_str()),
-        From::Before(name) => (BACKWARD, name.as_str()),
+    let (direction, beside) = match &wanted.from {
+        From::Start => (0, ""),
+        From::After(name) => (0, name.as_str()),
+        From::Before(name) => (1, name.as_str()),
     };
-    let (either, or) = match wanted.blocked {
-        Some(blocked) => (blocked, blocked),
-        None => (false, true),
+    let small = match wanted.group {
+        Some(group) => is_small(database, group).await?,
+        None => false,
+    };
+    let statement = match (wanted.group, wanted.blocked) {
+        (Some(group), _) if small => sql(OF_SMALL_GROUP[direction]).bind(group),
+        (_, Some(blocked)) => sql(OF_STATE[direction]).bind(blocked),
+        _ => sql(ALL[direction]),
     };
     // No group has the key 0.
     let group = wanted.group.unwrap_or_default();
-    let statement = sql(text).bind(beside).bind(anywhere(&wanted.search));
-    let statement = statement.bind(either).bind(or).bind(group).bind(group);
-    let rows: Vec<Row> = database.fetch_all(statement.bind(PAGE as i64 + 1)).await?;
+    let statement = statement.bind(beside).bind(anywhere(&wanted.search));
+    let statement = statement
+        .bind(wanted.blocked.is_none())
+        .bind(wanted.blocked.unwrap_or_default())
+        .bind(group)
+        .bind(group)
+        .bind(PAGE as i64 + 1);
+    let rows: Vec<Row> = database.fetch_all(statement).await?;
     let more = rows.len() > PAGE;
     let line = |(id, username, fold, name, email, blocked, has_token): Row| UserLine {
         id,
@@ -152,6 +180,15 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, b
         users.reverse();
     }
     Ok((users, more))
+}
+
+/// Whether a group is best read whole and sorted; of a larger one a page is soon full.
+async fn is_small(database: &Database, group: i64) -> Result<bool, Error> {
+    const FEW: i64 = 1000;
+    let statement = sql("SELECT count(*) FROM \
+         (SELECT user_id FROM host_user_groups WHERE group_id = ? LIMIT ?) AS some_members");
+    let (count,): (i64,) = database.fetch_one(statement.bind(group).bind(FEW)).await?;
+    Ok(count < FEW)
 }
 
 /// Gives each user of a page the titles of its groups.

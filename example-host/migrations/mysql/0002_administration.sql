@@ -6,7 +6,8 @@
 SET @there = (SELECT count(*) FROM information_schema.columns WHERE table_schema = DATABASE()
     AND table_name = 'host_users' AND column_name = 'search_fold');
 SET @addition = IF(@there > 0, 'DO 0',
-    'ALTER TABLE host_users ADD COLUMN search_fold VARCHAR(1664) NOT NULL DEFAULT ''''');
+    'ALTER TABLE host_users ADD COLUMN search_fold VARCHAR(1664) NOT NULL DEFAULT '''',
+        ADD INDEX host_users_by_state (blocked, username_fold)');
 PREPARE addition FROM @addition;
 EXECUTE addition;
 DEALLOCATE PREPARE addition;

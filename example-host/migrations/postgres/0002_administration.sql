@@ -5,6 +5,7 @@
 ALTER TABLE host_users ADD COLUMN search_fold TEXT COLLATE "C" NOT NULL DEFAULT '';
 UPDATE host_users SET search_fold = username_fold || ' ' || email_fold;
 
+CREATE INDEX host_users_by_state ON host_users (blocked, username_fold);
 CREATE INDEX host_user_groups_by_group ON host_user_groups (group_id);
 
 -- When a token was last used, to the minute. Gone with the token.
