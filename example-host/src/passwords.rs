@@ -13,15 +13,6 @@ const SHORTEST: usize = 12;
 /// How many it has at most: more than anybody types, and nothing to keep a processor busy with.
 const LONGEST: usize = 1000;
 
-/// Refuses what is no password.
-pub(crate) fn check(password: &str) -> Result<(), Error> {
-    match password.chars().count() {
-        0 => Err(Error::Invalid("the password is empty".to_owned())),
-        SHORTEST..=LONGEST => Ok(()),
-        _ => Err(Error::Invalid(format!("a password has {SHORTEST} to {LONGEST} characters"))),
-    }
-}
-
 /// What is kept of a password: Argon2id with its recommended parameters.
 pub(crate) async fn hash(password: String) -> Result<String, Error> {
     check(&password)?;
@@ -39,6 +30,15 @@ pub(crate) async fn verify(password: String, kept: Option<String>) -> Result<boo
         None => hash_now(&password).map(|_| false),
     })
     .await
+}
+
+/// Refuses what is no password.
+fn check(password: &str) -> Result<(), Error> {
+    match password.chars().count() {
+        0 => Err(Error::Invalid("the password is empty".to_owned())),
+        SHORTEST..=LONGEST => Ok(()),
+        _ => Err(Error::Invalid(format!("a password has {SHORTEST} to {LONGEST} characters"))),
+    }
 }
 
 fn hash_now(password: &str) -> Result<String, Error> {

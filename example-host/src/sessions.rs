@@ -78,11 +78,15 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
     let same = |row: &(Vec<u8>, _, _, _, _)| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
     let Some((_, user, username, name, used_on)) = row.filter(same) else { return Ok(None) };
     if now - used_on > NOTED_EVERY {
-        transact!(database, |transaction| {
+        let noted: Result<(), Error> = transact!(database, |transaction| {
             let statement = sql("UPDATE host_sessions SET used_on = ? WHERE hash = ?");
             transaction.execute(statement.bind(now).bind(hash.as_slice())).await?;
             Ok(())
-        })?;
+        });
+        if let Err(error) = noted {
+            // Whoever only looks is served while nothing can be written.
+            tracing::debug!(%error, "the use of a session was not written down");
+        }
     }
     Ok(Some(Session { user, username, name }))
 }

@@ -124,20 +124,36 @@ impl Browser {
         self.press("Sign in").await;
     }
 
-    /// Types into a field, by its label as people read it.
+    /// Types into a field, in place of what is in it.
     async fn fill(&self, name: &str, text: &str) {
-        let field = self.client.find(Locator::Id(name)).await.unwrap();
-        field.clear().await.unwrap();
-        field.send_keys(text).await.unwrap();
+        eventually(name, async || {
+            let field = self.client.find(Locator::Id(name)).await.ok()?;
+            field.clear().await.ok()?;
+            field.send_keys(text).await.ok()
+        })
+        .await;
+    }
+
+    /// Chooses from a list.
+    async fn choose(&self, css: &str, value: &str) {
+        eventually(css, async || {
+            let list = self.client.find(Locator::Css(css)).await.ok()?;
+            list.select_by_value(value).await.ok()
+        })
+        .await;
     }
 
     /// Presses the button, or follows the link, with this text.
     async fn press(&self, text: &str) {
         let path = format!(
-            "//*[self::button or self::a][normalize-space()='{text}' or normalize-space(text())='{text}']"
+            "//*[self::button or self::a][normalize-space()='{text}' or \
+             normalize-space(text())='{text}']"
         );
-        let found = self.client.wait().for_element(Locator::XPath(&path)).await;
-        found.unwrap_or_else(|error| panic!("{text}: {error}")).click().await.unwrap();
+        eventually(text, async || {
+            // The page may be gone before what was found on it is pressed.
+            self.client.find(Locator::XPath(&path)).await.ok()?.click().await.ok()
+        })
+        .await;
     }
 
     /// What stands in the first element that is like this, on the page that comes next.
@@ -149,13 +165,18 @@ impl Browser {
         .await
     }
 
-    /// Waits for the page with this heading.
-    async fn is_at(&self, heading: &str) {
-        eventually(heading, async || {
-            let found = self.client.find(Locator::Css("h1")).await.ok()?.text().await.ok()?;
-            (found == heading).then_some(())
+    /// Waits for the page on which this stands in the first element that is like that.
+    async fn says(&self, css: &str, text: &str) {
+        eventually(text, async || {
+            let found = self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()?;
+            (found == text).then_some(())
         })
         .await;
+    }
+
+    /// Waits for the page with this heading.
+    async fn is_at(&self, heading: &str) {
+        self.says("h1", heading).await;
     }
 
     async fn script(&self, script: &str) -> Value {
@@ -226,11 +247,14 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     let shop = shop().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     browser.press("Users").await;
+    browser.is_at("Users").await;
     browser.fill("search", "MANAG").await;
     browser.press("Show").await;
+    assert_eq!(browser.text("form.filter > a").await, "All users");
     browser.press("manager").await;
+    browser.is_at("manager").await;
     browser.press("API token").await;
-    assert_eq!(browser.text(".tabs [aria-current]").await, "API token");
+    browser.says(".tabs [aria-current]", "API token").await;
     browser.press("Generate").await;
     let token = browser.text("#token").await;
     assert!(browser.text("#command").await.contains(&token));
@@ -245,9 +269,12 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     let ask = || shop.get("/manufacturers").header("authorization", &format!("Bearer {token}"));
     ask().send().await.expect(200);
     browser.press("User").await;
+    browser.says(".tabs [aria-current]", "User").await;
     browser.press("API token").await;
+    browser.says(".tabs [aria-current]", "API token").await;
     assert!(!browser.client.source().await.unwrap().contains(&token), "shown this once");
     browser.press("Revoke").await;
+    browser.says("[role=status]", "The token is revoked.").await;
     ask().send().await.expect(401);
     browser.close().await;
 }
@@ -260,11 +287,11 @@ async fn a_permission_is_denied_and_the_reason_is_found() {
     let ask = || shop.get("/products").by(Role::Manager).send();
     ask().await.expect(200);
     browser.press("Permissions").await;
-    let asset = browser.client.find(Locator::Id("asset")).await.unwrap();
-    asset.select_by_value("com_shop.products").await.unwrap();
+    browser.is_at("Permissions").await;
+    browser.choose("#asset", "com_shop.products").await;
     browser.press("Show").await;
-    let rule = browser.client.wait().for_element(Locator::Css("[name='store.view-3']")).await;
-    rule.unwrap().select_by_value("deny").await.unwrap();
+    browser.says("main h2", "Products com_shop.products").await;
+    browser.choose("[name='store.view-3']", "deny").await;
     browser.press("Save").await;
     assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
     ask().await.expect(403);
@@ -300,7 +327,8 @@ async fn a_user_is_blocked_and_session_and_token_end() {
     other.sign_in("administrator", PASSWORD).await;
     assert!(other.text("[role=alert]").await.contains("may not use the administration"));
     boss.press("Unblock").await;
-    boss.text("[role=status]").await;
+    boss.says("[role=status]", "administrator may come in again, by the same token and password.")
+        .await;
     ask().await.expect(200);
     boss.close().await;
     other.close().await;
@@ -313,6 +341,7 @@ async fn a_user_is_added_corrected_and_deleted() {
     let browser = Browser::of(&shop, "superuser", PHONE).await;
     browser.goto("/users").await;
     browser.press("New user").await;
+    browser.is_at("New user").await;
     browser.fill("username", "Manager").await;
     browser.fill("email", "eve@example.com").await;
     browser.press("Add the user").await;

@@ -53,56 +53,56 @@ const ADMIN: Needed = CORE_ADMIN;
 
 /// Every page, those that the navigation shows in its order.
 const PAGES: &[Page] = &[
-    Page::at("/", "dashboard")
+    Page::at("/", "administration.dashboard")
         .in_navigation("Dashboard", "dashboard")
         .reads(MANAGE, |visit| Box::pin(dashboard::page(visit))),
-    Page::at("/users", "users")
+    Page::at("/users", "administration.users")
         .in_navigation("Users", "users")
         .reads(MANAGE, |visit| Box::pin(users::list(visit))),
-    Page::at("/users/new", "users.new")
+    Page::at("/users/new", "administration.users.new")
         .reads(MANAGE, |visit| Box::pin(users::blank(visit)))
         .writes(MANAGE, |visit| Box::pin(users::add(visit))),
-    Page::at("/users/{id}", "users.edit")
+    Page::at("/users/{id}", "administration.users.edit")
         .reads(MANAGE, |visit| Box::pin(users::page(visit)))
         .writes(MANAGE, |visit| Box::pin(users::save(visit))),
-    Page::at("/users/{id}/token", "users.token")
+    Page::at("/users/{id}/token", "administration.users.token")
         .reads(MANAGE, |visit| Box::pin(token::page(visit)))
         .writes(MANAGE, |visit| Box::pin(token::generate(visit))),
-    Page::at("/users/{id}/token/revoke", "users.token.revoke")
+    Page::at("/users/{id}/token/revoke", "administration.users.token.revoke")
         .writes(MANAGE, |visit| Box::pin(token::revoke(visit))),
-    Page::at("/users/{id}/permissions", "users.permissions")
+    Page::at("/users/{id}/permissions", "administration.users.permissions")
         .reads(MANAGE, |visit| Box::pin(why::of_user(visit))),
-    Page::at("/users/{id}/block", "users.block")
+    Page::at("/users/{id}/block", "administration.users.block")
         .writes(MANAGE, |visit| Box::pin(users::block(visit))),
-    Page::at("/users/{id}/unblock", "users.unblock")
+    Page::at("/users/{id}/unblock", "administration.users.unblock")
         .writes(MANAGE, |visit| Box::pin(users::unblock(visit))),
-    Page::at("/users/{id}/sign-out", "users.sign_out")
+    Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .writes(MANAGE, |visit| Box::pin(users::sign_out(visit))),
-    Page::at("/users/{id}/delete", "users.delete")
+    Page::at("/users/{id}/delete", "administration.users.delete")
         .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
         .writes(MANAGE, |visit| Box::pin(users::delete(visit))),
-    Page::at("/groups", "groups")
+    Page::at("/groups", "administration.groups")
         .in_navigation("Groups", "groups")
         .reads(MANAGE, |visit| Box::pin(groups::list(visit))),
-    Page::at("/groups/new", "groups.new")
+    Page::at("/groups/new", "administration.groups.new")
         .reads(ADMIN, |visit| Box::pin(groups::blank(visit)))
         .writes(ADMIN, |visit| Box::pin(groups::add(visit))),
-    Page::at("/groups/{id}", "groups.edit")
+    Page::at("/groups/{id}", "administration.groups.edit")
         .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
         .writes(ADMIN, |visit| Box::pin(groups::save(visit))),
-    Page::at("/groups/{id}/delete", "groups.delete")
+    Page::at("/groups/{id}/delete", "administration.groups.delete")
         .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
         .writes(ADMIN, |visit| Box::pin(groups::delete(visit))),
-    Page::at("/permissions", "permissions")
+    Page::at("/permissions", "administration.permissions")
         .in_navigation("Permissions", "permissions")
         .reads(MANAGE, |visit| Box::pin(permissions::page(visit)))
         .writes(ADMIN, |visit| Box::pin(permissions::save(visit))),
-    Page::at("/permissions/why", "permissions.why")
+    Page::at("/permissions/why", "administration.permissions.why")
         .reads(MANAGE, |visit| Box::pin(why::page(visit))),
-    Page::at("/account", "account")
+    Page::at("/account", "administration.account")
         .reads(MANAGE, |visit| Box::pin(account::page(visit)))
         .writes(MANAGE, |visit| Box::pin(account::set_password(visit))),
-    Page::at("/account/sign-out-everywhere", "account.sign_out_everywhere")
+    Page::at("/account/sign-out-everywhere", "administration.account.sign_out_everywhere")
         .writes(MANAGE, |visit| Box::pin(account::sign_out_everywhere(visit))),
 ];
 
@@ -198,7 +198,7 @@ impl Administration {
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
     pub(crate) async fn answer(&self, arrival: Arrival) -> Answered {
         if let Some(asset) = assets::find(&arrival.path) {
-            return Answered { response: asset.response(), page: "asset", user: 0 };
+            return Answered { response: asset.response(), page: "administration.asset", user: 0 };
         }
         let mut seen = Seen { page: "none", user: 0 };
         let mut cookies = Cookies::of(&arrival);

@@ -72,6 +72,13 @@ struct Entered {
     groups: Vec<i64>,
 }
 
+/// What was entered about a user, known to be acceptable.
+struct Checked {
+    profile: Profile,
+    /// Of the password, if one was entered.
+    hash: Option<String>,
+}
+
 /// What is wrong with it, and a password, by field.
 #[derive(Default)]
 struct Faults {
@@ -139,18 +146,9 @@ pub(super) async fn blank(visit: Visit) -> Result<View, Problem> {
 pub(super) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let entered = Entered::of(&visit);
     let state = visit.site.state();
-    let mut faults = Faults::default();
-    let profile = entered.profile().map_err(|found| faults = Faults::of(found)).ok();
-    let password = password(&visit, &mut faults)?;
-    if entered.groups.is_empty() {
-        faults.groups = Some("a user belongs to one group at least".to_owned());
-    }
-    let (Some(profile), true) = (profile, faults.is_empty()) else {
-        return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?));
-    };
-    let hash = match password {
-        Some(password) => Some(passwords::hash(password).await?),
-        None => None,
+    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+        Ok(checked) => checked,
+        Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
     };
     let added = change!(state, |transaction| {
         let authority = Authority::of(state, transaction, visit.session.user).await?;
@@ -190,18 +188,9 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let entered = Entered::of(&visit);
     let state = visit.site.state();
     let user = directory::user(state.database(), id).await?;
-    let mut faults = Faults::default();
-    let profile = entered.profile().map_err(|found| faults = Faults::of(found)).ok();
-    let password = password(&visit, &mut faults)?;
-    if entered.groups.is_empty() {
-        faults.groups = Some("a user belongs to one group at least".to_owned());
-    }
-    let (Some(profile), true) = (profile, faults.is_empty()) else {
-        return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?));
-    };
-    let hash = match password {
-        Some(password) => Some(passwords::hash(password).await?),
-        None => None,
+    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+        Ok(checked) => checked,
+        Err(faults) => return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?)),
     };
     let taken = change!(state, |transaction| {
         let authority = Authority::of(state, transaction, visit.session.user).await?;
@@ -311,23 +300,34 @@ impl Entered {
         }
     }
 
+    /// What was entered with this password, if it is acceptable, or all that is wrong with it.
+    async fn check(&self, password: Option<&str>) -> Result<Result<Checked, Faults>, Error> {
+        let mut faults = Faults::default();
+        let profile = self.profile().map_err(|found| faults = Faults::of(found)).ok();
+        if self.groups.is_empty() {
+            faults.groups = Some("a user belongs to one group at least".to_owned());
+        }
+        let hash = match password.map(|password| passwords::hash(password.to_owned())) {
+            None => None,
+            Some(hashing) => match hashing.await {
+                Ok(hash) => Some(hash),
+                Err(Error::Invalid(why)) => {
+                    faults.password = Some(why);
+                    None
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(match profile {
+            Some(profile) if faults.is_empty() => Ok(Checked { profile, hash }),
+            _ => Err(faults),
+        })
+    }
+
     /// Who gives no name is called by the one to sign in with.
     fn profile(&self) -> Result<Profile, Vec<Fault>> {
         let named = !self.name.trim().is_empty();
         Profile::new(&self.username, if named { &self.name } else { &self.username }, &self.email)
-    }
-}
-
-/// The password that was entered, if one was.
-fn password(visit: &Visit, faults: &mut Faults) -> Result<Option<String>, Problem> {
-    let Some(password) = visit.form.given("password") else { return Ok(None) };
-    match passwords::check(password) {
-        Ok(()) => Ok(Some(password.to_owned())),
-        Err(Error::Invalid(why)) => {
-            faults.password = Some(why);
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
     }
 }
 
