@@ -6,7 +6,9 @@ fn main() {
     println!("cargo::rerun-if-env-changed=TEST_ENGINE");
     println!(r#"cargo::rustc-check-cfg=cfg(engine, values("sqlite", "postgres", "mariadb"))"#);
     println!("cargo::rustc-cfg=engine=\"{engine}\"");
-    for (variable, cfg) in [("TEST_GALERA", "galera"), ("TEST_REPLICA", "replica")] {
+    for (variable, cfg) in
+        [("TEST_BROWSER", "browser"), ("TEST_GALERA", "galera"), ("TEST_REPLICA", "replica")]
+    {
         println!("cargo::rerun-if-env-changed={variable}");
         println!("cargo::rustc-check-cfg=cfg({cfg})");
         if std::env::var(variable).is_ok_and(|value| !value.is_empty()) {

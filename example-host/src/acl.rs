@@ -97,13 +97,7 @@ impl Site {
         change!(self.state(), |transaction| {
             let group = crate::groups::find(transaction, group).await?;
             let asset = find_asset(transaction, asset).await?;
-            let removal =
-                sql("DELETE FROM host_rules WHERE asset_id = ? AND group_id = ? AND action = ?");
-            transaction.execute(removal.bind(asset).bind(group).bind(action)).await?;
-            if let Some(allowed) = allowed {
-                insert_rule(transaction, asset, group, action, allowed).await?;
-            }
-            Ok(())
+            put_rule(transaction, asset, group, action, allowed).await
         })
     }
 
@@ -129,6 +123,22 @@ impl Site {
             return Ok(Decision { allowed: false, reason: "blocked".to_owned() });
         }
         Ok(snapshot.access.explain(user.id, action, asset))
+    }
+}
+
+/// Sets a rule within a transaction, in place of the one before, or takes it away.
+pub(crate) async fn put_rule(
+    transaction: &mut Connection,
+    asset: i64,
+    group: i64,
+    action: &str,
+    allowed: Option<bool>,
+) -> Result<(), Error> {
+    let removal = sql("DELETE FROM host_rules WHERE asset_id = ? AND group_id = ? AND action = ?");
+    transaction.execute(removal.bind(asset).bind(group).bind(action)).await?;
+    match allowed {
+        Some(allowed) => insert_rule(transaction, asset, group, action, allowed).await,
+        None => Ok(()),
     }
 }
 
@@ -196,6 +206,20 @@ impl Access {
         transaction: &mut Connection,
         actions: impl IntoIterator<Item = String>,
     ) -> Result<Self, Error> {
+        let mut access = Self::read_rules(transaction, actions).await?;
+        let statement = sql("SELECT m.user_id, m.group_id FROM host_user_groups m \
+             JOIN host_users u ON u.id = m.user_id WHERE NOT u.blocked \
+             ORDER BY m.user_id, m.group_id");
+        let members: Vec<(i64, i64)> = transaction.fetch_all(statement).await?;
+        access.set_members(&members);
+        Ok(access)
+    }
+
+    /// Reads what decides about groups, and nothing of who is in them.
+    pub(crate) async fn read_rules(
+        transaction: &mut Connection,
+        actions: impl IntoIterator<Item = String>,
+    ) -> Result<Self, Error> {
         let mut access = Self::default();
         let groups: Vec<(i64, String, Option<i64>)> =
             transaction.fetch_all(sql("SELECT id, title, parent_id FROM host_groups")).await?;
@@ -225,12 +249,6 @@ impl Access {
                 access.rules.push(Rule { asset, group, action, allowed });
             }
         }
-
-        let statement = sql("SELECT m.user_id, m.group_id FROM host_user_groups m \
-             JOIN host_users u ON u.id = m.user_id WHERE NOT u.blocked \
-             ORDER BY m.user_id, m.group_id");
-        let members: Vec<(i64, i64)> = transaction.fetch_all(statement).await?;
-        access.set_members(&members);
         Ok(access)
     }
 
@@ -277,6 +295,35 @@ impl Access {
         Decision { allowed, reason: self.reason(rule) }
     }
 
+    /// Whether somebody in exactly these groups may do something, and the rule that decides.
+    pub(crate) fn of_groups(
+        &self,
+        groups: &[i64],
+        action: &str,
+        asset: &str,
+    ) -> (bool, Option<RuleEntry>) {
+        let found = (self.action_index.get(action), self.asset_index.get(asset));
+        let (Some(&action), Some(&asset)) = found else { return (false, None) };
+        let (allowed, rule) = self.decide(&self.groups_and_above(groups), action, asset);
+        (allowed, rule.map(|rule| self.entry(rule)))
+    }
+
+    /// Every rule that has a say in whether somebody in these groups may do something.
+    pub(crate) fn considered(&self, groups: &[i64], action: &str, asset: &str) -> Vec<RuleEntry> {
+        let found = (self.action_index.get(action), self.asset_index.get(asset));
+        let (Some(&action), Some(&asset)) = found else { return Vec::new() };
+        let groups = self.groups_and_above(groups);
+        let assets = self.asset_and_above(asset);
+        let admin = self.action_index.get(CORE_ADMIN);
+        let root = self.asset_index.get(ROOT);
+        let matters = |rule: &&Rule| {
+            let asked = rule.action == action && assets.contains(&rule.asset);
+            let admin = Some(&rule.action) == admin && Some(&rule.asset) == root;
+            (asked || admin) && groups.contains(&rule.group)
+        };
+        self.rules.iter().filter(matters).map(|rule| self.entry(rule)).collect()
+    }
+
     /// The one place where a decision is made: administrators may do everything; else any denial
     /// counts, else any allowance, else the answer is no.
     fn decide(&self, groups: &[i64], action: usize, asset: usize) -> (bool, Option<&Rule>) {
@@ -309,12 +356,23 @@ impl Access {
 
     fn reason(&self, rule: Option<&Rule>) -> String {
         let Some(rule) = rule else { return "no rule".to_owned() };
-        let verb = if rule.allowed { "allow" } else { "deny" };
-        let action = self.action_index.iter().find(|(_, place)| **place == rule.action);
-        let action = action.map_or("", |(name, _)| name.as_str());
-        let asset = self.assets.get(rule.asset).map_or("", |asset| asset.name.as_str());
-        let group = self.groups.get(&rule.group).map_or("", |group| group.name.as_str());
+        let RuleEntry { group, action, asset, allowed } = self.entry(rule);
+        let verb = if allowed { "allow" } else { "deny" };
         format!("{verb} {action} on {asset} for {group}")
+    }
+
+    /// A rule by the names of what it is about.
+    fn entry(&self, rule: &Rule) -> RuleEntry {
+        let action = self.action_index.iter().find(|(_, place)| **place == rule.action);
+        let action = action.map(|(name, _)| name.clone());
+        let asset = self.assets.get(rule.asset).map(|asset| asset.name.clone());
+        let group = self.groups.get(&rule.group).map(|group| group.name.clone());
+        RuleEntry {
+            group: group.unwrap_or_default(),
+            action: action.unwrap_or_default(),
+            asset: asset.unwrap_or_default(),
+            allowed: rule.allowed,
+        }
     }
 
     fn asset_and_above(&self, asset: usize) -> Vec<usize> {

@@ -38,6 +38,8 @@ Examples:
   example-host --database sqlite:///srv/shop/host.db serve --listen 0.0.0.0:8080
       Serve a site, without demo data.
   example-host user add ann --email ann@example.com --group Manager
+  example-host user password ann
+      Ask for the password that ann signs in to the administration with.
   example-host token generate ann
       A user who works through the API; the token is shown this once.
   example-host permission explain ann store.delete com_shop.products
@@ -182,6 +184,12 @@ enum UserCommand {
     },
     /// List users: id, name, e-mail, groups, active or blocked.
     List,
+    /// Set the password that a user signs in to the administration with. It is asked for, or read
+    /// from the first line of standard input where that is no terminal.
+    Password {
+        /// The name of the user.
+        name: String,
+    },
     /// Refuse a user everything until unblocked; the token stops at once.
     Block {
         /// The name of the user.
@@ -408,6 +416,11 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             let groups = user.groups.join(", ");
             format!("{}\t{}\t{}\t{groups}\t{state}", user.id, user.username, user.email)
         })),
+        UserCommand::Password { name } => {
+            // Nobody is to think of a password for a user that is not there.
+            let user = site.user(&name).await?;
+            Ok(site.set_password(&user.username, ask_password(&user.username)?).await?)
+        }
         UserCommand::Block { name } => Ok(site.set_blocked(&name, true).await?),
         UserCommand::Unblock { name } => Ok(site.set_blocked(&name, false).await?),
         UserCommand::Remove { name } => Ok(site.remove_user(&name).await?),
@@ -618,6 +631,18 @@ fn read_line() -> Result<String, Failure> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// A password: typed twice and not shown, or a line of standard input.
+fn ask_password(username: &str) -> Result<String, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return read_line();
+    }
+    let password = rpassword::prompt_password(format!("New password of {username}: "))?;
+    if rpassword::prompt_password("The same again: ")? != password {
+        return Err("the passwords differ; nothing was changed".into());
+    }
+    Ok(password)
 }
 
 /// A progress bar on standard error, gone when the work is. Where that is no terminal, a line of the

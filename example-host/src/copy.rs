@@ -28,9 +28,11 @@ const COUNTED: [(&str, &str); 8] = [
 
 /// What takes away whatever is in a database, rows that refer to others first. Engines differ in
 /// whether a table may refer to itself while it is emptied.
-const EMPTYING: [&str; 10] = [
+const EMPTYING: [&str; 12] = [
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
+    "DELETE FROM host_sessions",
+    "DELETE FROM host_token_uses",
     "DELETE FROM host_tokens",
     "DELETE FROM host_rules",
     "DELETE FROM host_user_groups",
@@ -222,30 +224,44 @@ async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), E
     Ok(())
 }
 
-/// Users with their groups and tokens, a page at a time.
+/// Users with their groups and tokens, a page at a time. Their sessions end here: whoever has signed
+/// in to the site does so again where it has gone.
 async fn copy_users(
     from: &mut Connection,
     to: &mut Connection,
     progress: &impl Progress,
 ) -> Result<(), Error> {
-    type User =
-        (i64, String, String, String, String, String, Option<String>, bool, PrimitiveDateTime);
+    type User = (
+        i64,
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+        Option<String>,
+        bool,
+        PrimitiveDateTime,
+    );
     let (total,): (i64,) = from.fetch_one(sql("SELECT count(*) FROM host_users")).await?;
     let (mut done, mut last) = (0, 0);
     loop {
         let statement = sql("SELECT id, username, username_fold, name, email, email_fold, \
-             password_hash, blocked, created_on FROM host_users \
+             search_fold, password_hash, blocked, created_on FROM host_users \
              WHERE id > ? ORDER BY id LIMIT ?");
         let page: Vec<User> = from.fetch_all(statement.bind(last).bind(PAGE)).await?;
         let Some(end) = page.last().map(|(id, ..)| *id) else { break };
         done += page.len() as u64;
-        for (id, username, fold, name, email, email_fold, password, blocked, created) in page {
+        for (id, username, fold, name, email, email_fold, search, password, blocked, created) in
+            page
+        {
             let statement =
                 sql("INSERT INTO host_users (id, username, username_fold, name, email, \
-                 email_fold, password_hash, blocked, created_on) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                 email_fold, search_fold, password_hash, blocked, created_on) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
             let statement = statement.bind(id).bind(username).bind(fold).bind(name).bind(email);
-            let statement = statement.bind(email_fold).bind(password).bind(blocked).bind(created);
+            let statement = statement.bind(email_fold).bind(search).bind(password);
+            let statement = statement.bind(blocked).bind(created);
             to.execute(statement).await?;
         }
         let statement = sql("SELECT user_id, group_id FROM host_user_groups \
@@ -263,6 +279,14 @@ async fn copy_users(
             let statement =
                 sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
             to.execute(statement.bind(user).bind(hash.as_slice()).bind(created)).await?;
+        }
+        let statement = sql("SELECT user_id, used_on FROM host_token_uses \
+             WHERE user_id > ? AND user_id <= ?");
+        let uses: Vec<(i64, PrimitiveDateTime)> =
+            from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (user, used) in uses {
+            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) VALUES (?, ?)");
+            to.execute(statement.bind(user).bind(used)).await?;
         }
         last = end;
         progress.report("users", done, total.unsigned_abs());

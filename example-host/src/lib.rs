@@ -18,9 +18,11 @@
 pub mod cli;
 
 mod acl;
+mod admin;
 mod config;
 mod copy;
 mod database;
+mod directory;
 mod error;
 mod extensions;
 mod groups;
@@ -28,9 +30,11 @@ mod loader;
 mod mail;
 mod metrics;
 mod parameters;
+mod passwords;
 mod quickstart;
 mod server;
 mod services;
+mod sessions;
 mod site;
 mod state;
 mod tokens;

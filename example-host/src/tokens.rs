@@ -1,13 +1,17 @@
 //! API tokens: making them, and telling the user by one. Only the hash of a token is ever kept or
 //! compared. What the user may do is decided elsewhere.
 
+use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use host_interface::{SharedUser, User};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use time::PrimitiveDateTime;
 
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, sql, transact};
 use crate::error::Error;
 use crate::site::Site;
 use crate::state::change;
@@ -15,6 +19,12 @@ use crate::users;
 
 /// What is kept of a token.
 pub(crate) type TokenHash = [u8; 32];
+
+/// How often it is written down which tokens have been used.
+const WRITE_EVERY: Duration = Duration::from_secs(5);
+
+/// How often at most that is done for one token: whoever reads it wants to know the day.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
 
 impl Site {
     /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
@@ -50,9 +60,88 @@ pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<St
     Ok(token)
 }
 
-async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
+/// Takes a user's token away within a transaction.
+pub(crate) async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_tokens WHERE user_id = ?").bind(user)).await?;
     Ok(())
+}
+
+/// What may be known of a token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenEntry {
+    pub(crate) created_on: PrimitiveDateTime,
+    /// To the minute; not at all if it never was.
+    pub(crate) used_on: Option<PrimitiveDateTime>,
+}
+
+/// The token of a user, if there is one.
+pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<TokenEntry>, Error> {
+    let statement = sql("SELECT t.created_on, u.used_on FROM host_tokens t \
+         LEFT JOIN host_token_uses u ON u.user_id = t.user_id WHERE t.user_id = ?");
+    let row: Option<(PrimitiveDateTime, Option<PrimitiveDateTime>)> =
+        database.fetch_optional(statement.bind(user)).await?;
+    Ok(row.map(|(created_on, used_on)| TokenEntry { created_on, used_on }))
+}
+
+/// Which tokens are used. A request only leaves a note in memory, which is written down afterwards;
+/// a host that is killed forgets the last few seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Whose tokens were used, and when last.
+    noted: Mutex<HashMap<i64, PrimitiveDateTime>>,
+    /// What was written down within the last minute.
+    written: tokio::sync::Mutex<HashMap<i64, PrimitiveDateTime>>,
+}
+
+impl Usage {
+    /// Takes down that the token of a user has just been used.
+    pub(crate) fn note(&self, user: i64) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(user, users::now());
+    }
+
+    /// Writes down what is noted, again and again until it is dropped.
+    pub(crate) async fn follow(&self, database: &Database) {
+        loop {
+            tokio::time::sleep(WRITE_EVERY).await;
+            self.write(database).await;
+        }
+    }
+
+    /// Writes down what is noted now.
+    pub(crate) async fn write(&self, database: &Database) {
+        let mut written = self.written.lock().await;
+        let now = users::now();
+        written.retain(|_, at| now - *at < NOTED_EVERY);
+        let mut due: Vec<(i64, PrimitiveDateTime)> = {
+            let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.drain().filter(|(user, _)| !written.contains_key(user)).collect()
+        };
+        // Hosts that write at the same time take the rows in one order, and none waits for another
+        // that waits for it.
+        due.sort_unstable();
+        match write_uses(database, &due).await {
+            Ok(()) => written.extend(due),
+            // It is only said later than it might be.
+            Err(error) => tracing::debug!(%error, "which tokens were used was not written down"),
+        }
+    }
+}
+
+async fn write_uses(database: &Database, due: &[(i64, PrimitiveDateTime)]) -> Result<(), Error> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    transact!(database, |transaction| {
+        for (user, at) in due {
+            let removal = sql("DELETE FROM host_token_uses WHERE user_id = ?");
+            transaction.execute(removal.bind(*user)).await?;
+            // A token that has been replaced meanwhile was not the one that was used.
+            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) \
+                 SELECT user_id, ? FROM host_tokens WHERE user_id = ? AND created_on <= ?");
+            transaction.execute(statement.bind(*at).bind(*user).bind(*at)).await?;
+        }
+        Ok(())
+    })
 }
 
 /// 32 random bytes as text.

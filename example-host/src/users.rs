@@ -1,16 +1,17 @@
-//! Users: names, addresses, passwords, membership, and who is blocked. Refuses to know what a user
-//! may do (`acl.rs`) and how a request proves who sends it (`tokens.rs`).
+//! Users: names, addresses, membership, and who is blocked. Refuses to know what a user may do
+//! (`acl.rs`), what a password is (`passwords.rs`), and how a request proves who sends it
+//! (`tokens.rs`, `sessions.rs`).
 
 use std::collections::HashSet;
 
-use argon2::Argon2;
-use argon2::password_hash::PasswordHasher;
 use time::PrimitiveDateTime;
 use unicase::UniCase;
 
 use crate::database::{Connection, sql};
 use crate::error::{Error, is_unique_violation};
 use crate::groups;
+use crate::passwords;
+use crate::sessions;
 use crate::site::Site;
 use crate::state::change;
 
@@ -101,23 +102,19 @@ impl Site {
     pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
-            transaction.execute(statement.bind(blocked).bind(id)).await?;
-            Ok(())
+            block(transaction, id, blocked).await
         })
     }
 
-    /// Sets a user's password.
+    /// Sets a user's password. Whoever has signed in as the user has to do so again.
     ///
     /// # Errors
-    /// When there is no such user, the password is empty, or the database fails.
+    /// When there is no such user, the password is too short, or the database fails.
     pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
-        let hash = hash_password(password).await?;
+        let hash = passwords::hash(password).await?;
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            let statement = sql("UPDATE host_users SET password_hash = ? WHERE id = ?");
-            transaction.execute(statement.bind(hash.as_str()).bind(id)).await?;
-            Ok(())
+            keep_password(transaction, id, &hash).await
         })
     }
 
@@ -128,18 +125,178 @@ impl Site {
     pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            let statement = sql("DELETE FROM host_users WHERE id = ?");
-            transaction.execute(statement.bind(id)).await?;
-            Ok(())
+            remove(transaction, id).await
         })
     }
+}
+
+/// Blocks a user or lifts that, within a transaction.
+pub(crate) async fn block(
+    transaction: &mut Connection,
+    id: i64,
+    blocked: bool,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
+    transaction.execute(statement.bind(blocked).bind(id)).await?;
+    // A token works again when the user is unblocked; whoever had signed in does so anew.
+    sessions::end_all(transaction, id).await
+}
+
+/// Sets what is kept of a user's password, within a transaction.
+pub(crate) async fn keep_password(
+    transaction: &mut Connection,
+    id: i64,
+    hash: &str,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_users SET password_hash = ? WHERE id = ?");
+    transaction.execute(statement.bind(hash).bind(id)).await?;
+    sessions::end_all(transaction, id).await
+}
+
+/// Removes a user within a transaction.
+pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_users WHERE id = ?").bind(id)).await?;
+    Ok(())
+}
+
+/// What may be changed of a user, known to be acceptable.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub(crate) username: String,
+    pub(crate) name: String,
+    pub(crate) email: String,
+}
+
+/// What of a user is not acceptable, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Username(String),
+    Name(String),
+    Email(String),
+}
+
+impl Profile {
+    /// The profile with these values, or everything that is wrong with them.
+    pub(crate) fn new(username: &str, name: &str, email: &str) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let username = name_of("the name of a user", username);
+        let name = name_of("a name", name);
+        let email = address_of(email);
+        match (username, name, email) {
+            (Ok(username), Ok(name), Ok(email)) => {
+                Ok(Self { username: username.to_owned(), name: name.to_owned(), email })
+            }
+            (username, name, email) => {
+                faults.extend(username.err().map(|error| Fault::Username(error.to_string())));
+                faults.extend(name.err().map(|error| Fault::Name(error.to_string())));
+                faults.extend(email.err().map(|error| Fault::Email(error.to_string())));
+                Err(faults)
+            }
+        }
+    }
+
+    /// What of it another user has already; `id` is whose profile it is, if it is anybody's yet.
+    pub(crate) async fn taken(
+        &self,
+        transaction: &mut Connection,
+        id: Option<i64>,
+    ) -> Result<Vec<Fault>, Error> {
+        const BY_NAME: &str = "SELECT id FROM host_users WHERE username_fold = ? AND id <> ?";
+        const BY_EMAIL: &str = "SELECT id FROM host_users WHERE email_fold = ? AND id <> ?";
+        // No user has the key 0.
+        let id = id.unwrap_or_default();
+        let mut faults = Vec::new();
+        for (text, value, fault) in [
+            (BY_NAME, &self.username, Fault::Username as fn(String) -> Fault),
+            (BY_EMAIL, &self.email, Fault::Email),
+        ] {
+            let statement = sql(text).bind(fold(value)).bind(id);
+            let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
+            if found.is_some() {
+                faults.push(fault(format!("another user has {value:?} already")));
+            }
+        }
+        Ok(faults)
+    }
+
+    /// Makes a user of it, who is in no group yet.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        password_hash: Option<String>,
+    ) -> Result<i64, Error> {
+        let statement = sql("INSERT INTO host_users (username, username_fold, name, email, \
+             email_fold, search_fold, password_hash, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+        let statement = statement
+            .bind(self.username.as_str())
+            .bind(fold(&self.username))
+            .bind(self.name.as_str())
+            .bind(self.email.as_str())
+            .bind(fold(&self.email))
+            .bind(self.searched())
+            .bind(password_hash)
+            .bind(now());
+        match transaction.insert(statement).await {
+            Err(error) if is_unique_violation(&error) => {
+                Err(Error::taken("user called", &self.username))
+            }
+            added => Ok(added?),
+        }
+    }
+
+    /// Gives it to a user in place of the one before.
+    pub(crate) async fn update(&self, transaction: &mut Connection, id: i64) -> Result<(), Error> {
+        let statement = sql("UPDATE host_users SET username = ?, username_fold = ?, name = ?, \
+             email = ?, email_fold = ?, search_fold = ? WHERE id = ?");
+        let statement = statement
+            .bind(self.username.as_str())
+            .bind(fold(&self.username))
+            .bind(self.name.as_str())
+            .bind(self.email.as_str())
+            .bind(fold(&self.email))
+            .bind(self.searched());
+        transaction.execute(statement.bind(id)).await?;
+        Ok(())
+    }
+
+    /// What a search for users looks through.
+    fn searched(&self) -> String {
+        let name = if self.name == self.username { "" } else { &self.name };
+        let words = [self.username.as_str(), name, self.email.as_str()];
+        let words: Vec<String> =
+            words.iter().filter(|word| !word.is_empty()).map(|word| fold(word)).collect();
+        words.join(" ")
+    }
+}
+
+/// Puts a user into these groups and no others.
+pub(crate) async fn join(
+    transaction: &mut Connection,
+    id: i64,
+    groups: &[i64],
+) -> Result<(), Error> {
+    let leave = sql("DELETE FROM host_user_groups WHERE user_id = ?");
+    transaction.execute(leave.bind(id)).await?;
+    let mut joined = HashSet::new();
+    for group in groups.iter().filter(|group| joined.insert(**group)) {
+        let statement = sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
+        transaction.execute(statement.bind(id).bind(*group)).await?;
+    }
+    Ok(())
+}
+
+/// The keys of the groups that a user is in.
+pub(crate) async fn groups_of(connection: &mut Connection, id: i64) -> Result<Vec<i64>, Error> {
+    let statement =
+        sql("SELECT group_id FROM host_user_groups WHERE user_id = ? ORDER BY group_id");
+    let groups: Vec<(i64,)> = connection.fetch_all(statement.bind(id)).await?;
+    Ok(groups.into_iter().map(|(group,)| group).collect())
 }
 
 /// A new user whose values are known to be acceptable and whose password has been hashed, which
 /// takes too long to do while the database is locked.
 pub(crate) struct Prepared {
-    username: String,
-    email: String,
+    profile: Profile,
     groups: Vec<String>,
     password_hash: Option<String>,
 }
@@ -147,57 +304,31 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) async fn from(new: NewUser) -> Result<Self, Error> {
         let username = name_of("the name of a user", &new.username)?.to_owned();
-        let email = new.email.trim().to_owned();
-        if email.len() > 254 || email.parse::<lettre::Address>().is_err() {
-            return Err(Error::Invalid(format!("{email:?} is no e-mail address")));
-        }
+        let email = address_of(&new.email)?;
         if new.groups.is_empty() {
             return Err(Error::Invalid("a user belongs to one group at least".to_owned()));
         }
         let password_hash = match new.password {
-            Some(password) => Some(hash_password(password).await?),
+            Some(password) => Some(passwords::hash(password).await?),
             None => None,
         };
-        Ok(Self { username, email, groups: new.groups, password_hash })
+        let profile = Profile { name: username.clone(), username, email };
+        Ok(Self { profile, groups: new.groups, password_hash })
     }
 
     pub(crate) async fn insert(&self, transaction: &mut Connection) -> Result<i64, Error> {
-        for (kind, text, value) in [
-            ("user called", "SELECT id FROM host_users WHERE username_fold = ?", &self.username),
-            ("user with the e-mail", "SELECT id FROM host_users WHERE email_fold = ?", &self.email),
-        ] {
-            let found: Option<(i64,)> =
-                transaction.fetch_optional(sql(text).bind(fold(value))).await?;
-            if found.is_some() {
-                return Err(Error::taken(kind, value));
-            }
+        let Profile { username, email, .. } = &self.profile;
+        match self.profile.taken(transaction, None).await?.first() {
+            None => {}
+            Some(Fault::Email(_)) => return Err(Error::taken("user with the e-mail", email)),
+            Some(_) => return Err(Error::taken("user called", username)),
         }
-        let statement = sql("INSERT INTO host_users \
-             (username, username_fold, name, email, email_fold, password_hash, created_on) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)");
-        let statement = statement
-            .bind(self.username.as_str())
-            .bind(fold(&self.username))
-            .bind(self.username.as_str())
-            .bind(self.email.as_str())
-            .bind(fold(&self.email))
-            .bind(self.password_hash.clone())
-            .bind(now());
-        let id = match transaction.insert(statement).await {
-            Err(error) if is_unique_violation(&error) => {
-                return Err(Error::taken("user called", &self.username));
-            }
-            added => added?,
-        };
-        let mut joined = HashSet::new();
+        let id = self.profile.insert(transaction, self.password_hash.clone()).await?;
+        let mut groups = Vec::new();
         for title in &self.groups {
-            let group = groups::find(transaction, title).await?;
-            if joined.insert(group) {
-                let statement =
-                    sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
-                transaction.execute(statement.bind(id).bind(group)).await?;
-            }
+            groups.push(groups::find(transaction, title).await?);
         }
+        join(transaction, id, &groups).await?;
         Ok(id)
     }
 }
@@ -226,23 +357,17 @@ pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
     Ok(name)
 }
 
+/// An e-mail address, trimmed.
+fn address_of(email: &str) -> Result<String, Error> {
+    let email = email.trim();
+    if email.len() > 254 || email.parse::<lettre::Address>().is_err() {
+        return Err(Error::Invalid(format!("{email:?} is no e-mail address")));
+    }
+    Ok(email.to_owned())
+}
+
 /// The time as the tables keep it: UTC, to the second.
 pub(crate) fn now() -> PrimitiveDateTime {
     let now = time::OffsetDateTime::now_utc();
     PrimitiveDateTime::new(now.date(), now.time()).truncate_to_second()
-}
-
-/// Argon2id with its recommended parameters, on a thread that may be kept busy.
-async fn hash_password(password: String) -> Result<String, Error> {
-    if password.is_empty() {
-        return Err(Error::Invalid("the password is empty".to_owned()));
-    }
-    let hashing = tokio::task::spawn_blocking(move || {
-        Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
-    });
-    match hashing.await {
-        Ok(Ok(hash)) => Ok(hash),
-        Ok(Err(error)) => Err(Error::Password(error.to_string())),
-        Err(error) => Err(Error::Password(error.to_string())),
-    }
 }

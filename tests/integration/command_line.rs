@@ -72,6 +72,19 @@ async fn a_password_is_read_from_standard_input_and_never_asked_for() {
 }
 
 #[tokio::test]
+async fn a_password_is_set_from_standard_input_where_nobody_can_be_asked() {
+    let place = Place::of_the_fixture();
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    let set = place.call("user password ANN").input("correct horse\n").finish().await;
+    assert_eq!(set.succeeds(), "");
+    assert_eq!(set.err(), "", "nothing is asked, nothing is shown");
+    let short = place.call("user password ann").input("elevenchars\n").finish().await;
+    assert_eq!(short.fails(), "a password has 12 to 1000 characters");
+    assert_eq!(place.refusal("user password ann").await, "the password is empty");
+    assert_eq!(place.refusal("user password bob").await, "there is no user called \"bob\"");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_user_is_said_in_one_line() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;

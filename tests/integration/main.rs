@@ -17,7 +17,9 @@ mod proxy;
 mod smtp;
 
 mod access;
+mod administration;
 mod architecture;
+mod browser;
 mod cluster;
 mod command_line;
 mod contract;

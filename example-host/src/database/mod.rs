@@ -153,6 +153,15 @@ impl Database {
         Ok(connection)
     }
 
+    /// What it runs on.
+    pub(crate) fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite { .. } => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+            Self::MySql(_) => Engine::MySql,
+        }
+    }
+
     /// How many connections each pool has, busy and idle.
     pub(crate) fn connections(&self) -> Vec<(&'static str, u32, u32)> {
         fn of<DB: sqlx::Database>(name: &'static str, pool: &Pool<DB>) -> (&'static str, u32, u32) {

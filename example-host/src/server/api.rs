@@ -20,7 +20,7 @@ use super::problem::Refusal;
 use super::request_id::RequestId;
 use super::revalidation::Known;
 use super::routing::{self, Matched, Route};
-use super::{Server, body, checks, health};
+use super::{Server, body, checks, health, pages};
 
 /// Where the state of the site is asked for.
 const HEALTH_PATH: &str = "/health";
@@ -41,6 +41,7 @@ pub(super) async fn answer(
                 .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
             response
         }
+        None if pages::is_one(uri.path()) => pages::answer(&server, &id, request).await,
         None if uri.path() == HEALTH_PATH => match *request.method() {
             HttpMethod::GET | HttpMethod::HEAD => {
                 let mut response = health::answer(&server.site).await;

@@ -58,7 +58,11 @@ async fn admitted(
 ) -> Result<Option<SharedUser>, Refusal> {
     let user = identify(server, credentials).await?;
     let snapshot = server.site.state().snapshot();
-    Ok(user.filter(|user| snapshot.access.allows(user.id(), CORE_LOGIN_API, ROOT)))
+    let user = user.filter(|user| snapshot.access.allows(user.id(), CORE_LOGIN_API, ROOT));
+    if let Some(user) = user.as_ref().filter(|_| credentials.scheme() == "bearer") {
+        server.usage.note(user.id());
+    }
+    Ok(user)
 }
 
 async fn identify(

@@ -8,6 +8,7 @@ mod checks;
 mod client;
 mod connections;
 mod health;
+mod pages;
 mod problem;
 mod request_id;
 mod revalidation;
@@ -30,9 +31,11 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use crate::admin::Administration;
 use crate::config::ServerSettings;
 use crate::error::Error;
 use crate::site::Site;
+use crate::tokens::Usage;
 
 use self::connections::Connections;
 use self::request_id::RequestIds;
@@ -50,6 +53,7 @@ const WORTH_COMPRESSING: u64 = 1024;
 pub struct Running {
     addr: SocketAddr,
     site: Site,
+    usage: Arc<Usage>,
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
     following: JoinHandle<()>,
@@ -70,6 +74,11 @@ impl Running {
             tracing::error!(%error, "the server did not stop in order");
         }
         self.following.abort();
+        // A database that does not answer any more is not waited for: it is only about minutes.
+        let written = self.usage.write(self.site.state().database());
+        if tokio::time::timeout(Duration::from_secs(1), written).await.is_err() {
+            tracing::debug!("which tokens were used was not written down");
+        }
         self.site.close().await;
     }
 }
@@ -87,11 +96,15 @@ impl Site {
     ) -> Result<Running, Error> {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
+        let usage = Arc::new(Usage::default());
         let server = Arc::new(Server {
             routes: Routes::new(self.plugins())?,
+            administration: Administration::new(self.clone())?,
+            usage: Arc::clone(&usage),
             site: self.clone(),
             request_timeout: settings.request_timeout,
             body_limit: settings.body_limit,
+            encrypted: settings.tls.is_some(),
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
@@ -112,6 +125,7 @@ impl Site {
         let (stop, stopping) = watch::channel(false);
         let accepting = tokio::spawn(connections.accept(listener, stopping));
         let state = Arc::clone(self.state());
+        let uses = Arc::clone(&usage);
         let following = tokio::spawn(async move {
             let files = async {
                 match &tls {
@@ -119,10 +133,10 @@ impl Site {
                     None => std::future::pending().await,
                 }
             };
-            tokio::join!(state.follow(), files);
+            tokio::join!(state.follow(), files, uses.follow(state.database()));
         });
         tracing::info!("listening on {}://{addr}", settings.scheme());
-        Ok(Running { addr, site: self.clone(), stop, accepting, following })
+        Ok(Running { addr, site: self.clone(), usage, stop, accepting, following })
     }
 }
 
@@ -149,8 +163,12 @@ pub(crate) fn check_routes<'a>(
 struct Server {
     site: Site,
     routes: Routes,
+    administration: Administration,
+    usage: Arc<Usage>,
     request_timeout: Duration,
     body_limit: usize,
+    /// Whether connections to this server are encrypted.
+    encrypted: bool,
     trusted_proxies: Vec<IpNet>,
     ids: RequestIds,
 }

@@ -1,0 +1,64 @@
+//! What the pages are drawn with: a stylesheet, a script and an icon, compiled in. Each is named by
+//! its content, so that a browser may keep it for ever and still has the new one at once.
+
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use sha2::{Digest, Sha256};
+
+use super::href;
+
+/// Where they are.
+const FOLDER: &str = "/assets/";
+
+/// Something that a page refers to.
+pub(super) struct Asset {
+    /// Below the administration.
+    path: String,
+    media_type: &'static str,
+    text: &'static str,
+}
+
+pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../assets/style.css"))
+});
+pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "script",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/script.js"),
+    )
+});
+pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("icon", "svg", "image/svg+xml", include_str!("../../assets/icon.svg"))
+});
+
+/// The asset at a path below the administration.
+pub(super) fn find(path: &str) -> Option<&'static Asset> {
+    let all: [&'static Asset; 3] = [&STYLE, &SCRIPT, &ICON];
+    all.into_iter().find(|asset| asset.path == path)
+}
+
+impl Asset {
+    fn new(name: &str, suffix: &str, media_type: &'static str, text: &'static str) -> Self {
+        let digest = Sha256::digest(text.as_bytes());
+        let tag: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self { path: format!("{FOLDER}{name}-{tag}.{suffix}"), media_type, text }
+    }
+
+    /// Its address.
+    pub(super) fn href(&self) -> String {
+        href(&self.path)
+    }
+
+    pub(super) fn response(&self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.text));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
+        headers.insert(header::CACHE_CONTROL, kept);
+        response
+    }
+}

@@ -1,0 +1,97 @@
+//! What administrators may do to each other. Two rules hold whatever a page does: nobody takes away
+//! their own way in, so that there is always somebody left who has one; and nobody without
+//! `core.admin` touches, becomes or makes somebody who has it.
+
+use crate::acl::{Access, CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::database::{Connection, sql};
+use crate::error::Error;
+use crate::state::State;
+use crate::users;
+
+/// Whoever changes something, as the database has them in the transaction of the change.
+pub(super) struct Authority {
+    actor: i64,
+    is_admin: bool,
+    access: Access,
+}
+
+impl Authority {
+    /// Refuses whoever has lost the permission since the page was asked for.
+    pub(super) async fn of(
+        state: &State,
+        transaction: &mut Connection,
+        actor: i64,
+    ) -> Result<Self, Error> {
+        let access = read(state, transaction).await?;
+        let is_admin = may(&access, transaction, actor, CORE_ADMIN).await?;
+        if !is_admin && !may(&access, transaction, actor, CORE_MANAGE).await? {
+            return Err(refused("you may not manage this site any more"));
+        }
+        Ok(Self { actor, is_admin, access })
+    }
+
+    /// Refuses to touch a user who may do everything on behalf of somebody who may not.
+    pub(super) async fn over(&self, transaction: &mut Connection, user: i64) -> Result<(), Error> {
+        let groups = users::groups_of(transaction, user).await?;
+        if !self.is_admin && self.grants_everything(&groups) {
+            return Err(refused("only users with core.admin may change others who have it"));
+        }
+        Ok(())
+    }
+
+    /// Refuses groups that are more than whoever gives them has.
+    pub(super) fn to_give(&self, groups: &[i64]) -> Result<(), Error> {
+        if !self.is_admin && self.grants_everything(groups) {
+            return Err(refused(
+                "only users with core.admin may put somebody into a group with it",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses, at the end of a change, one that has taken from whoever makes it what it was made
+    /// by. The last one who may do everything can only be themselves, so it holds for them too.
+    pub(super) async fn is_left(
+        &self,
+        state: &State,
+        transaction: &mut Connection,
+    ) -> Result<(), Error> {
+        let access = read(state, transaction).await?;
+        let needed = if self.is_admin { CORE_ADMIN } else { CORE_MANAGE };
+        if may(&access, transaction, self.actor, needed).await? {
+            return Ok(());
+        }
+        Err(refused(
+            "this would lock you out of the administration; another administrator has to do it",
+        ))
+    }
+
+    fn grants_everything(&self, groups: &[i64]) -> bool {
+        self.access.of_groups(groups, CORE_ADMIN, ROOT).0
+    }
+}
+
+async fn read(state: &State, transaction: &mut Connection) -> Result<Access, Error> {
+    let actions = state.descriptions().iter().flat_map(|of| &of.actions);
+    Access::read_rules(transaction, actions.map(|action| action.name.clone())).await
+}
+
+/// Whether a user who is not blocked may do something to the whole site.
+async fn may(
+    access: &Access,
+    transaction: &mut Connection,
+    user: i64,
+    action: &str,
+) -> Result<bool, Error> {
+    let statement = sql("SELECT blocked FROM host_users WHERE id = ?");
+    let found: Option<(bool,)> = transaction.fetch_optional(statement.bind(user)).await?;
+    if found.is_none_or(|(blocked,)| blocked) {
+        return Ok(false);
+    }
+    let groups = users::groups_of(transaction, user).await?;
+    Ok(access.of_groups(&groups, action, ROOT).0)
+}
+
+fn refused(why: &str) -> Error {
+    Error::Invalid(why.to_owned())
+}

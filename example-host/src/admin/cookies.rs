@@ -1,0 +1,103 @@
+//! The two things that a browser keeps for the administration: the secret of a session, and what
+//! the next page is to say. Neither can be read by a script or sent by a page of another site.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::sessions;
+
+use super::view::Notice;
+use super::{Arrival, BASE};
+
+/// The name of the session where it is encrypted. Browsers take a name that begins like this only
+/// from the site itself and for all of it, so that no neighbour can put one in its place.
+const SECURE_SESSION: &str = "__Host-administration";
+/// Its name where nothing is encrypted.
+const PLAIN_SESSION: &str = "administration";
+const NOTICE: &str = "administration-notice";
+
+/// What came with a request, and what goes with the answer.
+pub(super) struct Cookies {
+    encrypted: bool,
+    session: Option<String>,
+    notice: Option<Notice>,
+    written: Vec<String>,
+}
+
+impl Cookies {
+    pub(super) fn of(arrival: &Arrival) -> Self {
+        let encrypted = arrival.encrypted;
+        let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
+        let notice = value(&arrival.headers, NOTICE)
+            .and_then(|notice| Notice::read(&percent_decode_str(notice).decode_utf8_lossy()));
+        Self {
+            encrypted,
+            session: value(&arrival.headers, session).map(str::to_owned),
+            notice,
+            written: Vec::new(),
+        }
+    }
+
+    /// The secret of the session.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    pub(super) fn begin_session(&mut self, secret: &str) {
+        self.write_session(secret, sessions::LONGEST.as_secs());
+    }
+
+    pub(super) fn end_session(&mut self) {
+        self.write_session("", 0);
+    }
+
+    /// What this page is to say, once.
+    pub(super) fn take_notice(&mut self) -> Option<Notice> {
+        let notice = self.notice.take()?;
+        self.write_notice("", 0);
+        Some(notice)
+    }
+
+    /// What the next page is to say.
+    pub(super) fn leave_notice(&mut self, notice: &Notice) {
+        let text = notice.to_string();
+        self.write_notice(&utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string(), 60);
+    }
+
+    /// Puts what is to be kept into the answer.
+    pub(super) fn write(self, headers: &mut HeaderMap) {
+        for cookie in self.written {
+            match HeaderValue::try_from(cookie) {
+                Ok(cookie) => {
+                    headers.append(header::SET_COOKIE, cookie);
+                }
+                Err(error) => tracing::error!(%error, "a cookie could not be written"),
+            }
+        }
+    }
+
+    fn write_session(&mut self, secret: &str, seconds: u64) {
+        let (name, path, secure) = match self.encrypted {
+            true => (SECURE_SESSION, "/", "; Secure"),
+            false => (PLAIN_SESSION, BASE, ""),
+        };
+        self.written.push(format!(
+            "{name}={secret}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        ));
+    }
+
+    fn write_notice(&mut self, text: &str, seconds: u64) {
+        let secure = if self.encrypted { "; Secure" } else { "" };
+        self.written.push(format!(
+            "{NOTICE}={text}; Path={BASE}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        ));
+    }
+}
+
+/// The value of a cookie.
+fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = sent.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
+    let found = pairs.find(|(called, _)| called.trim() == name);
+    found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,157 @@
+//! What a browser sends: the fields of a form or a query, and the proof that a form comes from a
+//! page of this site.
+
+use axum::http::{HeaderMap, HeaderName, Uri, header};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::{BASE, href, text_of};
+
+/// The field of each form that proves that it was made for the session that sends it.
+const PROOF: &str = "proof";
+
+/// What browsers say of where a request comes from, on connections that nobody can listen to.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Names with their values, in the order that they came in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    pub(super) fn of_body(body: &[u8]) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    pub(super) fn of_query(query: &str) -> Self {
+        Self::of_body(query.as_bytes())
+    }
+
+    /// The value of a field, empty where it is not there.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.all(name).next().unwrap_or_default()
+    }
+
+    /// The value of a field that may be left empty.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.get(name)).filter(|value| !value.is_empty())
+    }
+
+    /// Every value of a field.
+    pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        let named =
+            move |(called, value): &'a (String, String)| (called == name).then_some(value.as_str());
+        self.0.iter().filter_map(named)
+    }
+
+    /// The values of a field that are keys.
+    pub(super) fn keys(&self, name: &str) -> Vec<i64> {
+        self.all(name).filter_map(|value| value.parse().ok()).collect()
+    }
+}
+
+/// What a form of a session has to carry: whoever knows it knows the session's secret, or has been
+/// shown a page of it. The secret cannot be worked out from it.
+pub(super) fn proof(secret: &str) -> String {
+    let digest = Sha256::new().chain_update(b"form ").chain_update(secret.as_bytes()).finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a form was made for this session.
+pub(super) fn is_proven(form: &Form, secret: &str) -> bool {
+    form.get(PROOF).as_bytes().ct_eq(proof(secret).as_bytes()).into()
+}
+
+/// Whether a browser sends this on behalf of a page of this site. Every browser says so by one of
+/// two headers, which no page can write; who sends neither is not believed.
+pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
+    if let Some(site) = text_of(headers, &SITE) {
+        return site == "same-origin";
+    }
+    let origin = text_of(headers, &header::ORIGIN).and_then(|origin| origin.parse::<Uri>().ok());
+    let origin = origin.as_ref().and_then(Uri::authority);
+    match (origin, text_of(headers, &header::HOST)) {
+        (Some(origin), Some(host)) => origin.as_str().eq_ignore_ascii_case(host),
+        _ => false,
+    }
+}
+
+/// The page that a form was sent from, to go back to.
+pub(super) fn page_before(headers: &HeaderMap) -> String {
+    let before = text_of(headers, &header::REFERER).and_then(|before| before.parse::<Uri>().ok());
+    let before = before.as_ref().and_then(Uri::path_and_query).map(|path| path.as_str());
+    before.and_then(inside).unwrap_or_else(|| href("/"))
+}
+
+/// An address within the administration, as somebody may have made it up.
+pub(super) fn inside(address: &str) -> Option<String> {
+    let below = address.strip_prefix(BASE)?;
+    let plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    (plain && below.starts_with('/')).then(|| address.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(sent: &[(&'static str, &'static str)]) -> HeaderMap {
+        sent.iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn a_form_is_believed_that_a_browser_vouches_for() {
+        for (sent, believed) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            (&[("sec-fetch-site", "same-site")], false),
+            (&[("sec-fetch-site", "cross-site")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("origin", "http://shop.example"), ("host", "shop.example")], true),
+            (&[("origin", "http://shop.example:81"), ("host", "shop.example:81")], true),
+            (&[("origin", "http://shop.example:81"), ("host", "shop.example")], false),
+            (&[("origin", "http://evil.example"), ("host", "shop.example")], false),
+            (&[("origin", "null"), ("host", "shop.example")], false),
+            (&[("host", "shop.example")], false),
+            (
+                &[
+                    ("sec-fetch-site", "cross-site"),
+                    ("origin", "http://shop.example"),
+                    ("host", "shop.example"),
+                ],
+                false,
+            ),
+        ] {
+            assert_eq!(is_from_here(&headers(sent)), believed, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_sent_to_another_site() {
+        assert_eq!(
+            inside("/administrator/users?page=2"),
+            Some("/administrator/users?page=2".into())
+        );
+        for outside in [
+            "https://evil.example/administrator/",
+            "//evil.example/administrator/",
+            "/administratorx",
+            "/administrator",
+            "/administrator/\\evil",
+            "/administrator/\r\nset-cookie: a=b",
+            "/other",
+            "",
+        ] {
+            assert_eq!(inside(outside), None, "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn a_form_of_another_session_proves_nothing() {
+        let form = Form(vec![("proof".to_owned(), proof("one"))]);
+        assert!(is_proven(&form, "one"));
+        assert!(!is_proven(&form, "other"));
+        assert!(!is_proven(&Form::default(), "one"));
+    }
+}

@@ -1,0 +1,169 @@
+//! Groups: the tree of them, and one of them. What a group may do is on the page of permissions.
+
+use std::collections::HashMap;
+
+use askama::Template;
+
+use crate::database::sql;
+use crate::error::Error;
+use crate::groups::{self, GroupEntry, as_tree};
+use crate::state::change;
+
+use super::authority::Authority;
+use super::href;
+use super::view::{Field, Layout, Notice, View};
+use super::visit::{Change, Outcome, Problem, Visit, show};
+
+#[derive(Template)]
+#[template(path = "admin/groups.html")]
+struct ListPage {
+    layout: Layout,
+    groups: Vec<Line>,
+    may_change: bool,
+}
+
+struct Line {
+    group: GroupEntry,
+    depth: usize,
+    members: i64,
+}
+
+#[derive(Template)]
+#[template(path = "admin/group.html")]
+struct GroupPage {
+    layout: Layout,
+    /// The group, if it is there already.
+    group: Option<GroupEntry>,
+    title: Field,
+    parents: Vec<(GroupEntry, usize)>,
+    /// The title of the group above.
+    parent: String,
+}
+
+#[derive(Template)]
+#[template(path = "admin/group_delete.html")]
+struct ConfirmPage {
+    layout: Layout,
+    group: GroupEntry,
+}
+
+pub(super) async fn list(visit: Visit) -> Result<View, Problem> {
+    let statement = sql("SELECT group_id, count(*) FROM host_user_groups GROUP BY group_id");
+    let members: Vec<(i64, i64)> = visit.site.state().database().fetch_all(statement).await?;
+    let members: HashMap<i64, i64> = members.into_iter().collect();
+    let line = |(group, depth): (GroupEntry, usize)| {
+        let members = members.get(&group.id).copied().unwrap_or_default();
+        Line { group, depth, members }
+    };
+    show(&ListPage {
+        layout: visit.layout("Groups"),
+        groups: as_tree(visit.site.groups().await?).into_iter().map(line).collect(),
+        may_change: visit.is_admin(),
+    })
+}
+
+pub(super) async fn blank(visit: Visit) -> Result<View, Problem> {
+    let parent = visit.query.given("parent").unwrap_or("Public").to_owned();
+    written(&visit, None, "", &parent, None).await
+}
+
+pub(super) async fn add(visit: Visit) -> Result<Outcome, Problem> {
+    let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
+    match visit.site.add_group(title, parent).await {
+        Ok(id) => Ok(Outcome::Done {
+            change: changed("add a group", id),
+            to: href("/groups"),
+            says: format!("The group {} is there.", title.trim()),
+        }),
+        Err(Error::Invalid(why)) => again(&visit, None, &why).await,
+        Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn page(visit: Visit) -> Result<View, Problem> {
+    let group = find(&visit).await?;
+    let title = group.title.clone();
+    written(&visit, Some(group), &title, "", None).await
+}
+
+pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
+    let group = find(&visit).await?;
+    let state = visit.site.state();
+    let title = match groups::title_of(visit.form.get("title")) {
+        Ok(title) => title,
+        Err(error) => return again(&visit, Some(group), &error.to_string()).await,
+    };
+    let renamed = change!(state, |transaction| {
+        Authority::of(state, transaction, visit.session.user).await?;
+        groups::rename(transaction, group.id, title).await
+    });
+    match renamed {
+        Ok(()) => Ok(Outcome::Done {
+            change: changed("rename a group", group.id),
+            to: href("/groups"),
+            says: format!("The group is called {title}."),
+        }),
+        Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Asks whether a group is to be deleted.
+pub(super) async fn confirm(visit: Visit) -> Result<View, Problem> {
+    let group = find(&visit).await?;
+    show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", group.title)), group })
+}
+
+pub(super) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
+    let group = find(&visit).await?;
+    let state = visit.site.state();
+    change!(state, |transaction| {
+        let authority = Authority::of(state, transaction, visit.session.user).await?;
+        groups::remove(transaction, group.id).await?;
+        authority.is_left(state, transaction).await
+    })?;
+    Ok(Outcome::Done {
+        change: changed("delete a group", group.id),
+        to: href("/groups"),
+        says: format!("The group {} is deleted.", group.title),
+    })
+}
+
+fn changed(what: &'static str, id: i64) -> Change {
+    Change { what, record: format!("group {id}") }
+}
+
+async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
+    let id = visit.id()?;
+    let found = visit.site.groups().await?.into_iter().find(|group| group.id == id);
+    found.ok_or(Problem::NotFound)
+}
+
+async fn again(visit: &Visit, group: Option<GroupEntry>, fault: &str) -> Result<Outcome, Problem> {
+    let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
+    Ok(Outcome::Again(written(visit, group, title, parent, Some(fault)).await?))
+}
+
+async fn written(
+    visit: &Visit,
+    group: Option<GroupEntry>,
+    title: &str,
+    parent: &str,
+    fault: Option<&str>,
+) -> Result<View, Problem> {
+    let mut layout = visit.layout(match &group {
+        Some(group) => group.title.clone(),
+        None => "New group".to_owned(),
+    });
+    if fault.is_some() {
+        layout = layout.saying(Notice::bad("The group was not saved. See below."));
+    }
+    show(&GroupPage {
+        layout,
+        group,
+        title: Field::text("title", "Title").value(title).fault(fault),
+        parents: as_tree(visit.site.groups().await?),
+        parent: parent.to_owned(),
+    })
+}

@@ -1,0 +1,332 @@
+//! The administration: pages for people with a browser, at `/administrator/`.
+//!
+//! A page is a line in [`PAGES`], a function and a template. Everything else is done for all of
+//! them in one place, [`Administration::answer`]: who has signed in, whether they may see the page
+//! or change something by it, that a change comes from a page of this site, what is written down
+//! about it, and the headers of the answer. Knows nothing of connections and of the routes of
+//! extensions.
+
+mod account;
+mod assets;
+mod authority;
+mod cookies;
+mod dashboard;
+mod form;
+mod groups;
+mod permissions;
+mod sign_in;
+mod throttle;
+mod token;
+mod users;
+mod view;
+mod visit;
+mod why;
+
+use std::net::IpAddr;
+use std::pin::Pin;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use tokio::sync::Semaphore;
+
+use crate::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::error::Error;
+use crate::sessions;
+use crate::site::Site;
+
+use self::cookies::Cookies;
+use self::form::Form;
+use self::throttle::Throttle;
+use self::view::{Notice, View};
+use self::visit::{Change, Outcome, Problem, Visit};
+
+/// Where the pages are.
+pub(crate) const BASE: &str = "/administrator";
+
+/// How many passwords may be hashed at the same time: each takes 19 MiB and a processor.
+const HASHING: usize = 2;
+
+/// Who may do something by a page.
+type Needed = &'static str;
+const MANAGE: Needed = CORE_MANAGE;
+const ADMIN: Needed = CORE_ADMIN;
+
+/// Every page, those that the navigation shows in its order.
+const PAGES: &[Page] = &[
+    Page::at("/", "administration.dashboard")
+        .in_navigation("Dashboard", "dashboard")
+        .reads(MANAGE, |visit| Box::pin(dashboard::page(visit))),
+    Page::at("/users", "administration.users")
+        .in_navigation("Users", "users")
+        .reads(MANAGE, |visit| Box::pin(users::list(visit))),
+    Page::at("/users/new", "administration.users.new")
+        .reads(MANAGE, |visit| Box::pin(users::blank(visit)))
+        .writes(MANAGE, |visit| Box::pin(users::add(visit))),
+    Page::at("/users/{id}", "administration.users.edit")
+        .reads(MANAGE, |visit| Box::pin(users::page(visit)))
+        .writes(MANAGE, |visit| Box::pin(users::save(visit))),
+    Page::at("/users/{id}/token", "administration.users.token")
+        .reads(MANAGE, |visit| Box::pin(token::page(visit)))
+        .writes(MANAGE, |visit| Box::pin(token::generate(visit))),
+    Page::at("/users/{id}/token/revoke", "administration.users.token.revoke")
+        .writes(MANAGE, |visit| Box::pin(token::revoke(visit))),
+    Page::at("/users/{id}/permissions", "administration.users.permissions")
+        .reads(MANAGE, |visit| Box::pin(why::of_user(visit))),
+    Page::at("/users/{id}/block", "administration.users.block")
+        .writes(MANAGE, |visit| Box::pin(users::block(visit))),
+    Page::at("/users/{id}/unblock", "administration.users.unblock")
+        .writes(MANAGE, |visit| Box::pin(users::unblock(visit))),
+    Page::at("/users/{id}/sign-out", "administration.users.sign_out")
+        .writes(MANAGE, |visit| Box::pin(users::sign_out(visit))),
+    Page::at("/users/{id}/delete", "administration.users.delete")
+        .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
+        .writes(MANAGE, |visit| Box::pin(users::delete(visit))),
+    Page::at("/groups", "administration.groups")
+        .in_navigation("Groups", "groups")
+        .reads(MANAGE, |visit| Box::pin(groups::list(visit))),
+    Page::at("/groups/new", "administration.groups.new")
+        .reads(ADMIN, |visit| Box::pin(groups::blank(visit)))
+        .writes(ADMIN, |visit| Box::pin(groups::add(visit))),
+    Page::at("/groups/{id}", "administration.groups.edit")
+        .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
+        .writes(ADMIN, |visit| Box::pin(groups::save(visit))),
+    Page::at("/groups/{id}/delete", "administration.groups.delete")
+        .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
+        .writes(ADMIN, |visit| Box::pin(groups::delete(visit))),
+    Page::at("/permissions", "administration.permissions")
+        .in_navigation("Permissions", "permissions")
+        .reads(MANAGE, |visit| Box::pin(permissions::page(visit)))
+        .writes(ADMIN, |visit| Box::pin(permissions::save(visit))),
+    Page::at("/permissions/why", "administration.permissions.why")
+        .reads(MANAGE, |visit| Box::pin(why::page(visit))),
+    Page::at("/account", "administration.account")
+        .reads(MANAGE, |visit| Box::pin(account::page(visit)))
+        .writes(MANAGE, |visit| Box::pin(account::set_password(visit))),
+    Page::at("/account/sign-out-everywhere", "administration.account.sign_out_everywhere")
+        .writes(MANAGE, |visit| Box::pin(account::sign_out_everywhere(visit))),
+];
+
+/// The path of the page to sign in at, which nobody has to have signed in for.
+const SIGN_IN: &str = "/sign-in";
+/// The path that ends a session.
+const SIGN_OUT: &str = "/sign-out";
+
+type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
+type Read = fn(Visit) -> Work<View>;
+type Write = fn(Visit) -> Work<Outcome>;
+
+/// A page: where it is, who may see it, and who may change something by it.
+struct Page {
+    path: &'static str,
+    /// What the logs and the metrics call it.
+    name: &'static str,
+    navigation: Option<Entry>,
+    read: Option<(Needed, Read)>,
+    write: Option<(Needed, Write)>,
+}
+
+/// A page in the navigation.
+struct Entry {
+    title: &'static str,
+    icon: &'static str,
+}
+
+impl Page {
+    const fn at(path: &'static str, name: &'static str) -> Self {
+        Self { path, name, navigation: None, read: None, write: None }
+    }
+
+    const fn in_navigation(mut self, title: &'static str, icon: &'static str) -> Self {
+        self.navigation = Some(Entry { title, icon });
+        self
+    }
+
+    const fn reads(mut self, needed: Needed, read: Read) -> Self {
+        self.read = Some((needed, read));
+        self
+    }
+
+    const fn writes(mut self, needed: Needed, write: Write) -> Self {
+        self.write = Some((needed, write));
+        self
+    }
+}
+
+/// The pages of a site, and what is remembered between requests to them.
+pub(crate) struct Administration {
+    site: Site,
+    pages: matchit::Router<&'static Page>,
+    throttle: Throttle,
+    hashing: Semaphore,
+}
+
+/// A request to a page.
+pub(crate) struct Arrival {
+    pub(crate) method: Method,
+    /// Below [`BASE`], with a slash at the front.
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) client: IpAddr,
+    /// Whether the browser speaks to the site through TLS, here or at a proxy.
+    pub(crate) encrypted: bool,
+    /// What the log calls the request.
+    pub(crate) id: String,
+}
+
+/// The answer, and what the log is to say of the request.
+pub(crate) struct Answered {
+    pub(crate) response: Response<Body>,
+    /// The page that it was to.
+    pub(crate) page: &'static str,
+    /// Who has signed in; 0 where nobody has.
+    pub(crate) user: i64,
+}
+
+impl Administration {
+    /// The pages of this site.
+    pub(crate) fn new(site: Site) -> Result<Self, Error> {
+        let mut pages = matchit::Router::new();
+        for page in PAGES {
+            let inserted = pages.insert(page.path, page);
+            inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
+        }
+        Ok(Self { site, pages, throttle: Throttle::default(), hashing: Semaphore::new(HASHING) })
+    }
+
+    /// Answers a request. This is the only way to a page, and the only way to a change by one.
+    pub(crate) async fn answer(&self, arrival: Arrival) -> Answered {
+        if let Some(asset) = assets::find(&arrival.path) {
+            return Answered { response: asset.response(), page: "administration.asset", user: 0 };
+        }
+        let mut seen = Seen { page: "none", user: 0 };
+        let mut cookies = Cookies::of(&arrival);
+        let answered = self.page(&arrival, &mut cookies, &mut seen).await;
+        let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &arrival));
+        view::protect(response.headers_mut());
+        cookies.write(response.headers_mut());
+        Answered { response, page: seen.page, user: seen.user }
+    }
+
+    async fn page(
+        &self,
+        arrival: &Arrival,
+        cookies: &mut Cookies,
+        seen: &mut Seen,
+    ) -> Result<Response<Body>, Problem> {
+        let reads = matches!(arrival.method, Method::GET | Method::HEAD);
+        if !reads {
+            if arrival.method != Method::POST {
+                return Err(Problem::NoSuchMethod);
+            }
+            if !form::is_from_here(&arrival.headers) {
+                return Err(Problem::ForeignForm);
+            }
+        }
+        // What another host has changed holds here too: the next page may be asked of either.
+        self.site.state().catch_up().await?;
+        if arrival.path == SIGN_IN {
+            seen.page = "administration.sign_in";
+            return sign_in::answer(self, arrival, cookies, reads).await;
+        }
+        let session = match cookies.session() {
+            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
+            None => None,
+        };
+        let Some(session) = session else { return Ok(sign_in::first(arrival, reads)) };
+        seen.user = session.user;
+        let form = Form::of_body(&arrival.body);
+        let secret = cookies.session().unwrap_or_default().to_owned();
+        if !reads && !form::is_proven(&form, &secret) {
+            return Err(Problem::ForeignForm);
+        }
+        if arrival.path == SIGN_OUT {
+            seen.page = "administration.sign_out";
+            return sign_in::end(self, cookies, reads).await;
+        }
+
+        let found = self.pages.at(&arrival.path).map_err(|_| Problem::NotFound)?;
+        let page = *found.value;
+        seen.page = page.name;
+        let visit = Visit {
+            site: self.site.clone(),
+            session,
+            secret,
+            params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),
+            query: Form::of_query(&arrival.query),
+            form,
+            path: page.path,
+            origin: view::origin(arrival),
+            notice: reads.then(|| cookies.take_notice()).flatten(),
+        };
+        if !visit.may(MANAGE) {
+            // Nothing of the administration is theirs any more, so neither is the session.
+            cookies.end_session();
+            return Ok(sign_in::first(arrival, reads));
+        }
+        if reads {
+            let (needed, read) = page.read.ok_or(Problem::NoSuchMethod)?;
+            visit.must(needed)?;
+            return Ok(read(visit).await?.response());
+        }
+        let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
+        visit.must(needed)?;
+        let (user, username) = (visit.session.user, visit.session.username.clone());
+        match write(visit).await {
+            Ok(Outcome::Done { change, to, says }) => {
+                record(user, &username, page, &change);
+                cookies.leave_notice(&Notice::good(says));
+                Ok(view::redirect(&to))
+            }
+            Ok(Outcome::Shown { change, view }) => {
+                record(user, &username, page, &change);
+                Ok(view.response())
+            }
+            Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
+            Err(Problem::Refused(why)) => {
+                cookies.leave_notice(&Notice::bad(view::sentence(&why)));
+                Ok(view::redirect(&form::page_before(&arrival.headers)))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+}
+
+impl std::fmt::Debug for Administration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Administration").finish_non_exhaustive()
+    }
+}
+
+struct Seen {
+    page: &'static str,
+    user: i64,
+}
+
+/// Writes down what somebody has changed. Every change by a page comes past here.
+fn record(user: i64, username: &str, page: &Page, change: &Change) {
+    tracing::info!(
+        target: "administration",
+        user,
+        username,
+        page = page.name,
+        what = change.what,
+        record = change.record,
+    );
+}
+
+/// The address of a page.
+fn href(path: &str) -> String {
+    format!("{BASE}{path}")
+}
+
+/// Whether a user may do something to the whole site.
+fn may(site: &Site, user: i64, needed: Needed) -> bool {
+    site.state().snapshot().access.allows(user, needed, ROOT)
+}
+
+/// Where a header is read that is text.
+fn text_of<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

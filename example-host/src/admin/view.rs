@@ -1,0 +1,347 @@
+//! Pages as they leave: what is around all of them, the pieces that several are made of, the pages
+//! that say what went wrong, and the headers that keep a browser from doing anything else with
+//! them. Knows no page of its own.
+
+use std::fmt;
+
+use askama::Template;
+use askama::filters::HtmlSafe;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use time::PrimitiveDateTime;
+use time::macros::format_description;
+
+use super::visit::{Problem, Visit};
+use super::{Arrival, PAGES, assets, form, href, text_of};
+
+/// What a page may load and do: its own stylesheet and script, and forms to this site. Nothing else
+/// runs or is fetched, whatever somebody gets into a page.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+     img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// A page that is written.
+pub(super) struct View {
+    html: String,
+    status: StatusCode,
+}
+
+impl View {
+    pub(super) fn page(html: String) -> Self {
+        Self { html, status: StatusCode::OK }
+    }
+
+    pub(super) fn response(self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.html));
+        *response.status_mut() = self.status;
+        let html = HeaderValue::from_static("text/html; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, html);
+        response
+    }
+
+    pub(super) fn with_status(mut self, status: StatusCode) -> Response<Body> {
+        self.status = status;
+        self.response()
+    }
+}
+
+/// Sends a browser on to a page.
+pub(super) fn redirect(to: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    // What is no header's value was made up by somebody, and the first page is as good.
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(super::BASE));
+    response.headers_mut().insert(header::LOCATION, to);
+    response
+}
+
+/// The headers of every page.
+pub(super) fn protect(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-store"),
+        // Within the site the page before is known, which is where a refused form goes back to.
+        (header::REFERRER_POLICY, "same-origin"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// What addresses of the site begin with, as the browser knows it.
+pub(super) fn origin(arrival: &Arrival) -> String {
+    let scheme = if arrival.encrypted { "https" } else { "http" };
+    let host = text_of(&arrival.headers, &header::HOST).unwrap_or("localhost");
+    format!("{scheme}://{host}")
+}
+
+/// What a page says of what has been done before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) good: bool,
+    pub(super) text: String,
+}
+
+impl Notice {
+    pub(super) fn good(text: impl Into<String>) -> Self {
+        Self { good: true, text: text.into() }
+    }
+
+    pub(super) fn bad(text: impl Into<String>) -> Self {
+        Self { good: false, text: text.into() }
+    }
+
+    /// What [`Notice`] is written as.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        match text.split_at_checked(1)? {
+            ("+", text) => Some(Self::good(text)),
+            ("-", text) => Some(Self::bad(text)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.good { '+' } else { '-' }, self.text)
+    }
+}
+
+/// What is around a page: its title, the navigation, who has signed in.
+pub(super) struct Layout {
+    pub(super) title: String,
+    /// Nobody has signed in on the page where that is done.
+    pub(super) signed_in: Option<SignedIn>,
+    pub(super) notice: Option<Notice>,
+    pub(super) style: String,
+    pub(super) script: String,
+    pub(super) icon: String,
+}
+
+/// Whoever has signed in, and where they may go.
+pub(super) struct SignedIn {
+    pub(super) name: String,
+    /// What each form has to carry.
+    pub(super) proof: String,
+    pub(super) navigation: Vec<Link>,
+    /// Whether this is their own page.
+    pub(super) own: bool,
+}
+
+/// An entry of the navigation.
+pub(super) struct Link {
+    pub(super) title: &'static str,
+    pub(super) href: String,
+    pub(super) icon: &'static str,
+    pub(super) current: bool,
+}
+
+impl Layout {
+    /// Around a page that anybody may see.
+    pub(super) fn bare(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            signed_in: None,
+            notice: None,
+            style: assets::STYLE.href(),
+            script: assets::SCRIPT.href(),
+            icon: assets::ICON.href(),
+        }
+    }
+
+    /// Around a page of a visit.
+    pub(super) fn of(visit: &Visit, title: String) -> Self {
+        let section = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
+        let here = section(visit.path);
+        let entries = PAGES.iter().filter_map(|page| {
+            let entry = page.navigation.as_ref()?;
+            let (needed, _) = page.read.as_ref()?;
+            visit.may(needed).then(|| Link {
+                title: entry.title,
+                href: href(page.path),
+                icon: entry.icon,
+                current: section(page.path) == here,
+            })
+        });
+        Self {
+            signed_in: Some(SignedIn {
+                name: visit.session.name.clone(),
+                proof: form::proof(&visit.secret),
+                navigation: entries.collect(),
+                own: here == "account",
+            }),
+            notice: visit.notice.clone(),
+            ..Self::bare(title)
+        }
+    }
+
+    /// What each form has to carry, for its hidden field.
+    pub(super) fn proof(&self) -> &str {
+        self.signed_in.as_ref().map_or("", |signed_in| signed_in.proof.as_str())
+    }
+
+    /// The same with something to say.
+    pub(super) fn saying(mut self, notice: Notice) -> Self {
+        self.notice = Some(notice);
+        self
+    }
+}
+
+/// A field of a form, with its label and what is wrong with its value.
+#[derive(Clone, Default, Template)]
+#[template(path = "admin/field.html")]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) label: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) value: String,
+    pub(super) hint: &'static str,
+    /// What a browser or a password manager may fill in.
+    pub(super) autocomplete: &'static str,
+    pub(super) required: bool,
+    pub(super) fault: String,
+}
+
+impl Field {
+    pub(super) fn text(name: &'static str, label: &'static str) -> Self {
+        let autocomplete = "off";
+        Self { name, label, kind: "text", autocomplete, required: true, ..Self::default() }
+    }
+
+    pub(super) fn email(name: &'static str, label: &'static str) -> Self {
+        Self { kind: "email", ..Self::text(name, label) }
+    }
+
+    pub(super) fn password(name: &'static str, label: &'static str) -> Self {
+        Self { kind: "password", autocomplete: "new-password", ..Self::text(name, label) }
+    }
+
+    pub(super) fn optional(self) -> Self {
+        Self { required: false, ..self }
+    }
+
+    pub(super) fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    pub(super) fn value(self, value: impl Into<String>) -> Self {
+        Self { value: value.into(), ..self }
+    }
+
+    pub(super) fn fault(self, fault: Option<&str>) -> Self {
+        Self { fault: sentence(fault.unwrap_or_default()), ..self }
+    }
+
+    pub(super) fn autocomplete(self, autocomplete: &'static str) -> Self {
+        Self { autocomplete, ..self }
+    }
+}
+
+/// A field is written by a template of its own, which escapes what is in it.
+impl HtmlSafe for Field {}
+
+/// A moment, for people and for programs.
+#[derive(Clone, Copy, Template)]
+#[template(
+    source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
+    ext = "html"
+)]
+pub(super) struct Moment(pub(super) PrimitiveDateTime);
+
+impl HtmlSafe for Moment {}
+
+impl Moment {
+    fn text(self) -> String {
+        let format = format_description!(
+            "[day padding:none] [month repr:short] [year], [hour]:[minute] UTC"
+        );
+        self.0.format(format).unwrap_or_default()
+    }
+
+    fn machine(self) -> String {
+        let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+        self.0.format(format).unwrap_or_default()
+    }
+}
+
+/// A message as a sentence: the first letter large, a full stop at the end.
+pub(super) fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let Some(first) = characters.next() else { return String::new() };
+    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{}{}{end}", first.to_uppercase(), characters.as_str())
+}
+
+#[derive(Template)]
+#[template(path = "admin/problem.html")]
+struct ProblemPage<'a> {
+    layout: Layout,
+    text: &'a str,
+    id: &'a str,
+}
+
+/// The page that says why there is none, and its status.
+pub(super) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
+    let (status, title, text) = match problem {
+        Problem::NotFound => {
+            (404, "Not found", "There is no such page, or what it was about has gone.")
+        }
+        Problem::NoSuchMethod => (405, "Not that way", "This address takes no such request."),
+        Problem::ForeignForm => (
+            403,
+            "Form out of date",
+            "The form was not sent from a page of this site, or somebody has signed in or out \
+             since. Nothing was changed. Open the page again and send the form once more.",
+        ),
+        Problem::Forbidden(needed) if *needed == super::ADMIN => (
+            403,
+            "Not permitted",
+            "This needs the permission core.admin on the whole site, which you do not have.",
+        ),
+        Problem::Forbidden(_) => (
+            403,
+            "Not permitted",
+            "This needs the permission core.manage on the whole site, which you do not have.",
+        ),
+        Problem::Refused(why) => (422, "Not done", why.as_str()),
+        Problem::Unavailable => {
+            (503, "Not now", "The site's database does not answer. Try again in a moment.")
+        }
+        Problem::Failed => (
+            500,
+            "Something failed",
+            "Something failed that must not. Whoever runs this site can find out by the request id.",
+        ),
+    };
+    let page = ProblemPage { layout: Layout::bare(title), text, id: &arrival.id };
+    // A template of constants and text that fails would do so always, and tests see it.
+    let html = page.render().unwrap_or_else(|_| title.to_owned());
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = View::page(html).with_status(status);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_reads_as_it_was_written() {
+        for notice in [Notice::good("Saved: ü, ; and \n"), Notice::bad("")] {
+            assert_eq!(Notice::read(&notice.to_string()), Some(notice));
+        }
+        assert_eq!(Notice::read(""), None);
+        assert_eq!(Notice::read("ü"), None);
+    }
+
+    #[test]
+    fn messages_become_sentences() {
+        assert_eq!(sentence("the password is empty"), "The password is empty.");
+        assert_eq!(sentence("Done!"), "Done!");
+        assert_eq!(sentence(""), "");
+    }
+}

@@ -1,0 +1,121 @@
+//! A visit to a page by somebody who has signed in, and what may come of it. Knows no page.
+
+use askama::Template;
+
+use crate::error::Error;
+use crate::sessions::Session;
+use crate::site::Site;
+
+use super::form::Form;
+use super::view::{Layout, Notice, View};
+use super::{ADMIN, Needed, may};
+
+/// A request to a page, by somebody who may come in.
+#[derive(Clone)]
+pub(super) struct Visit {
+    pub(super) site: Site,
+    pub(super) session: Session,
+    /// What the browser keeps of the session.
+    pub(super) secret: String,
+    pub(super) params: Vec<String>,
+    pub(super) query: Form,
+    pub(super) form: Form,
+    /// The path of the page, as the table of pages has it.
+    pub(super) path: &'static str,
+    /// What addresses of the site begin with, as the browser knows it.
+    pub(super) origin: String,
+    pub(super) notice: Option<Notice>,
+}
+
+/// What comes of a form that was sent.
+pub(super) enum Outcome {
+    /// It is done; the browser goes on to another page, which says so.
+    Done { change: Change, to: String, says: String },
+    /// It is done, and what came of it can be shown this once.
+    Shown { change: Change, view: View },
+    /// Nothing was done; the form is shown again with what is wrong.
+    Again(View),
+}
+
+/// What was changed, for the log.
+pub(super) struct Change {
+    /// What was done, for example `block a user`.
+    pub(super) what: &'static str,
+    /// To what, for example `user 5`.
+    pub(super) record: String,
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+pub(super) enum Problem {
+    NotFound,
+    NoSuchMethod,
+    /// The form was not sent from a page of this site, or the session has changed since.
+    ForeignForm,
+    /// Whoever has signed in may not do this; it needs this permission.
+    Forbidden(Needed),
+    /// A rule of the site forbids it, in words for whoever asks.
+    Refused(String),
+    /// It cannot be done now.
+    Unavailable,
+    /// The program is at fault.
+    Failed,
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotFound { .. } => Problem::NotFound,
+            Error::Invalid(why) => Problem::Refused(why),
+            taken @ Error::Taken { .. } => Problem::Refused(taken.to_string()),
+            Error::Database(error) => {
+                tracing::error!(%error, "the host's database failed");
+                Problem::Unavailable
+            }
+            error => {
+                tracing::error!(%error, "a page could not be made");
+                Problem::Failed
+            }
+        }
+    }
+}
+
+impl From<askama::Error> for Problem {
+    fn from(error: askama::Error) -> Self {
+        tracing::error!(%error, "a page could not be written");
+        Problem::Failed
+    }
+}
+
+impl Visit {
+    /// Whether whoever has signed in has a permission.
+    pub(super) fn may(&self, needed: Needed) -> bool {
+        may(&self.site, self.session.user, needed)
+    }
+
+    /// Refuses whoever has not.
+    pub(super) fn must(&self, needed: Needed) -> Result<(), Problem> {
+        if self.may(needed) { Ok(()) } else { Err(Problem::Forbidden(needed)) }
+    }
+
+    /// Whether whoever has signed in may do everything.
+    pub(super) fn is_admin(&self) -> bool {
+        self.may(ADMIN)
+    }
+
+    /// The key in the path.
+    pub(super) fn id(&self) -> Result<i64, Problem> {
+        let id = self.params.first().and_then(|id| id.parse().ok());
+        id.ok_or(Problem::NotFound)
+    }
+
+    /// What is around the page of this visit.
+    pub(super) fn layout(&self, title: impl Into<String>) -> Layout {
+        Layout::of(self, title.into())
+    }
+}
+
+/// A page from its template.
+pub(super) fn show(template: &impl Template) -> Result<View, Problem> {
+    Ok(View::page(template.render()?))
+}

@@ -1,0 +1,765 @@
+//! The administration as any program sees it: who gets in and for how long, what forms are
+//! believed, and what administrators may not do to each other. What a browser makes of the pages
+//! is in `browser.rs`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use example_host::{NewUser, ServerSettings, Setting, Site};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::harness::{Answer, Role, Setup, Shop, library};
+use crate::process::{Place, eventually};
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A browser as far as it matters here: it keeps cookies and says where a form comes from.
+struct Visitor {
+    client: reqwest::Client,
+    origin: String,
+    headers: HeaderMap,
+    cookies: HashMap<String, String>,
+    /// The page that it is on.
+    page: String,
+    html: String,
+}
+
+/// What came of going somewhere.
+struct Seen {
+    status: u16,
+    headers: HeaderMap,
+    html: String,
+}
+
+impl Visitor {
+    fn of(origin: &str) -> Visitor {
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        Visitor {
+            client: client.build().unwrap(),
+            origin: origin.to_owned(),
+            headers: HeaderMap::new(),
+            cookies: HashMap::new(),
+            page: "/administrator/".to_owned(),
+            html: String::new(),
+        }
+    }
+
+    /// Somebody who has signed in to the shop with the password of all.
+    async fn signed_in(shop: &Shop, username: &str) -> Visitor {
+        let mut visitor = Visitor::of(&shop.url(""));
+        let seen = visitor.sign_in(username, PASSWORD).await;
+        assert_eq!((seen.status, seen.to()), (303, "/administrator/"), "{}", seen.html);
+        visitor
+    }
+
+    async fn sign_in(&mut self, username: &str, password: &str) -> Seen {
+        self.post("/sign-in", &[("username", username), ("password", password)]).await
+    }
+
+    /// Sends this header with everything from now on, in place of the one that would be sent.
+    fn with(mut self, name: &'static str, value: &str) -> Visitor {
+        self.headers.insert(HeaderName::from_static(name), value.parse().unwrap());
+        self
+    }
+
+    async fn get(&mut self, path: &str) -> Seen {
+        self.page = format!("/administrator{path}");
+        let request = self.client.get(format!("{}{}", self.origin, self.page));
+        self.send(request, HeaderMap::new()).await
+    }
+
+    /// Sends a form from the page that it is on, as a browser does.
+    async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
+        let proof = field(&self.html, "proof").unwrap_or_default().to_owned();
+        let mut form = reqwest::Url::parse("form:").unwrap();
+        form.query_pairs_mut().extend_pairs(fields).append_pair("proof", &proof);
+        let request = self.client.post(format!("{}/administrator{path}", self.origin));
+        let request = request.body(form.query().unwrap().to_owned());
+        let mut headers = HeaderMap::new();
+        headers.insert("origin", self.origin.parse().unwrap());
+        headers.insert("referer", format!("{}{}", self.origin, self.page).parse().unwrap());
+        headers
+            .insert("content-type", HeaderValue::from_static("application/x-www-form-urlencoded"));
+        self.send(request, headers).await
+    }
+
+    /// Opens a page and sends a form from it.
+    async fn fill(&mut self, page: &str, to: &str, fields: &[(&str, &str)]) -> Seen {
+        let seen = self.get(page).await;
+        assert_eq!(seen.status, 200, "{page}: {}", seen.html);
+        self.post(to, fields).await
+    }
+
+    async fn send(&mut self, request: reqwest::RequestBuilder, mut headers: HeaderMap) -> Seen {
+        let kept: Vec<String> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        headers.insert("cookie", kept.join("; ").parse().unwrap());
+        headers.extend(self.headers.clone());
+        let response = request.headers(headers).send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        for cookie in headers.get_all("set-cookie") {
+            let (pair, attributes) = cookie.to_str().unwrap().split_once(';').unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            match attributes.contains("Max-Age=0;") {
+                true => self.cookies.remove(name),
+                false => self.cookies.insert(name.to_owned(), value.to_owned()),
+            };
+        }
+        let html = response.text().await.unwrap();
+        self.html.clone_from(&html);
+        Seen { status, headers, html }
+    }
+
+    /// Whether pages can be seen.
+    async fn is_in(&mut self) -> bool {
+        self.get("/users").await.status == 200
+    }
+}
+
+impl Seen {
+    /// Where the browser is sent.
+    fn to(&self) -> &str {
+        self.headers.get("location").map_or("", |to| to.to_str().unwrap())
+    }
+
+    #[track_caller]
+    fn says(&self, text: &str) {
+        assert!(self.html.contains(text), "no {text:?} in {}", self.html);
+    }
+}
+
+/// The value of a field of the first form that has it.
+fn field<'a>(html: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+/// A shop where every role has the password.
+async fn shop() -> Shop {
+    let shop = Shop::open().await;
+    give_passwords(&shop.site).await;
+    shop
+}
+
+async fn give_passwords(site: &Site) {
+    for user in site.users().await.unwrap() {
+        site.set_password(&user.username, PASSWORD.to_owned()).await.unwrap();
+    }
+}
+
+async fn add(site: &Site, name: &str, group: &str) -> i64 {
+    let user = NewUser {
+        username: name.to_owned(),
+        email: format!("{name}@example.com"),
+        groups: vec![group.to_owned()],
+        password: Some(PASSWORD.to_owned()),
+    };
+    site.add_user(user).await.unwrap()
+}
+
+async fn id(site: &Site, name: &str) -> i64 {
+    site.user(name).await.unwrap().id
+}
+
+const PAGES: [&str; 13] = [
+    "/",
+    "/users",
+    "/users/new",
+    "/users/5",
+    "/users/5/token",
+    "/users/5/permissions",
+    "/users/5/delete",
+    "/groups",
+    "/groups/new",
+    "/groups/5",
+    "/permissions",
+    "/permissions/why",
+    "/account",
+];
+
+#[tokio::test]
+async fn nobody_sees_a_page_who_has_not_signed_in() {
+    let shop = shop().await;
+    let mut nobody = Visitor::of(&shop.url(""));
+    for path in PAGES {
+        let seen = nobody.get(path).await;
+        assert_eq!(seen.status, 303, "{path}");
+        assert!(seen.to().starts_with("/administrator/sign-in"), "{path}: {}", seen.to());
+        assert_eq!(seen.html, "");
+        let seen = nobody.post(path, &[]).await;
+        assert_eq!((seen.status, seen.to()), (303, "/administrator/sign-in"), "{path}");
+    }
+    // Where they wanted to go is remembered, and nowhere else can be.
+    let seen = nobody.get("/users?search=a%26b").await;
+    let next = "/administrator/users?search=a%26b";
+    let asked = reqwest::Url::parse(&format!("http://x{}", seen.to())).unwrap();
+    assert_eq!(asked.query_pairs().next().unwrap(), ("next".into(), next.into()));
+    for (next, to) in [
+        (next, next),
+        ("https://evil.example/administrator/", "/administrator/"),
+        ("//evil.example", "/administrator/"),
+    ] {
+        let fields = [("username", "superuser"), ("password", PASSWORD), ("next", next)];
+        let seen = Visitor::of(&shop.url("")).post("/sign-in", &fields).await;
+        assert_eq!((seen.status, seen.to()), (303, to));
+    }
+}
+
+#[tokio::test]
+async fn every_page_is_kept_from_doing_anything_but_show() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    for path in PAGES.iter().chain(&["/sign-in", "/nothing", "/users/999", "/users/x"]) {
+        let seen = ann.get(path).await;
+        let expected = if path.ends_with(['g', 'x']) || path.ends_with("999") { 404 } else { 200 };
+        assert_eq!(seen.status, expected, "{path}: {}", seen.html);
+        let header = |name: &str| seen.headers.get(name).unwrap().to_str().unwrap();
+        let policy = header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; style-src 'self'; script-src 'self'"));
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("referrer-policy"), "same-origin");
+        assert!(!seen.html.contains(" style=") && !seen.html.contains("<script>"), "{path}");
+        assert!(seen.html.contains("<h1>") && seen.html.contains("<title>"), "{path}");
+    }
+    let page = ann.get("/").await.html;
+    let names = page.split('"').filter(|text| text.starts_with("/administrator/assets/"));
+    let names: BTreeSet<&str> = names.collect();
+    assert_eq!(names.len(), 3, "a stylesheet, a script, an icon: {names:?}");
+    for name in names {
+        let seen =
+            Visitor::of(&shop.url("")).get(name.strip_prefix("/administrator").unwrap()).await;
+        assert_eq!(seen.status, 200, "{name}");
+        assert!(seen.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    }
+    let bare = ann.client.get(shop.url("/administrator")).send().await.unwrap();
+    assert_eq!(
+        (bare.status().as_u16(), &bare.headers()["location"]),
+        (308, &HeaderValue::from_static("/administrator/"))
+    );
+    let put = ann.client.put(shop.url("/administrator/users")).send().await.unwrap();
+    assert_eq!(put.status(), 405);
+}
+
+#[tokio::test]
+async fn who_is_refused_learns_nothing_of_who_there_is() {
+    let shop = shop().await;
+    shop.site.set_blocked("registered", true).await.unwrap();
+    let mut pages = BTreeSet::new();
+    for name in ["superuser", "registered", "nobody-of-that-name", "'; DROP TABLE host_users"] {
+        let mut guest = Visitor::of(&shop.url(""));
+        guest.get("/sign-in").await;
+        let seen = guest.sign_in(name, "not the password").await;
+        assert_eq!(seen.status, 422);
+        assert!(guest.cookies.is_empty());
+        pages.insert(seen.html.replace(&name.replace('\'', "&#39;"), "NAME"));
+    }
+    assert_eq!(pages.len(), 1, "all are told the same: {pages:#?}");
+
+    // Who knows the password is told that it is of no use.
+    for name in ["registered", "public", "manager"] {
+        let seen = Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await;
+        assert_eq!(seen.status, 403, "{name}");
+        seen.says("may not use the administration");
+    }
+    for name in ["administrator", "SUPERUSER"] {
+        Visitor::signed_in(&shop, name).await;
+    }
+}
+
+#[tokio::test]
+async fn guesses_have_to_wait_and_others_need_not() {
+    let shop = shop().await;
+    for name in ["superuser", "nobody-of-that-name"] {
+        let mut guest = Visitor::of(&shop.url(""));
+        for _ in 0..5 {
+            assert_eq!(guest.sign_in(name, "not the password").await.status, 422);
+        }
+        let seen = guest.sign_in(name, PASSWORD).await;
+        assert_eq!(seen.status, 429, "{name}: not even the right one");
+        assert!(seen.headers.contains_key("retry-after"));
+        seen.says("Too many attempts");
+    }
+    Visitor::signed_in(&shop, "administrator").await;
+    let began = Instant::now();
+    eventually("the wait is over", async || {
+        let seen = Visitor::of(&shop.url("")).sign_in("superuser", PASSWORD).await;
+        (seen.status == 303).then_some(())
+    })
+    .await;
+    assert!(began.elapsed() < Duration::from_secs(10), "and it was not long");
+}
+
+#[tokio::test]
+async fn the_secret_of_a_session_is_for_the_browser_alone() {
+    let proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
+    let shop = Shop::with(Setup { server, ..Setup::default() }).await;
+    give_passwords(&shop.site).await;
+    let cookie = async |visitor: Visitor| {
+        let mut visitor = visitor;
+        let seen = visitor.sign_in("superuser", PASSWORD).await;
+        assert_eq!(seen.status, 303);
+        let cookie = seen.headers["set-cookie"].to_str().unwrap().to_owned();
+        let (name, rest) = cookie.split_once('=').unwrap();
+        let (secret, attributes) = rest.split_once(';').unwrap();
+        assert_eq!(secret.len(), 64);
+        (name.to_owned(), attributes.trim().to_owned())
+    };
+    assert_eq!(
+        cookie(Visitor::of(&shop.url(""))).await,
+        (
+            "administration".to_owned(),
+            "Path=/administrator; Max-Age=43200; HttpOnly; SameSite=Strict".to_owned()
+        )
+    );
+    // Behind a proxy that is known and has a certificate.
+    let behind = Visitor::of(&shop.url("")).with("x-forwarded-proto", "https");
+    assert_eq!(
+        cookie(behind).await,
+        (
+            "__Host-administration".to_owned(),
+            "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure".to_owned()
+        )
+    );
+
+    // Each time it is another one, and the one before is worth nothing.
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let before = ann.cookies.clone();
+    assert_eq!(ann.sign_in("superuser", PASSWORD).await.status, 303);
+    assert_ne!(ann.cookies, before);
+    assert!(ann.is_in().await);
+    ann.cookies = before;
+    assert!(!ann.is_in().await);
+}
+
+#[tokio::test]
+async fn a_form_that_no_page_of_the_site_has_sent_changes_nothing() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let target = format!("/users/{}/block", id(&shop.site, "manager").await);
+    ann.get("/users").await;
+    let foreign = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+    ];
+    for (name, value) in foreign {
+        ann = ann.with(name, value);
+        let seen = ann.post(&target, &[]).await;
+        assert_eq!(seen.status, 403, "{name}: {value}");
+        ann.headers.clear();
+        ann.get("/users").await;
+    }
+    // The proof of another session is none.
+    let other = Visitor::signed_in(&shop, "administrator").await;
+    let mut stolen = Visitor::of(&shop.url(""));
+    stolen.cookies = other.cookies;
+    stolen.html.clone_from(&ann.html);
+    assert_eq!(stolen.post(&target, &[]).await.status, 403);
+    stolen.html.clear();
+    assert_eq!(stolen.post(&target, &[]).await.status, 403);
+    assert!(!shop.site.user("manager").await.unwrap().blocked);
+
+    ann.get("/users").await;
+    assert_eq!(ann.post(&target, &[]).await.status, 303);
+    assert!(shop.site.user("manager").await.unwrap().blocked);
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_to_end() {
+    let shop = shop().await;
+    let mut one = Visitor::signed_in(&shop, "superuser").await;
+    let mut two = Visitor::signed_in(&shop, "superuser").await;
+    let mut admin = Visitor::signed_in(&shop, "administrator").await;
+    assert_eq!(one.fill("/", "/sign-out", &[]).await.status, 303);
+    assert!(!one.is_in().await && two.is_in().await, "only the one");
+
+    let mut one = Visitor::signed_in(&shop, "superuser").await;
+    assert_eq!(one.fill("/account", "/account/sign-out-everywhere", &[]).await.status, 303);
+    assert!(!one.is_in().await && !two.is_in().await && admin.is_in().await);
+
+    // By another one, who blocks the user: also when they are unblocked again.
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let user = id(&shop.site, "administrator").await;
+    ann.fill(&format!("/users/{user}"), &format!("/users/{user}/block"), &[]).await;
+    assert!(!admin.is_in().await);
+    ann.fill(&format!("/users/{user}"), &format!("/users/{user}/unblock"), &[]).await;
+    assert!(!admin.is_in().await);
+
+    // By another process on the same database.
+    let mut admin = Visitor::signed_in(&shop, "administrator").await;
+    shop.site.set_password("administrator", "another password".to_owned()).await.unwrap();
+    assert!(!admin.is_in().await);
+    assert_eq!(admin.sign_in("administrator", PASSWORD).await.status, 422);
+    assert_eq!(admin.sign_in("administrator", "another password").await.status, 303);
+    shop.site.remove_user("administrator").await.unwrap();
+    assert!(!admin.is_in().await);
+
+    // And when the permission has gone.
+    shop.site.set_rule("Public", "core.admin", "root", Setting::Deny).await.unwrap();
+    assert!(!ann.is_in().await);
+}
+
+#[tokio::test]
+async fn a_session_holds_in_every_host_of_a_site_and_ends_in_every_host() {
+    let place = Place::of_the_store();
+    let (left, right) = tokio::join!(place.serve(), place.serve());
+    place
+        .call("user add ann --email ann@example.com --group")
+        .word("Super Users")
+        .finish()
+        .await
+        .succeeds();
+    let set = place.call("user password ann").input(&format!("{PASSWORD}\n")).finish().await;
+    assert_eq!(set.succeeds(), "");
+    let mut ann = Visitor::of(&left.url(""));
+    eventually("the host has heard of ann", async || {
+        let seen = Visitor::of(&left.url("")).sign_in("ann", PASSWORD).await;
+        (seen.status == 303).then_some(())
+    })
+    .await;
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let mut there = Visitor::of(&right.url(""));
+    there.cookies.clone_from(&ann.cookies);
+    assert!(there.is_in().await);
+    // What one host has changed, the next page of the other one shows.
+    let add = [("title", "Tills"), ("parent", "Public")];
+    assert_eq!(there.fill("/groups/new", "/groups/new", &add).await.status, 303);
+    ann.get("/groups").await.says("Tills");
+    place.run("user block ann").await;
+    assert!(!ann.is_in().await && !there.is_in().await);
+    left.stop().await;
+    right.stop().await;
+}
+
+#[tokio::test]
+async fn who_may_manage_does_not_become_who_may_do_everything() {
+    let shop = shop().await;
+    let boss = id(&shop.site, "superuser").await;
+    let own = id(&shop.site, "administrator").await;
+    let mut ann = Visitor::signed_in(&shop, "administrator").await;
+    let account = format!("/users/{boss}");
+    for (to, fields) in [
+        ("/block", &[][..]),
+        ("/unblock", &[]),
+        ("/sign-out", &[]),
+        ("/delete", &[]),
+        ("/token", &[]),
+        ("/token/revoke", &[]),
+        (
+            "",
+            &[
+                ("username", "superuser"),
+                ("email", "mine@example.com"),
+                ("password", "mine for ever"),
+                ("group", "5"),
+            ],
+        ),
+    ] {
+        let seen = ann.fill(&account, &format!("{account}{to}"), fields).await;
+        assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{account}")), "{to}");
+        ann.get(&account).await.says("Only users with core.admin may change others who have it");
+    }
+    // Nor by giving the group to themselves or to somebody new.
+    let fields = |name| [("username", name), ("email", "x@example.com"), ("group", "5")];
+    for (page, name) in [(format!("/users/{own}"), "administrator"), ("/users/new".into(), "eve")] {
+        assert_eq!(ann.fill(&page, &page, &fields(name)).await.status, 303);
+        ann.get(&page).await.says("may put somebody into a group with it");
+    }
+    for path in ["/groups/new", "/groups/2", "/groups/2/delete"] {
+        assert_eq!(ann.get(path).await.status, 403, "{path}");
+        ann.get("/groups").await;
+        assert_eq!(ann.post(path, &[("title", "x")]).await.status, 403, "{path}");
+    }
+    let page = ann.get("/permissions?asset=root").await;
+    page.says("Only users with core.admin may change rules");
+    let seen = field(&page.html, "seen").unwrap().to_owned();
+    let rule = [("asset", "root"), ("seen", &seen), ("core.admin-4", "allow")];
+    assert_eq!(ann.post("/permissions", &rule).await.status, 403);
+    assert_eq!(
+        shop.site.rules().await.unwrap().iter().filter(|rule| rule.action == "core.admin").count(),
+        1
+    );
+
+    // What they may do works.
+    let manager = id(&shop.site, "manager").await;
+    let page = format!("/users/{manager}");
+    let seen = ann.fill(&page, &format!("{page}/token"), &[]).await;
+    assert_eq!(seen.status, 200);
+}
+
+#[tokio::test]
+async fn nobody_locks_themselves_out_and_so_somebody_is_always_left() {
+    let shop = shop().await;
+    let own = id(&shop.site, "superuser").await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = format!("/users/{own}");
+    let profile = [("username", "superuser"), ("email", "superuser@example.com"), ("group", "3")];
+    for (to, fields) in [("/block", &[][..]), ("/delete", &[]), ("", &profile)] {
+        assert_eq!(ann.fill(&page, &format!("{page}{to}"), fields).await.status, 303);
+        ann.get(&page).await.says("This would lock you out");
+    }
+    let seen = ann.get("/permissions?asset=root").await;
+    let fingerprint = field(&seen.html, "seen").unwrap().to_owned();
+    for (rule, setting) in [("core.admin-5", "inherit"), ("core.admin-1", "deny")] {
+        let fields = [("asset", "root"), ("seen", &*fingerprint), (rule, setting)];
+        ann.fill("/permissions?asset=root", "/permissions", &fields).await;
+        ann.get("/permissions?asset=root").await.says("This would lock you out");
+    }
+    let user = shop.site.user("superuser").await.unwrap();
+    assert_eq!((user.blocked, user.groups), (false, vec!["Super Users".to_owned()]));
+
+    // Of two who take it from each other at the same moment one keeps it.
+    add(&shop.site, "bob", "Super Users").await;
+    for _ in 0..5 {
+        let mut bob = Visitor::signed_in(&shop, "bob").await;
+        let mut ann = Visitor::signed_in(&shop, "superuser").await;
+        let target = id(&shop.site, "bob").await;
+        ann.get("/users").await;
+        bob.get("/users").await;
+        let (to_bob, to_ann) = (format!("/users/{target}/block"), format!("/users/{own}/block"));
+        tokio::join!(ann.post(&to_bob, &[]), bob.post(&to_ann, &[]));
+        let users = shop.site.users().await.unwrap();
+        let left = users
+            .iter()
+            .filter(|user| !user.blocked && user.groups.contains(&"Super Users".to_owned()));
+        assert_eq!(left.count(), 1);
+        for name in ["bob", "superuser"] {
+            shop.site.set_blocked(name, false).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_and_its_use_is_seen() {
+    let shop = shop().await;
+    let user = id(&shop.site, "manager").await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = format!("/users/{user}/token");
+    ann.get(&page).await.says("Never");
+    let seen = ann.post(&page, &[]).await;
+    assert_eq!(seen.status, 200);
+    let (_, rest) = seen.html.split_once("<code id=\"token\">").unwrap();
+    let token = rest.split_once('<').unwrap().0;
+    seen.says(&format!("curl -H &#39;Authorization: Bearer {token}&#39;"));
+    assert!(!ann.get(&page).await.html.contains(token), "shown this once");
+
+    let ask = |token: &str| {
+        shop.get("/manufacturers").header("authorization", &format!("Bearer {token}")).send()
+    };
+    ask(token).await.expect(200);
+    ask(shop.token(Role::Manager)).await.expect(401);
+    eventually("its use is seen", async || {
+        let client = &ann.client;
+        let cookie = ann.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+        let page = client
+            .get(shop.url(&format!("/administrator{page}")))
+            .header("cookie", cookie.collect::<String>());
+        (!page.send().await.unwrap().text().await.unwrap().contains("Never")).then_some(())
+    })
+    .await;
+    assert_eq!(ann.fill(&page, &format!("{page}/revoke"), &[]).await.status, 303);
+    ask(token).await.expect(401);
+    // The use of the token before is not that of the next one.
+    ann.get(&page).await;
+    ann.post(&page, &[]).await.says("Never");
+}
+
+#[tokio::test]
+async fn users_are_found_in_any_case_and_paged_without_repeating_any() {
+    let shop = shop().await;
+    for number in 0..45 {
+        let name = format!("kunde{number:02}");
+        let user = NewUser {
+            username: name.clone(),
+            email: format!("{name}@example.com"),
+            groups: vec!["Registered".to_owned()],
+            password: None,
+        };
+        shop.site.add_user(user).await.unwrap();
+    }
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let names = |html: &str| -> Vec<String> {
+        let rows = html.split("<th scope=\"row\"><a").skip(1);
+        let name = |row: &str| row.split(['>', '<']).nth(1).unwrap().to_owned();
+        rows.map(name).collect()
+    };
+    let link = |html: &str, rel: &str| {
+        let (_, rest) = html.split_once(&format!("rel=\"{rel}\" href=\"/administrator"))?;
+        let path = rest.split_once('"').unwrap().0;
+        Some(path.replace("&#38;", "&").replace("&amp;", "&"))
+    };
+    let (mut forwards, mut path) = (Vec::new(), "/users".to_owned());
+    let mut pages = Vec::new();
+    loop {
+        let html = ann.get(&path).await.html;
+        pages.push(names(&html));
+        forwards.extend(names(&html));
+        match link(&html, "next") {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [20, 20, 10]);
+    assert!(forwards.is_sorted() && forwards.len() == 50);
+    let mut html = ann.get(&path).await.html;
+    for page in pages.iter().rev().skip(1) {
+        html = ann.get(&link(&html, "prev").unwrap()).await.html;
+        assert_eq!(&names(&html), page);
+    }
+    assert_eq!(link(&html, "prev"), None);
+
+    let user = id(&shop.site, "kunde07").await;
+    let profile = [
+        ("username", "kunde07"),
+        ("name", "Jürgen Öztürk_7"),
+        ("email", "J7@example.com"),
+        ("group", "2"),
+    ];
+    assert_eq!(
+        ann.fill(&format!("/users/{user}"), &format!("/users/{user}"), &profile).await.status,
+        303
+    );
+    shop.site.set_blocked("kunde08", true).await.unwrap();
+    for (query, found) in [
+        ("search=JÜRGEN", vec!["kunde07"]),
+        ("search=özt", vec!["kunde07"]),
+        ("search=k_7", vec!["kunde07"]),
+        ("search=e_0", vec![]),
+        ("search=%25", vec![]),
+        ("search=KUNDE1&state=active", (10..20).map(|_| "").collect()),
+        ("state=blocked", vec!["kunde08"]),
+        ("group=5", vec!["superuser"]),
+        ("group=5&state=blocked", vec![]),
+        ("search=manager&group=3", vec!["manager"]),
+    ] {
+        let names = names(&ann.get(&format!("/users?{query}")).await.html);
+        match found.first() {
+            Some(&"") => assert_eq!(names.len(), found.len(), "{query}: {names:?}"),
+            _ => assert_eq!(names, found, "{query}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let wrong = [
+        ("username", "MANAGER"),
+        ("name", "<script>alert(1)</script>"),
+        ("email", "nobody"),
+        ("password", "short"),
+    ];
+    let seen = ann.fill("/users/new", "/users/new", &wrong).await;
+    assert_eq!(seen.status, 422);
+    for text in [
+        "is no e-mail address",
+        "A password has 12 to 1000 characters",
+        "A user belongs to one group at least",
+        "&#60;script&#62;alert(1)",
+        "value=\"MANAGER\"",
+        "aria-invalid=\"true\" aria-describedby=\"password-fault password-hint\"",
+    ] {
+        seen.says(text);
+    }
+    assert!(!seen.html.contains("<script>alert"), "nothing is taken for a page's own");
+    assert!(!seen.html.contains("short"), "a password is not shown again");
+    let taken = [("username", "MANAGER"), ("email", "REGISTERED@example.com"), ("group", "2")];
+    let seen = ann.fill("/users/new", "/users/new", &taken).await;
+    assert_eq!(seen.status, 422);
+    seen.says("Another user has &#34;MANAGER&#34; already.");
+    seen.says("Another user has &#34;REGISTERED@example.com&#34; already.");
+
+    let good = [
+        ("username", "eve"),
+        ("name", "<b>Eve</b>"),
+        ("email", "eve@example.com"),
+        ("password", "long enough for eve"),
+        ("group", "2"),
+        ("group", "4"),
+    ];
+    let seen = ann.fill("/users/new", "/users/new", &good).await;
+    assert_eq!(seen.status, 303, "{}", seen.html);
+    let user = shop.site.user("eve").await.unwrap();
+    assert_eq!(user.groups, ["Registered", "Administrator"]);
+    ann.get("/users?search=eve").await.says("&#60;b&#62;Eve");
+    let mut eve = Visitor::of(&shop.url(""));
+    assert_eq!(eve.sign_in("Eve", "long enough for eve").await.status, 303);
+
+    let seen =
+        ann.fill("/groups/new", "/groups/new", &[("title", "manager"), ("parent", "Public")]).await;
+    assert_eq!(seen.status, 422);
+    seen.says("already");
+    ann.fill("/groups/3/delete", "/groups/3/delete", &[]).await;
+    ann.get("/groups").await.says("A group with users in it cannot be deleted");
+}
+
+#[tokio::test]
+async fn a_rule_counts_with_the_next_request_and_why_names_it() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = "/permissions?asset=com_shop.manufacturers";
+    let ask = || shop.get("/manufacturers").by(Role::Manager).send();
+    ask().await.expect(200);
+    let html = ann.get(page).await.html;
+    let seen = field(&html, "seen").unwrap();
+    let fields = [
+        ("asset", "com_shop.manufacturers"),
+        ("seen", seen),
+        ("store.view-1", "deny"),
+        ("store.delete-3", "allow"),
+        ("store.edit-3", "nonsense"),
+    ];
+    assert_eq!(ann.post("/permissions", &fields).await.status, 303);
+    ask().await.expect(403);
+    ann.get(page).await.says("2 rules about com_shop.manufacturers are changed");
+    // The form is of before; what it does not know it does not undo.
+    assert_eq!(ann.post("/permissions", &fields).await.status, 303);
+    ann.get(page).await.says("Somebody has changed these rules meanwhile");
+
+    let why = "/permissions/why?user=manager&action=store.view&asset=com_shop.manufacturers";
+    let answer = ann.get(why).await;
+    answer.says("The rule for Public denies store.view on com_shop.manufacturers");
+    answer.says("<code>store.view</code> on <code>com_shop.manufacturers</code>");
+    let by_command =
+        shop.site.explain("manager", "store.view", "com_shop.manufacturers").await.unwrap();
+    assert_eq!(by_command.reason, "deny store.view on com_shop.manufacturers for Public");
+    ann.get("/permissions/why?user=superuser&action=store.view&asset=com_shop.config")
+        .await
+        .says("Super Users has core.admin on root, which allows everything");
+    ann.get("/permissions/why?user=public&action=core.manage&asset=root")
+        .await
+        .says("No rule allows it");
+    ann.get("/permissions/why?user=nobody&action=core.manage&asset=root")
+        .await
+        .says("There is no user called");
+    for missing in ["action=x&asset=root", "action=core.manage&asset=x"] {
+        let path = format!("/permissions/why?user=public&{missing}");
+        assert_eq!(ann.get(&path).await.status, 404, "{missing}");
+    }
+}
+
+/// A session outlives a restart of the host, as it lives in the database.
+#[tokio::test]
+async fn the_administration_is_unavailable_and_not_open_while_the_site_is_closed() {
+    let database = crate::databases::Database::new().await;
+    let site = Site::open(&database.address(), &[library()]).await.unwrap();
+    add(&site, "ann", "Super Users").await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let running = site.serve(listener, &ServerSettings::default()).unwrap();
+    let mut ann = Visitor::of(&format!("http://{}", running.addr()));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    assert!(ann.is_in().await);
+    site.close().await;
+    let seen = ann.get("/users").await;
+    assert_eq!(seen.status, 503);
+    assert!(seen.headers.contains_key("retry-after"));
+    seen.says("does not answer");
+    let answer = Answer::to(ann.client.get(format!("{}/health", ann.origin))).await;
+    assert_eq!(answer.status, 503);
+    running.shutdown().await;
+}
