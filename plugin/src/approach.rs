@@ -149,7 +149,7 @@ fn is_indexed(page: &Page) -> bool {
     let narrows_all = |index: &&'static [&'static str]| {
         index_narrows(index, page).is_some_and(|narrowed| narrowed.len() == equal.len())
     };
-    equal.is_empty() || page.resource.indexes.iter().any(|index| narrows_all(&index))
+    equal.is_empty() || page.resource.indexes.iter().any(narrows_all)
 }
 
 /// The fields that must be equal to something; nothing where there are other conditions than those
@@ -178,7 +178,7 @@ fn index_narrows(index: &'static [&'static str], page: &Page) -> Option<&'static
         let equals = |test: &Condition| matches!(test, Condition::Equals(of, _) if of == name);
         page.conditions.iter().any(equals)
     };
-    narrowed.iter().all(|name| is_equal(name)).then_some(narrowed)
+    narrowed.iter().all(is_equal).then_some(narrowed)
 }
 
 /// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk
