@@ -718,8 +718,11 @@ impl Pace {
         let left = total.saturating_sub(done).saturating_mul(milliseconds);
         let Some(left) = left.checked_div(since) else { return String::new() };
         let left = left.div_ceil(1_000);
-        let rate = since.saturating_mul(1_000) / milliseconds;
-        format!("{rate}/s, {}:{:02} left", left / 60, left % 60)
+        let left = format!("{}:{:02} left", left / 60, left % 60);
+        match since.saturating_mul(1_000) / milliseconds {
+            0 => left,
+            rate => format!("{rate}/s, {left}"),
+        }
     }
 }
 
@@ -737,6 +740,7 @@ mod tests {
         assert_eq!(words(9, 1_000), "", "nothing is known yet");
         assert_eq!(words(10, 11_000), "1000/s, 0:50 left");
         assert_eq!(words(100, 1_100), "1/s, 998:20 left");
+        assert_eq!(words(1_000, 1_100), "9983:20 left");
         assert_eq!(words(60, 61_000), "1000/s, 0:00 left");
         assert_eq!(words(0, 61_000), "60000000/s, 0:00 left");
     }

@@ -60,6 +60,15 @@ async fn structure(store: &Store, engine: Engine) -> Vec<String> {
 async fn assert_counted(store: &Store) {
     let kept = copy::kept(store).await.unwrap();
     assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
+    if store.dialect().find.is_some() {
+        for check in [
+            "INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('integrity-check', 1)",
+            "INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('integrity-check', 1)",
+            "INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('integrity-check', 1)",
+        ] {
+            store.execute(Statement::fixed(check, Vec::new())).await.unwrap();
+        }
+    }
     store.recount().await.unwrap();
     assert_eq!(kept, copy::kept(store).await.unwrap());
 }

@@ -187,8 +187,6 @@ trait Session {
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
 
-    /// Counts anew what triggers keep, in the transaction that is open.
-    async fn recount(&mut self) -> Result<(), sqlx::Error>;
     /// Has the engine look at what is in these tables, so that it plans for it.
     async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error>;
     /// Runs a statement without values.
@@ -311,8 +309,18 @@ impl Store {
     /// Those of the database; then everything stays as it was.
     pub async fn recount(&self) -> Result<(), Error> {
         let mut transaction = self.begin().await?;
-        on_engine!(&mut transaction.lease, session => session.recount())?;
+        for piece in self.recounts() {
+            on_engine!(&mut transaction.lease, session => session.say(piece))?;
+        }
         transaction.commit().await
+    }
+
+    fn recounts(&self) -> impl Iterator<Item = &'static str> + use<> {
+        statements(match &self.pool {
+            Pool::Sqlite(_) => sqlite::RECOUNT,
+            Pool::Postgres(_) => postgres::RECOUNT,
+            Pool::MySql(_) => mysql::RECOUNT,
+        })
     }
 
     /// Has the engine look at what is in these tables, so that it plans for it.
@@ -844,6 +852,11 @@ fn bounded<DB: Database>(pool: PoolOptions<DB>) -> PoolOptions<DB> {
                 Ok(used.idle_for < IDLE || Connection::ping(connection).await.is_ok())
             })
         })
+}
+
+/// The statements of a text in which no semicolon stands for anything but the end of one.
+fn statements(text: &'static str) -> impl Iterator<Item = &'static str> + Clone {
+    text.split_terminator(';').filter(|statement| !statement.trim().is_empty())
 }
 
 /// The host keeps the versions of its tables beside those of the store.

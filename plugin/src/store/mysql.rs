@@ -15,7 +15,7 @@ use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef}
 use time::PrimitiveDateTime;
 
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
-use super::{count, moment, moment_text, sql_text, units, values};
+use super::{count, moment, moment_text, sql_text, statements, units, values};
 use crate::dialect::MYSQL;
 use crate::error::Error;
 use crate::plan::Page;
@@ -23,7 +23,7 @@ use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
-const RECOUNT: &str = include_str!("../../recount/mysql.sql");
+pub(super) const RECOUNT: &str = include_str!("../../recount/mysql.sql");
 
 pub(super) fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
     Ok(MySqlConnectOptions::from_str(url)?
@@ -219,14 +219,18 @@ async fn finish_filling(
     let kept: Vec<(String,)> = sqlx::query_as("SELECT kept FROM shop_filling ORDER BY turn")
         .fetch_all(&mut *connection)
         .await?;
-    let total = kept.len() as u64;
+    let kept_count = kept.len() as u64;
+    let recount = statements(RECOUNT).map(|statement| hidden(statement, tables));
+    let total = kept_count + recount.clone().count() as u64;
     for ((statement,), done) in kept.into_iter().zip(0..) {
         tell(done, total);
         connection.execute(sql_text(statement)).await?;
     }
-    let recount = hidden(RECOUNT, tables);
     connection.execute("START TRANSACTION").await?;
-    sqlx::raw_sql(sql_text(recount)).execute(&mut *connection).await?;
+    for (statement, done) in recount.zip(kept_count..) {
+        tell(done, total);
+        connection.execute(sql_text(statement)).await?;
+    }
     connection.execute("COMMIT").await?;
     rename(tables, connection, |table| (hidden_name(table), table.to_owned())).await?;
     connection.execute("DROP TABLE shop_filling").await?;
@@ -323,10 +327,6 @@ impl Session for MySqlConnection {
     const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
 
     answers_in_rows!(MYSQL, Rows::MySql);
-
-    async fn recount(&mut self) -> Result<(), sqlx::Error> {
-        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
-    }
 
     async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
         self.execute(sql_text(format!("ANALYZE TABLE {}", tables.join(", ")))).await.map(drop)

@@ -19,7 +19,7 @@ use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, 
 use time::PrimitiveDateTime;
 
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
-use super::{count, moment, moment_text, sql_text, units, values};
+use super::{count, moment, moment_text, sql_text, statements, units, values};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;
@@ -28,7 +28,7 @@ use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
-const RECOUNT: &str = include_str!("../../recount/postgres.sql");
+pub(super) const RECOUNT: &str = include_str!("../../recount/postgres.sql");
 
 pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     Ok(PgConnectOptions::from_str(url)?
@@ -167,12 +167,13 @@ impl Filling {
         for (table, copy) in self.copies {
             copy.send(table, &mut self.connection).await?;
         }
-        let total = self.kept.len() as u64;
-        for (statement, done) in self.kept.into_iter().zip(0..) {
+        let anew = self.kept.into_iter().chain(statements(RECOUNT).map(str::to_owned));
+        let anew: Vec<String> = anew.collect();
+        let total = anew.len() as u64;
+        for (statement, done) in anew.into_iter().zip(0..) {
             tell(done, total);
             self.connection.execute(sql_text(statement)).await?;
         }
-        self.connection.recount().await?;
         for statement in self.tables.iter().filter_map(|table| {
             let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
             sql::keys_follow(table, resource.key, &POSTGRES)
@@ -222,10 +223,6 @@ impl Copy {
 
 impl Session for PgConnection {
     answers_in_rows!(POSTGRES, Rows::Postgres);
-
-    async fn recount(&mut self) -> Result<(), sqlx::Error> {
-        self.execute(sqlx::raw_sql(RECOUNT)).await.map(drop)
-    }
 
     async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
         self.execute(sql_text(format!("VACUUM (ANALYZE) {}", tables.join(", ")))).await.map(drop)

@@ -13,7 +13,9 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::ready::Ready;
-use super::{Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, values};
+use super::{
+    Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values,
+};
 use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
@@ -21,7 +23,7 @@ use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
-const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
+pub(super) const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
 
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
@@ -136,12 +138,13 @@ impl Filling {
         mut self,
         mut tell: impl FnMut(u64, u64),
     ) -> Result<(), sqlx::Error> {
-        let total = self.kept.len() as u64;
-        for (statement, done) in self.kept.into_iter().zip(0..) {
+        let anew = self.kept.into_iter().chain(statements(RECOUNT).map(str::to_owned));
+        let anew: Vec<String> = anew.collect();
+        let total = anew.len() as u64;
+        for (statement, done) in anew.into_iter().zip(0..) {
             tell(done, total);
             self.connection.execute(sql_text(statement)).await?;
         }
-        self.connection.recount().await?;
         self.connection.say(SQLITE.commit).await?;
         tell(total, total);
         // The log is as large as the store. Who still reads the store as it was keeps it so.
@@ -152,10 +155,6 @@ impl Filling {
 }
 
 impl Session for SqliteConnection {
-    async fn recount(&mut self) -> Result<(), sqlx::Error> {
-        self.say(RECOUNT).await
-    }
-
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
     }
