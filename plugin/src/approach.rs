@@ -188,7 +188,7 @@ fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
         let equals = |test: &Condition| matches!(test, Condition::Equals(of, _) if of == name);
         page.conditions.iter().any(equals)
     };
-    narrowed.iter().all(|name| is_equal(name)).then_some(narrowed.len())
+    narrowed.iter().all(is_equal).then_some(narrowed.len())
 }
 
 /// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk
