@@ -551,7 +551,8 @@ impl<'a> Builder<'a> {
     }
 
     /// What follows the word for reading a page. The keys of the page come first, for which an
-    /// index is walked as far as the page, and no more rows are read than the page has.
+    /// index is walked as far as the page, and no more rows are read than the page has. A page at
+    /// the beginning needs no such walk.
     fn rows(&mut self, page: &Page, approach: &Approach) {
         let key = own(page.resource.key);
         self.columns(page);
@@ -559,6 +560,12 @@ impl<'a> Builder<'a> {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
             return;
+        }
+        if begins_with_keys(page) {
+            self.from(page, Joins::All);
+            self.conditions(page, |_| true);
+            self.order(page, true);
+            return self.limits(page.limit, page.offset);
         }
         self.push(" FROM (");
         self.keys_of(page, approach);
@@ -980,6 +987,13 @@ impl Joins {
 /// Whether a page is one record at most.
 fn is_of_one(page: &Page) -> bool {
     page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_)))
+}
+
+/// Whether a page is where the primary key begins or ends, so that its rows are those that are met
+/// first and no others are read.
+fn begins_with_keys(page: &Page) -> bool {
+    let Page { resource, conditions, order, offset, .. } = page;
+    *offset == 0 && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
 }
 
 /// A column of the resource's own table.

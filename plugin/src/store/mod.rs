@@ -63,18 +63,15 @@ macro_rules! answers_in_rows {
 /// How the cells of such rows are read, whose decimals are of the type of this name.
 macro_rules! cells_of {
     ($row:ty, $decimal:literal) => {
-        fn is_decimal(row: &$row, column: usize) -> Result<bool, sqlx::Error> {
-            Ok(row.try_get_raw(column)?.type_info().name() == $decimal)
-        }
-
         /// A cell of a page.
         pub(super) fn cell(row: &$row, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
-            if row.try_get_raw(column)?.is_null() {
+            let raw = row.try_get_raw(column)?;
+            if raw.is_null() {
                 return Ok(Cell::Null);
             }
             Ok(match kind {
                 // A sum of whole numbers may be a decimal.
-                Kind::Int { .. } if is_decimal(row, column)? => {
+                Kind::Int { .. } if raw.type_info().name() == $decimal => {
                     Cell::Int(units(row.try_get(column)?, 0)?)
                 }
                 Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {

@@ -299,10 +299,12 @@ impl Encode<'_, Postgres> for JsonText {
 /// A whole number; a decimal is counted in units of its last place.
 fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
     let raw = row.try_get_raw(column)?;
+    // Asked for its type once, not again by whoever reads it.
     match raw.type_info().name() {
-        "BOOL" => row.try_get::<bool, _>(column).map(i64::from),
-        "INT2" => row.try_get::<i16, _>(column).map(i64::from),
-        "INT4" => row.try_get::<i32, _>(column).map(i64::from),
+        "INT8" => row.try_get_unchecked(column),
+        "INT2" => row.try_get_unchecked::<i16, _>(column).map(i64::from),
+        "INT4" => row.try_get_unchecked::<i32, _>(column).map(i64::from),
+        "BOOL" => row.try_get_unchecked::<bool, _>(column).map(i64::from),
         "NUMERIC" => count(row.try_get(column)?),
         _ => row.try_get(column),
     }

@@ -53,7 +53,7 @@ pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
     let host = store.serve();
     let idle = host.memory();
     let written = Written::default();
-    let first = Writer::open(&host, store.size, written.clone()).await;
+    drop(Writer::open(&host, store.size, written.clone()).await);
     let reads = cases::reads().into_iter().map(|case| Ask::get(case.path(store.size)));
     let reads: Arc<[Ask]> = reads.collect();
 
@@ -75,7 +75,7 @@ pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
     }
     let took = begun.elapsed().as_secs_f64();
     let cpu = host.cpu() - cpu;
-    first.clean().await;
+    Writer::beside(&host, store.size, written).await.clean().await;
 
     let count = all.reads.len() + all.writes.len();
     println!("### The crowd\n");
