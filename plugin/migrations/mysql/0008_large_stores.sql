@@ -1,21 +1,6 @@
 -- What keeps lists of a large store as quick as those of a small one: indexes for filters and orders
 -- that are asked for together, counts by which a place far down a list is found.
 
-CREATE INDEX shop_products_manufacturer_enabled ON shop_products (manufacturer_id, enabled);
-CREATE INDEX shop_products_manufacturer_created ON shop_products (manufacturer_id, created_on);
-CREATE INDEX shop_products_manufacturer_price ON shop_products (manufacturer_id, price);
-CREATE INDEX shop_products_category_enabled ON shop_products (category_id, enabled);
-CREATE INDEX shop_products_category_manufacturer ON shop_products (category_id, manufacturer_id);
-CREATE INDEX shop_products_category_created ON shop_products (category_id, created_on);
-CREATE INDEX shop_products_category_price ON shop_products (category_id, price);
-CREATE INDEX shop_orders_user_key ON shop_orders (user_id);
-CREATE INDEX shop_orders_user_total ON shop_orders (user_id, order_total);
-CREATE INDEX shop_orders_status_key ON shop_orders (order_state_id);
-CREATE INDEX shop_orders_status_total ON shop_orders (order_state_id, order_total);
-CREATE INDEX shop_orders_status_payment
-    ON shop_orders (order_state_id, orderpayment_type, created_on);
-CREATE INDEX shop_orders_payment_key ON shop_orders (orderpayment_type);
-
 -- A copy that only sorts has the first 255 characters, and any other at most 750: as many as an index
 -- takes on every engine, with two keys.
 UPDATE shop_products SET product_name_fold = left(product_name_fold, 750)
@@ -26,10 +11,24 @@ UPDATE shop_orderhistories SET comment_fold = left(comment_fold, 255)
 WHERE char_length(comment_fold) > 255;
 ALTER TABLE shop_products
     MODIFY product_name_fold varchar(750) NOT NULL,
-    MODIFY main_image_fold varchar(255) NOT NULL DEFAULT '';
-CREATE INDEX shop_products_manufacturer_name ON shop_products (manufacturer_id, product_name_fold);
-CREATE INDEX shop_products_category_name ON shop_products (category_id, product_name_fold);
-CREATE INDEX shop_products_image ON shop_products (main_image_fold);
+    MODIFY main_image_fold varchar(255) NOT NULL DEFAULT '',
+    ADD INDEX shop_products_manufacturer_enabled (manufacturer_id, enabled),
+    ADD INDEX shop_products_manufacturer_created (manufacturer_id, created_on),
+    ADD INDEX shop_products_manufacturer_price (manufacturer_id, price),
+    ADD INDEX shop_products_manufacturer_name (manufacturer_id, product_name_fold),
+    ADD INDEX shop_products_category_enabled (category_id, enabled),
+    ADD INDEX shop_products_category_manufacturer (category_id, manufacturer_id),
+    ADD INDEX shop_products_category_created (category_id, created_on),
+    ADD INDEX shop_products_category_price (category_id, price),
+    ADD INDEX shop_products_category_name (category_id, product_name_fold),
+    ADD INDEX shop_products_image (main_image_fold);
+ALTER TABLE shop_orders
+    ADD INDEX shop_orders_user_key (user_id),
+    ADD INDEX shop_orders_user_total (user_id, order_total),
+    ADD INDEX shop_orders_status_key (order_state_id),
+    ADD INDEX shop_orders_status_total (order_state_id, order_total),
+    ADD INDEX shop_orders_status_payment (order_state_id, orderpayment_type, created_on),
+    ADD INDEX shop_orders_payment_key (orderpayment_type);
 
 -- How many records there are of each 4,096 keys, and of each day; see the other counters for slots.
 CREATE TABLE shop_product_blocks (
