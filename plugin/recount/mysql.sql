@@ -1,5 +1,28 @@
 -- What triggers keep, counted anew from the records themselves: the truth that the kept counts must
--- always come to. Whoever adds a table of such counts adds it here.
+-- always come to. Whoever adds a table of such counts adds it here. Those that take longest come
+-- first.
+
+DELETE FROM shop_product_name_pieces;
+INSERT INTO shop_product_name_pieces
+WITH RECURSIVE longest (characters) AS (SELECT max(char_length(product_name_fold)) FROM shop_products),
+places (place) AS (
+    SELECT 1 UNION ALL SELECT place + 3 FROM places JOIN longest ON place + 3 <= characters
+)
+SELECT substr(product_name_fold, place, 12), shop_product_id, place,
+    IF(place = 1, '', substr(product_name_fold, place - 2, 2))
+FROM places JOIN shop_products ON place <= char_length(product_name_fold)
+ORDER BY 1, 2, 3;
+
+DELETE FROM shop_product_sku_pieces;
+INSERT INTO shop_product_sku_pieces
+WITH RECURSIVE longest (characters) AS (SELECT max(char_length(sku_fold)) FROM shop_products),
+places (place) AS (
+    SELECT 1 UNION ALL SELECT place + 3 FROM places JOIN longest ON place + 3 <= characters
+)
+SELECT substr(sku_fold, place, 12), shop_product_id, place,
+    IF(place = 1, '', substr(sku_fold, place - 2, 2))
+FROM places JOIN shop_products ON place <= char_length(sku_fold)
+ORDER BY 1, 2, 3;
 
 DELETE FROM shop_product_counts;
 INSERT INTO shop_product_counts

@@ -1,5 +1,8 @@
 //! What differs between database engines, in one table.
 
+use crate::resource::Resource;
+use crate::texts::{self, Column, Found};
+
 /// How one engine says what the others say differently.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
@@ -11,7 +14,8 @@ pub struct Dialect {
     /// A text as that test takes it, so that all of its characters are plain ones.
     pub sought: fn(&str) -> String,
     /// How texts are found that contain one, where the engine needs a table of its own for that.
-    pub find: Option<Find>,
+    /// Nothing where no table has these columns, or the text is too short for it.
+    pub find: fn(&Resource, &[Column<'_>], &str) -> Option<Found>,
     /// A column so that no index serves it, where the engine would take one that it should not.
     pub walked_past: fn(&str) -> String,
     /// What follows a table that is to be read by the index of this name, where the engine would
@@ -53,19 +57,6 @@ pub struct Dialect {
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
 
-/// How the table of a resource's texts is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Find {
-    /// How many characters a text must have to be found by it.
-    pub least: usize,
-    /// The column that has the key of the resource's record.
-    pub key: &'static str,
-    /// Writes the table and a test that a text, which [`Find::sought`] has prepared, stands there.
-    pub rows: fn(&mut String, table: &str),
-    /// A text as that test takes it, so that it is found in these columns.
-    pub sought: fn(columns: &[String], text: &str) -> String,
-}
-
 /// What follows a query that keeps its rows until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Locks {
@@ -87,19 +78,7 @@ pub static SQLITE: Dialect = Dialect {
         sql.push_str(", ?) > 0");
     },
     sought: str::to_owned,
-    // An index of trigrams, asked for a phrase: all of the characters between its quotes are plain.
-    find: Some(Find {
-        least: 3,
-        key: "rowid",
-        rows: |sql, table| {
-            for part in [table, " WHERE ", table, " MATCH ?"] {
-                sql.push_str(part);
-            }
-        },
-        sought: |columns, text| {
-            format!("{{{}}} : \"{}\"", columns.join(" "), text.replace('"', "\"\""))
-        },
-    }),
+    find: texts::by_phrase,
     walked_past: |column| format!("+{column}"),
     by_index: |_| String::new(),
     nulls_least: |_| "",
@@ -131,24 +110,10 @@ pub static SQLITE: Dialect = Dialect {
 /// PostgreSQL.
 pub static POSTGRES: Dialect = Dialect {
     name: "PostgreSQL",
-    // The form that an index of trigrams serves.
-    contains: |sql, column| {
-        sql.push_str(column);
-        sql.push_str(" LIKE ?");
-    },
-    sought: |text| {
-        let mut pattern = String::with_capacity(text.len() + 2);
-        pattern.push('%');
-        for character in text.chars() {
-            if matches!(character, '%' | '_' | '\\') {
-                pattern.push('\\');
-            }
-            pattern.push(character);
-        }
-        pattern.push('%');
-        pattern
-    },
-    find: None,
+    contains: like,
+    sought: within,
+    // The index of trigrams serves the test as it stands.
+    find: |_, _, _| None,
     walked_past: str::to_owned,
     by_index: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
@@ -180,13 +145,9 @@ pub static POSTGRES: Dialect = Dialect {
 /// MariaDB and MySQL.
 pub static MYSQL: Dialect = Dialect {
     name: "MariaDB",
-    contains: |sql, column| {
-        sql.push_str("instr(");
-        sql.push_str(column);
-        sql.push_str(", ?) > 0");
-    },
-    sought: str::to_owned,
-    find: None,
+    contains: like,
+    sought: within,
+    find: texts::by_pieces,
     walked_past: str::to_owned,
     by_index: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
@@ -208,7 +169,8 @@ pub static MYSQL: Dialect = Dialect {
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \
         AND table_name <> 'shop_migrations' AND coalesce(generation_expression, '') = '' \
-        AND column_name <> 'turn' ORDER BY table_name, ordinal_position",
+        AND column_name <> 'turn' \
+        AND right(table_name, 7) <> '_pieces' ORDER BY table_name, ordinal_position",
     last_key: |table, _| {
         format!(
             "SELECT coalesce(max(CAST(auto_increment AS SIGNED)) - 1, 0) \
@@ -220,3 +182,14 @@ pub static MYSQL: Dialect = Dialect {
         vec![format!("ALTER TABLE {table} AUTO_INCREMENT = {}", last.saturating_add(1))]
     },
 };
+
+/// A test that a text is like a pattern.
+fn like(sql: &mut String, column: &str) {
+    sql.push_str(column);
+    sql.push_str(" LIKE ?");
+}
+
+/// The pattern of what contains a text.
+fn within(text: &str) -> String {
+    format!("%{}%", texts::pattern(text))
+}

@@ -24,6 +24,7 @@ pub mod resource;
 pub mod resources;
 pub mod sql;
 pub mod store;
+pub mod texts;
 pub mod value;
 
 host_interface::export_plugin!(boundary::ShopPlugin);

@@ -76,6 +76,9 @@ pub struct Resource {
     pub indexes: &'static [Index],
     /// The table that finds a text within texts, where the engine needs one of its own for that.
     pub search: Option<&'static str>,
+    /// Fields and the tables of the pieces of their texts, by which an engine finds them that has no
+    /// index for it.
+    pub pieces: &'static [(&'static str, &'static str)],
     /// What else must be true of a record as it would be after a write.
     pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
@@ -113,6 +116,7 @@ impl Resource {
         steps: &[],
         indexes: &[],
         search: None,
+        pieces: &[],
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
     };

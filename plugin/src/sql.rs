@@ -2,10 +2,11 @@
 //! whatever a client sent is bound.
 
 use crate::approach::{self, Approach, Group, Keys, Survey};
-use crate::dialect::{Dialect, Find};
+use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Page};
 use crate::resource::{Count, Field, Join, Resource, Steps};
 use crate::resources;
+use crate::texts::{Column, Found};
 use crate::value::{Kind, Value, fold};
 
 /// How many characters a folded copy has at most. Folding makes three of one at the worst; an index
@@ -757,31 +758,28 @@ impl<'a> Builder<'a> {
             self.counted_conditions(page);
             return;
         }
-        self.push("SELECT count(*)");
         if let ([Condition::Contains(names, text)], []) =
             (&page.conditions[..], page.resource.fixed)
-            && let Some((find, table)) = self.finds(page.resource, text)
+            && let Some(found) = self.finds(page.resource, names, text).filter(|found| found.exact)
         {
-            self.push(" FROM ");
-            self.find(find, table, page.resource, names, text);
-            return;
+            self.push(&format!("SELECT {} FROM ", found.count));
+            return self.found(found);
         }
+        self.push("SELECT count(*)");
         self.from(page, Joins::OfConditions);
         self.conditions(page, |_| true);
     }
 
-    /// How a text is found, and the table that it is found by, where there is one.
-    fn finds(&self, resource: &Resource, text: &str) -> Option<(&'a Find, &'static str)> {
-        let find = self.dialect.find.as_ref()?;
-        let table = resource.search?;
-        (text.chars().count() >= find.least).then_some((find, table))
+    /// How the engine finds a text in one of these fields, where it has a table for that.
+    fn finds(&self, resource: &Resource, names: &[&str], text: &str) -> Option<Found> {
+        let columns =
+            names.iter().map(|field| Column { field, name: text_column(resource, field) });
+        (self.dialect.find)(resource, &columns.collect::<Vec<_>>(), text)
     }
 
-    /// The rows of the table for texts in which one stands, in one of these fields.
-    fn find(&mut self, find: &Find, table: &str, of: &Resource, names: &[&str], text: &str) {
-        let columns: Vec<String> = names.iter().map(|name| text_column(of, name)).collect();
-        self.binds.push(Value::Text((find.sought)(&columns, text)));
-        (find.rows)(&mut self.text, table);
+    fn found(&mut self, found: Found) {
+        self.push(&found.rows);
+        self.binds.extend(found.binds.into_iter().map(Value::Text));
     }
 
     /// The conditions of a page where a table of kept counts has their columns.
@@ -881,15 +879,19 @@ impl<'a> Builder<'a> {
                 self.push(if least { " >= " } else { " <= " });
                 self.bind(value.clone());
             }
-            Condition::Contains(names, text) => match self.finds(resource, text) {
-                Some((find, table)) if narrows => {
+            Condition::Contains(names, text) => {
+                let found = self.finds(resource, names, text).filter(|_| narrows);
+                let is_exact = found.as_ref().is_some_and(|found| found.exact);
+                if let Some(found) = found {
                     self.push(&own(resource.key));
-                    self.push(&format!(" IN (SELECT {} FROM ", find.key));
-                    self.find(find, table, resource, names, text);
-                    self.push(")");
+                    self.push(&format!(" IN (SELECT {} FROM ", found.key));
+                    self.found(found);
+                    self.push(if is_exact { ")" } else { ") AND " });
                 }
-                _ => self.contains(resource, names, text),
-            },
+                if !is_exact {
+                    self.contains(resource, names, text);
+                }
+            }
         }
     }
 

@@ -26,6 +26,8 @@ const OWN: usize = 15;
 const GROUPS: i64 = 3;
 const STATUSES: i64 = 8;
 const CURRENCIES: [&str; 3] = ["CHF", "EUR", "USD"];
+/// Names of no length worth mention and of some, one with the same again and again.
+const NAMES: [&str; 4] = ["x", "Straße", "Ring, ring, ring, ring, ring", "Ähre und Öhr 12"];
 const PAYMENTS: [&str; 3] = ["", "card", "invoice"];
 const DAYS: i64 = 12;
 /// What a write has in it that the database is made to fail over, at its last statement.
@@ -54,6 +56,7 @@ async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() 
         assert_eq!(store.total(path).await, truth, "{path}");
     }
     store.kept_counts_are_those_of_their_tables().await;
+    store.pieces_are_those_of_the_texts().await;
     store.sums_of_days_are_those_of_the_orders().await;
     store.report_is_that_of_the_orders().await;
 }
@@ -270,6 +273,37 @@ impl Shelves {
             let sums = format!("SELECT {by}, sum(n) FROM {table} GROUP BY {by} HAVING sum(n) <> 0");
             let truth = format!("SELECT {groups}, count(*) FROM {base} GROUP BY {groups}");
             self.same(&table, &sums, &truth).await;
+        }
+    }
+
+    /// What texts are found by is what they come to.
+    async fn pieces_are_those_of_the_texts(&self) {
+        match self.store.database.engine {
+            Engine::Sqlite => {
+                for table in ["products", "orders", "addresses"] {
+                    let table = format!("shop_{table}_search");
+                    let check = format!("INSERT INTO {table} ({table}, rank)");
+                    self.store.run(format!("{check} VALUES ('integrity-check', 1)")).await;
+                }
+            }
+            // It finds them by an index, which is the engine's to keep.
+            Engine::Postgres => {}
+            Engine::MariaDb => {
+                for (table, text) in [
+                    ("shop_product_name_pieces", "product_name_fold"),
+                    ("shop_product_sku_pieces", "sku_fold"),
+                ] {
+                    let kept = format!("SELECT piece, record, place, ahead FROM {table}");
+                    let truth = format!(
+                        "SELECT * FROM (WITH RECURSIVE places (place) AS \
+                         (SELECT 0 UNION ALL SELECT place + 3 FROM places WHERE place < 750) \
+                         SELECT left(substr({text}, place + 1), 12), shop_product_id, place + 1, \
+                         right(left({text}, place), 2) FROM shop_products JOIN places \
+                         WHERE place < char_length({text})) pieces"
+                    );
+                    self.same(table, &kept, &truth).await;
+                }
+            }
         }
     }
 
@@ -527,7 +561,7 @@ impl Client {
         };
         let (manufacturer, category) = (group(), group());
         json!({
-            "product_name": "x", "manufacturer_id": manufacturer, "category_id": category,
+            "product_name": NAMES[chance.usize(..NAMES.len())], "manufacturer_id": manufacturer, "category_id": category,
             "enabled": chance.u8(..2), "visibility": chance.u8(..2),
             "product_type": if chance.bool() { "simple" } else { "variable" },
             "sku": if chance.u8(..4) == 0 { "taken" } else { "" },
@@ -579,7 +613,10 @@ impl Client {
             }
             other => {
                 self.products.extend(other);
-                let body = json!({"product_name": "own", "manufacturer_id": manufacturer});
+                let sku = format!("OWN-{}", self.chance.u64(..));
+                let body = json!({
+                    "product_name": "own", "manufacturer_id": manufacturer, "sku": sku,
+                });
                 let key = self.made(Method::Post, "/products", body).await;
                 self.products.push((key, 1));
             }

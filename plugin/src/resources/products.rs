@@ -65,6 +65,7 @@ pub(super) const PRODUCTS: Resource = Resource {
         index("shop_products_visibility", &["visibility"]),
     ],
     search: Some("shop_products_search"),
+    pieces: &[("product_name", "shop_product_name_pieces"), ("sku", "shop_product_sku_pieces")],
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()

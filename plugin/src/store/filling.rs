@@ -80,7 +80,7 @@ impl Filling {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn finish(self, tell: impl FnMut(u64, u64)) -> Result<(), Error> {
+    pub async fn finish(self, tell: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
         on_engine!(self.0, filling => filling.finish(tell))
     }
 }

@@ -1,6 +1,8 @@
 //! The store on MariaDB and MySQL.
 
+use std::collections::VecDeque;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -56,8 +58,9 @@ pub(super) fn connect(options: MySqlConnectOptions, answer: Duration) -> MySqlPo
 
 /// On a connection of its own: what the pool's connections wait for at most is too short here.
 pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
-    let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
-    go_on_filling(&mut connection).await?;
+    let options = pool.connect_options();
+    let mut connection = MySqlConnection::connect_with(&options).await?;
+    go_on_filling(&mut connection, &options).await?;
     super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
 }
@@ -82,6 +85,7 @@ pub(super) async fn drop_tables(pool: &MySqlPool) -> Result<(), sqlx::Error> {
 /// cut off.
 pub(super) struct Filling {
     connection: MySqlConnection,
+    options: Arc<MySqlConnectOptions>,
     tables: Vec<&'static str>,
     /// How many rows have not been committed.
     open: usize,
@@ -90,6 +94,11 @@ pub(super) struct Filling {
 /// After how many rows what was written is committed, so that what would have to be undone is never
 /// much.
 const COMMITTED_AT_ONCE: usize = 20_000;
+/// Rows are right as they come, and an index that a reference needs goes with the others.
+const TRUSTING: &str = "SET foreign_key_checks = 0 /*M!100201 , check_constraint_checks = 0 */";
+const DISTRUSTING: &str = "SET foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */";
+/// Sorts in memory what goes into a table in the order of its keys.
+const SORTING: &str = "SET sort_buffer_size = 67108864";
 /// How many bytes of values are in a statement at most. Of what follows the first packet the driver
 /// leaves the last to the network, which holds it back for a while.
 const INSERTED_AT_ONCE: usize = 12 << 10;
@@ -117,13 +126,14 @@ impl Filling {
         pool: &MySqlPool,
         tables: Vec<&'static str>,
     ) -> Result<Option<Self>, sqlx::Error> {
-        let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
+        let options = pool.connect_options();
+        let mut connection = MySqlConnection::connect_with(&options).await?;
         let cluster = sqlx::query("SHOW STATUS LIKE 'wsrep_gcomm_uuid'");
         if cluster.fetch_optional(&mut connection).await?.is_some() {
             return Ok(None);
         }
         lock(&mut connection).await?;
-        go_on_filling(&mut connection).await?;
+        go_on_filling(&mut connection, &options).await?;
         let (mut gone, mut indexes, mut triggers) = (Vec::new(), Vec::new(), Vec::new());
         for table in &tables {
             let name = hidden_name(table);
@@ -144,13 +154,12 @@ impl Filling {
             note.bind(kept).execute(&mut connection).await?;
         }
         rename(&tables, &mut connection, |table| (table.to_owned(), hidden_name(table))).await?;
-        // References are right as they come, and an index that one needs goes with the others.
-        connection.execute("SET foreign_key_checks = 0").await?;
+        connection.execute(TRUSTING).await?;
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
         }
         connection.execute("START TRANSACTION").await?;
-        Ok(Some(Self { connection, tables, open: 0 }))
+        Ok(Some(Self { connection, options, tables, open: 0 }))
     }
 
     pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
@@ -176,9 +185,12 @@ impl Filling {
         Ok(())
     }
 
-    pub(super) async fn finish(mut self, tell: impl FnMut(u64, u64)) -> Result<(), sqlx::Error> {
+    pub(super) async fn finish(
+        mut self,
+        tell: impl FnMut(u64, u64) + Send,
+    ) -> Result<(), sqlx::Error> {
         self.connection.execute("COMMIT").await?;
-        finish_filling(&self.tables, &mut self.connection, tell).await?;
+        finish_filling(&self.tables, &mut self.connection, &self.options, tell).await?;
         self.connection.learn(&self.tables).await?;
         self.connection.close().await
     }
@@ -214,32 +226,82 @@ async fn indexes_of(
 async fn finish_filling(
     tables: &[&str],
     connection: &mut MySqlConnection,
-    mut tell: impl FnMut(u64, u64),
+    options: &MySqlConnectOptions,
+    tell: impl FnMut(u64, u64) + Send,
 ) -> Result<(), sqlx::Error> {
-    let kept: Vec<(String,)> = sqlx::query_as("SELECT kept FROM shop_filling ORDER BY turn")
+    let kept: Vec<String> = sqlx::query_scalar("SELECT kept FROM shop_filling ORDER BY turn")
         .fetch_all(&mut *connection)
         .await?;
-    let kept_count = kept.len() as u64;
-    let recount = statements(RECOUNT).map(|statement| hidden(statement, tables));
-    let total = kept_count + recount.clone().count() as u64;
-    for ((statement,), done) in kept.into_iter().zip(0..) {
-        tell(done, total);
-        connection.execute(sql_text(statement)).await?;
+    let (mut indexes, triggers): (Vec<String>, Vec<String>) =
+        kept.into_iter().partition(|kept| kept.starts_with("ALTER TABLE"));
+    // Those that take longest first, or one of the two connections would wait for them in the end.
+    indexes.sort_by_key(|add| std::cmp::Reverse(add.len()));
+    let mut counts: Vec<Vec<String>> = Vec::new();
+    for statement in statements(RECOUNT).map(|statement| hidden(statement, tables)) {
+        match counts.last_mut() {
+            Some(count) if !statement.starts_with("DELETE") => count.push(statement),
+            _ => counts.push(vec![statement]),
+        }
     }
-    connection.execute("START TRANSACTION").await?;
-    for (statement, done) in recount.zip(kept_count..) {
-        tell(done, total);
-        connection.execute(sql_text(statement)).await?;
+    let total = indexes.len() + triggers.len() + counts.len();
+    let meter = Mutex::new((0, total as u64, tell));
+    let indexes = indexes.into_iter().map(|add| vec![add]).collect();
+    let mut second = MySqlConnection::connect_with(options).await?;
+    for session in [&mut *connection, &mut second] {
+        session.execute(TRUSTING).await?;
+        session.execute(SORTING).await?;
     }
-    connection.execute("COMMIT").await?;
+    side_by_side(indexes, connection, &mut second, &meter).await?;
+    // They are at work in the order in which they are made.
+    for trigger in triggers {
+        connection.execute(sql_text(trigger)).await?;
+        told(&meter);
+    }
+    side_by_side(counts.into(), connection, &mut second, &meter).await?;
+    second.close().await?;
     rename(tables, connection, |table| (hidden_name(table), table.to_owned())).await?;
-    connection.execute("DROP TABLE shop_filling").await?;
-    tell(total, total);
-    Ok(())
+    connection.execute("DROP TABLE shop_filling").await.map(drop)
+}
+
+/// How many of how many pieces are done, and who is told.
+type Meter<T> = Mutex<(u64, u64, T)>;
+
+fn told(meter: &Meter<impl FnMut(u64, u64)>) {
+    let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
+    let (done, total, tell) = &mut *meter;
+    *done += 1;
+    tell(*done, *total);
+}
+
+/// Does pieces of work on two connections, each on the one that is free first: the server gives a
+/// connection no more than one processor.
+async fn side_by_side(
+    pieces: VecDeque<Vec<String>>,
+    one: &mut MySqlConnection,
+    other: &mut MySqlConnection,
+    meter: &Meter<impl FnMut(u64, u64) + Send>,
+) -> Result<(), sqlx::Error> {
+    let pieces = Mutex::new(pieces);
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = async |connection: &mut MySqlConnection| {
+        while let Some(piece) = next() {
+            connection.execute("START TRANSACTION").await?;
+            for statement in piece {
+                connection.execute(sql_text(statement)).await?;
+            }
+            connection.execute("COMMIT").await?;
+            told(meter);
+        }
+        Ok::<_, sqlx::Error>(())
+    };
+    tokio::try_join!(work(one), work(other)).map(drop)
 }
 
 /// Finishes what another program has begun to fill in, as soon as that has ended.
-async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+async fn go_on_filling(
+    connection: &mut MySqlConnection,
+    options: &MySqlConnectOptions,
+) -> Result<(), sqlx::Error> {
     if !is_noted(connection).await? {
         return Ok(());
     }
@@ -253,13 +315,12 @@ async fn go_on_filling(connection: &mut MySqlConnection) -> Result<(), sqlx::Err
     let found: Vec<(String,)> = sqlx::query_as(find).fetch_all(&mut *connection).await?;
     let tables: Vec<String> = found.iter().map(|(name,)| shown_name(name)).collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    connection.execute("SET foreign_key_checks = 0").await?;
     match tables.is_empty() {
         // Nothing was taken away yet, or all of it is there again.
         true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
-        false => finish_filling(&tables, connection, |_, _| ()).await?,
+        false => finish_filling(&tables, connection, options, |_, _| ()).await?,
     }
-    connection.execute("SET foreign_key_checks = 1").await.map(drop)
+    connection.execute(DISTRUSTING).await.map(drop)
 }
 
 /// Waits for the turn to fill the store, which ends with the connection.

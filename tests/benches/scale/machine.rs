@@ -1,5 +1,7 @@
 //! What it is measured on, because no number means anything without it.
 
+use std::time::Instant;
+
 use sqlx::{Connection, MySqlConnection, PgConnection, SqliteConnection};
 
 use super::stores::Engine;
@@ -20,7 +22,7 @@ pub fn describe() -> String {
     format!("{processor}, {cores} cores, {memory} GB, Linux {}", kernel.trim())
 }
 
-/// The version of an engine, as it says itself.
+/// The version of an engine and how much memory it has for pages, as it says itself.
 pub async fn version(engine: Engine) -> String {
     let version = match engine {
         Engine::Sqlite => {
@@ -29,12 +31,43 @@ pub async fn version(engine: Engine) -> String {
         }
         Engine::Postgres => {
             let mut server = PgConnection::connect(&engine.server()).await.unwrap();
-            sqlx::query_scalar("SHOW server_version").fetch_one(&mut server).await
+            let version = "SELECT concat(current_setting('server_version'), ', shared_buffers ', \
+                current_setting('shared_buffers'))";
+            sqlx::query_scalar(version).fetch_one(&mut server).await
         }
         Engine::MariaDb => {
             let mut server = MySqlConnection::connect(&engine.server()).await.unwrap();
-            sqlx::query_scalar("SELECT version()").fetch_one(&mut server).await
+            let version = "SELECT concat(version(), ', innodb_buffer_pool_size ', \
+                @@innodb_buffer_pool_size DIV 1048576, 'MB')";
+            sqlx::query_scalar(version).fetch_one(&mut server).await
         }
     };
     version.unwrap()
+}
+
+/// How long the engine alone takes to count the products of a store one by one, in milliseconds: by
+/// that, two machines can be compared.
+pub async fn count(engine: Engine, tables: &str) -> f64 {
+    const TIMES: usize = 5;
+    const COUNT: &str = "SELECT count(*) FROM shop_products";
+    macro_rules! timed {
+        ($connection:ty) => {{
+            let mut connection = <$connection>::connect(tables).await.unwrap();
+            let mut taken = Vec::new();
+            for _ in 0..=TIMES {
+                let begun = Instant::now();
+                let count: Result<i64, _> =
+                    sqlx::query_scalar(COUNT).fetch_one(&mut connection).await;
+                assert!(count.unwrap() > 0);
+                taken.push(begun.elapsed().as_secs_f64() * 1e3);
+            }
+            // The first one fetches what is not in memory yet.
+            tests::median(taken.into_iter().skip(1))
+        }};
+    }
+    match engine {
+        Engine::Sqlite => timed!(SqliteConnection),
+        Engine::Postgres => timed!(PgConnection),
+        Engine::MariaDb => timed!(MySqlConnection),
+    }
 }

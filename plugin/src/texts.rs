@@ -1,0 +1,116 @@
+//! How texts are found that contain a text, on engines that need tables of their own for that. What
+//! those tables hold their triggers know; this knows how they are asked.
+
+use crate::resource::Resource;
+
+/// The records whose texts contain one, as rows of such a table.
+#[derive(Debug)]
+pub struct Found {
+    /// The table and a test of its rows. A question mark stands for each of the values.
+    pub rows: String,
+    /// The values.
+    pub binds: Vec<String>,
+    /// The column that has the record's key.
+    pub key: &'static str,
+    /// What counts the records.
+    pub count: &'static str,
+    /// Whether the text is in all of them; else some of them only may have it.
+    pub exact: bool,
+}
+
+/// Finds records by an index of trigrams over all texts of a resource, asked for a phrase: all of
+/// the characters between its quotes are plain.
+pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Option<Found> {
+    const LEAST: usize = 3;
+    let table = resource.search.filter(|_| text.chars().count() >= LEAST)?;
+    let columns: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let phrase = format!("{{{}}} : \"{}\"", columns.join(" "), text.replace('"', "\"\""));
+    Some(Found {
+        rows: format!("{table} WHERE {table} MATCH ?"),
+        binds: vec![phrase],
+        key: "rowid",
+        count: "count(*)",
+        exact: true,
+    })
+}
+
+/// Finds records by the pieces of a text that begin at every third character, with the two characters
+/// ahead of each. A text stands at the beginning of a piece, or all but its first or its first two
+/// characters do and those are ahead.
+pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Option<Found> {
+    /// What is left of a shorter text is at the beginning of too many pieces.
+    const LEAST: usize = 4;
+    /// How long a piece is.
+    const LENGTH: usize = 12;
+    let [column] = columns else { return None };
+    let (_, table) = resource.pieces.iter().find(|(field, _)| *field == column.field)?;
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() < LEAST {
+        return None;
+    }
+    let beginning = |from: usize| {
+        let piece = characters[from..].iter().take(LENGTH);
+        format!("{}%", pattern(&piece.collect::<String>()))
+    };
+    let ahead = |to: usize| characters[..to].iter().collect::<String>();
+    Some(Found {
+        rows: format!(
+            "{table} WHERE (piece LIKE ? OR piece LIKE ? AND right(ahead, 1) = ? \
+             OR piece LIKE ? AND ahead = ?)"
+        ),
+        binds: vec![beginning(0), beginning(1), ahead(1), beginning(2), ahead(2)],
+        key: "record",
+        count: "count(DISTINCT record)",
+        exact: characters.len() <= LENGTH,
+    })
+}
+
+/// A column that is searched, and the field that it is of.
+#[derive(Debug)]
+pub struct Column<'a> {
+    /// The field's name.
+    pub field: &'a str,
+    /// The column's.
+    pub name: String,
+}
+
+/// A text as a pattern takes it, so that all of its characters are plain ones.
+pub fn pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources;
+
+    fn found(text: &str) -> Option<Found> {
+        let column = Column { field: "sku", name: "sku_fold".to_owned() };
+        by_pieces(resources::find("products")?, &[column], text)
+    }
+
+    #[test]
+    fn pieces_are_asked_for_what_a_text_begins_with() {
+        let sought = found("a_b%c").unwrap();
+        assert_eq!(sought.binds, [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"]);
+        assert!(sought.exact);
+        assert!(found("äöü").is_none(), "so little is at the beginning of too many");
+        assert!(found("äöüä").is_some());
+    }
+
+    #[test]
+    fn a_text_longer_than_a_piece_may_be_in_what_is_found() {
+        assert!(found("abcdefghijkl").unwrap().exact);
+        let sought = found("abcdefghijklm").unwrap();
+        assert_eq!(sought.binds[0], "abcdefghijkl%");
+        assert_eq!(sought.binds[1], "bcdefghijklm%");
+        assert!(!sought.exact);
+    }
+}
