@@ -7,10 +7,13 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 use example_host::DatabaseUrl;
+use plugin::store::Store;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+use tokio::sync::Mutex;
 
 /// What a database runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,8 @@ pub struct Database {
     /// What the files of a test lie in, those of the database included where it is one of files.
     pub folder: TempDir,
     name: String,
+    /// What it was copied from, which goes with the last copy.
+    _model: Option<Arc<Database>>,
 }
 
 impl Database {
@@ -91,7 +96,36 @@ impl Database {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("shop_test_{}_{count}", std::process::id());
-        Database { engine, folder: tempfile::tempdir().unwrap(), name }
+        Database { engine, folder: tempfile::tempdir().unwrap(), name, _model: None }
+    }
+
+    /// A new database in which the store has its tables already, on an engine that copies a whole
+    /// database faster than it makes them.
+    pub async fn with_tables(engine: Engine) -> Database {
+        static MODEL: Mutex<Weak<Database>> = Mutex::const_new(Weak::new());
+        if engine != Engine::Postgres {
+            return Database::on(engine).await;
+        }
+        let mut known = MODEL.lock().await;
+        let model = match known.upgrade() {
+            Some(model) => model,
+            None => {
+                let model = Database::on(engine).await;
+                let store = Store::open(&model.url()).unwrap();
+                store.migrate().await.unwrap();
+                store.close().await;
+                let model = Arc::new(model);
+                *known = Arc::downgrade(&model);
+                model
+            }
+        };
+        drop(known);
+        let mut database = Database::unmade(engine);
+        let copy = format!("CREATE DATABASE {} TEMPLATE {}", database.name, model.name);
+        let mut server = PgConnection::connect(&engine.server()).await.unwrap();
+        server.execute(AssertSqlSafe(copy)).await.unwrap();
+        database._model = Some(model);
+        database
     }
 
     /// The same for a site in this process, whose files stay with the test.

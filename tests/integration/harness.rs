@@ -114,7 +114,7 @@ impl Shop {
     /// A new shop that is set up like this: `Shop::with(&sink)` sends its mails there.
     pub async fn with(setup: impl Into<Setup>) -> Shop {
         let Setup { engine, server, mail } = setup.into();
-        let database = Database::on(engine).await;
+        let database = Database::with_tables(engine).await;
         let url = database.address();
         let site = Site::open_with(&url, None, &[library()], &mail).await.unwrap();
         let mut tokens = HashMap::new();

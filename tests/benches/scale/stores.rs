@@ -98,10 +98,9 @@ pub fn build() {
     cargo.args(["build", "--release", "--quiet"]).current_dir(root());
     // What cargo says to this program would look like a change to the build scripts that ask for it,
     // and everything would be built anew each time.
-    for (name, _) in
-        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_"))
-    {
-        if name != "CARGO_TARGET_DIR" && name != "CARGO_HOME" {
+    let kept = ["CARGO_TARGET_DIR", "CARGO_HOME"];
+    for (name, _) in std::env::vars() {
+        if name == "OUT_DIR" || name.starts_with("CARGO_") && !kept.contains(&name.as_str()) {
             cargo.env_remove(name);
         }
     }
