@@ -3,8 +3,8 @@
 //! A page is a line in [`PAGES`], a function and a template. Everything else is done for all of
 //! them in one place, [`Administration::answer`]: who has signed in, whether they may see the page
 //! or change something by it, that a change comes from a page of this site, what is written down
-//! about it, and the headers of the answer. Knows nothing of connections and of the routes of
-//! extensions.
+//! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
+//! extensions only by way of [`Visit::ask`].
 
 mod account;
 mod assets;
@@ -24,6 +24,7 @@ mod why;
 
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
@@ -31,6 +32,7 @@ use tokio::sync::Semaphore;
 
 use crate::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
 use crate::error::Error;
+use crate::server::Api;
 use crate::sessions;
 use crate::site::Site;
 
@@ -155,6 +157,7 @@ impl Page {
 /// The pages of a site, and what is remembered between requests to them.
 pub(crate) struct Administration {
     site: Site,
+    api: Arc<Api>,
     pages: matchit::Router<&'static Page>,
     throttle: Throttle,
     hashing: Semaphore,
@@ -186,13 +189,14 @@ pub(crate) struct Answered {
 
 impl Administration {
     /// The pages of this site.
-    pub(crate) fn new(site: Site) -> Result<Self, Error> {
+    pub(crate) fn new(site: Site, api: Arc<Api>) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        Ok(Self { site, pages, throttle: Throttle::default(), hashing: Semaphore::new(HASHING) })
+        let (throttle, hashing) = (Throttle::default(), Semaphore::new(HASHING));
+        Ok(Self { site, api, pages, throttle, hashing })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -251,6 +255,8 @@ impl Administration {
         seen.page = page.name;
         let visit = Visit {
             site: self.site.clone(),
+            api: Arc::clone(&self.api),
+            id: arrival.id.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),

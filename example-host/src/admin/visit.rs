@@ -1,8 +1,14 @@
 //! A visit to a page by somebody who has signed in, and what may come of it. Knows no page.
 
+use std::sync::Arc;
+
 use askama::Template;
+use axum::body::Bytes;
+use axum::http::{Request, Response};
+use http_body_util::BodyExt;
 
 use crate::error::Error;
+use crate::server::Api;
 use crate::sessions::Session;
 use crate::site::Site;
 
@@ -14,6 +20,9 @@ use super::{ADMIN, Needed, may};
 #[derive(Clone)]
 pub(super) struct Visit {
     pub(super) site: Site,
+    pub(super) api: Arc<Api>,
+    /// What the log calls the request.
+    pub(super) id: String,
     pub(super) session: Session,
     /// What the browser keeps of the session.
     pub(super) secret: String,
@@ -101,6 +110,17 @@ impl Visit {
     /// Whether whoever has signed in may do everything.
     pub(super) fn is_admin(&self) -> bool {
         self.may(ADMIN)
+    }
+
+    /// Asks the API as whoever has signed in, who needs no token for it here. The same is checked as
+    /// of any other request, and the same is answered.
+    pub(super) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
+        let (parts, body) = self.api.ask(self.session.user, &self.id, request).await.into_parts();
+        let body = body.collect().await.map_err(|error| {
+            tracing::error!(%error, "an answer of the API broke off");
+            Problem::Failed
+        })?;
+        Ok(Response::from_parts(parts, body.to_bytes()))
     }
 
     /// The key in the path.

@@ -41,7 +41,7 @@ pub(super) async fn observe(
         began: Instant::now(),
         span: span.clone(),
         client,
-        _in_flight: server.site.metrics().request(),
+        _in_flight: server.api.site.metrics().request(),
         server,
         method: request.method().clone(),
         uri: request.uri().clone(),
@@ -82,7 +82,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let took = self.began.elapsed();
-        self.server.site.metrics().answered(&self.seen.route, self.status, took);
+        self.server.api.site.metrics().answered(&self.seen.route, self.status, took);
         tracing::info!(
             target: "access",
             method = self.method.as_str(),

@@ -6,9 +6,10 @@ use host_interface::{Credentials, SharedUser, Verdict};
 use mediatype::{MediaType, MediaTypeList, ReadParams};
 
 use crate::acl::{CORE_LOGIN_API, ROOT};
+use crate::error::Error;
 use crate::tokens;
 
-use super::Server;
+use super::api::Api;
 use super::problem::Refusal;
 
 /// Whether the client accepts this media type by its name. A range with a wildcard does not count,
@@ -28,21 +29,18 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// Who sends the request, or why nobody is let in.
-pub(super) async fn authenticate(
-    server: &Server,
-    headers: &HeaderMap,
-) -> Result<SharedUser, Refusal> {
-    if !server.site.state().snapshot().token_auth() {
+pub(super) async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<SharedUser, Refusal> {
+    if !api.site.state().snapshot().token_auth() {
         return Err(Refusal::Unauthorised);
     }
     let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
-    let state = server.site.state();
-    if let Some(user) = admitted(server, &credentials).await? {
+    let state = api.site.state();
+    if let Some(user) = admitted(api, &credentials).await? {
         return Ok(user);
     }
     // Whoever was let in by another process a moment ago need not wait for the next look.
     match state.catch_up().await {
-        Ok(true) => admitted(server, &credentials).await?.ok_or(Refusal::Unauthorised),
+        Ok(true) => admitted(api, &credentials).await?.ok_or(Refusal::Unauthorised),
         Ok(false) => Err(Refusal::Unauthorised),
         Err(error) => {
             tracing::error!(%error, "changes to the site cannot be read");
@@ -51,33 +49,32 @@ pub(super) async fn authenticate(
     }
 }
 
+/// The user with this key, who has signed in to the pages of this site and needs no token to say
+/// so. What whoever has a token must be permitted, they must be too.
+pub(super) async fn signed_in(api: &Api, user: i64) -> Result<SharedUser, Refusal> {
+    let found = tokens::by_id(api.site.state().database(), user).await.map_err(failed)?;
+    found.filter(|user| may_come_in(api, user)).ok_or(Refusal::Unauthorised)
+}
+
 /// The user with these credentials, if it may come in.
-async fn admitted(
-    server: &Server,
-    credentials: &Credentials,
-) -> Result<Option<SharedUser>, Refusal> {
-    let user = identify(server, credentials).await?;
-    let snapshot = server.site.state().snapshot();
-    let user = user.filter(|user| snapshot.access.allows(user.id(), CORE_LOGIN_API, ROOT));
+async fn admitted(api: &Api, credentials: &Credentials) -> Result<Option<SharedUser>, Refusal> {
+    let user = identify(api, credentials).await?.filter(|user| may_come_in(api, user));
     if let Some(user) = user.as_ref().filter(|_| credentials.scheme() == "bearer") {
-        server.usage.note(user.id());
+        api.usage.note(user.id());
     }
     Ok(user)
 }
 
-async fn identify(
-    server: &Server,
-    credentials: &Credentials,
-) -> Result<Option<SharedUser>, Refusal> {
-    let state = server.site.state();
-    let failed = |error: crate::error::Error| {
-        tracing::error!(%error, "a user could not be looked up");
-        Refusal::Unavailable
-    };
+fn may_come_in(api: &Api, user: &SharedUser) -> bool {
+    api.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
+}
+
+async fn identify(api: &Api, credentials: &Credentials) -> Result<Option<SharedUser>, Refusal> {
+    let state = api.site.state();
     if credentials.scheme() == "bearer" {
         return state.identify(credentials.secret()).await.map_err(failed);
     }
-    for extension in server.routes.extensions() {
+    for extension in api.routes.extensions() {
         if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
             continue;
         }
@@ -94,6 +91,11 @@ async fn identify(
         }
     }
     Ok(None)
+}
+
+fn failed(error: Error) -> Refusal {
+    tracing::error!(%error, "a user could not be looked up");
+    Refusal::Unavailable
 }
 
 /// The scheme and what follows it, of the one `Authorization` header.

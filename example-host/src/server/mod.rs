@@ -42,6 +42,7 @@ use self::request_id::RequestIds;
 use self::routing::Routes;
 use self::tls::Tls;
 
+pub(crate) use self::api::Api;
 pub use self::scrape::MetricsServer;
 pub use self::tls::TlsError;
 
@@ -97,13 +98,16 @@ impl Site {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let usage = Arc::new(Usage::default());
-        let server = Arc::new(Server {
-            routes: Routes::new(self.plugins())?,
-            administration: Administration::new(self.clone())?,
-            usage: Arc::clone(&usage),
+        let api = Arc::new(Api {
             site: self.clone(),
+            routes: Routes::new(self.plugins())?,
+            usage: Arc::clone(&usage),
             request_timeout: settings.request_timeout,
             body_limit: settings.body_limit,
+        });
+        let server = Arc::new(Server {
+            administration: Administration::new(self.clone(), Arc::clone(&api))?,
+            api,
             encrypted: settings.tls.is_some(),
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
@@ -161,12 +165,8 @@ pub(crate) fn check_routes<'a>(
 
 /// What every request needs.
 struct Server {
-    site: Site,
-    routes: Routes,
+    api: Arc<Api>,
     administration: Administration,
-    usage: Arc<Usage>,
-    request_timeout: Duration,
-    body_limit: usize,
     /// Whether connections to this server are encrypted.
     encrypted: bool,
     trusted_proxies: Vec<IpNet>,
