@@ -11,13 +11,16 @@ use axum::http::{
     Response as HttpResponse, StatusCode, header,
 };
 use bytes::Bytes;
-use host_interface::{Headers, Request, Response, SharedUser};
+use host_interface::{Headers, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
+use crate::audit::{Audit, Record};
 use crate::site::{BASE_PATH, Site};
-use crate::tokens::Usage;
+use crate::tokens::{TokenHash, Usage};
 
 use super::access_log::Seen;
+use super::checks::Admitted;
+use super::notes::{self, Asked};
 use super::problem::Refusal;
 use super::request_id::RequestId;
 use super::revalidation::Known;
@@ -32,6 +35,7 @@ pub(crate) struct Api {
     pub(super) site: Site,
     pub(super) routes: Routes,
     pub(super) usage: Arc<Usage>,
+    pub(super) audit: Arc<Audit>,
     /// How long a request may take, its body included.
     pub(super) request_timeout: Duration,
     /// How many bytes a body may have.
@@ -42,11 +46,12 @@ impl Api {
     /// Answers a request that a page of this site sends for whoever has signed in to it. It is
     /// asked everything that a request from outside is asked, but for a token: how it must be
     /// made, whether the extension is in use, what the user may do, how long it takes and how
-    /// large it is. The address begins with the entry point; `id` is what the log calls the request
-    /// to the page.
+    /// large it is. The address begins with the entry point; `session` is what is kept of the
+    /// session, and `id` what the log calls the request to the page.
     pub(crate) async fn ask(
         &self,
         user: i64,
+        session: TokenHash,
         id: &str,
         request: HttpRequest<Vec<u8>>,
     ) -> HttpResponse<Body> {
@@ -54,7 +59,8 @@ impl Api {
         let uri = request.uri().clone();
         match below_base(uri.path()) {
             Some(path) => {
-                self.answer(Asker::SignedIn(user), &id, path, request.map(Body::from)).await
+                let asker = Asker::SignedIn { user, session };
+                self.answer(asker, &id, path, request.map(Body::from)).await
             }
             None => Refusal::NotFound.response(&id),
         }
@@ -69,6 +75,7 @@ impl Api {
         request: HttpRequest<Body>,
     ) -> HttpResponse<Body> {
         let mut seen = Seen::default();
+        let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         // A client that sends `Expect` keeps its body until it is asked for it.
         let mut wanted = !parts.headers.contains_key(header::EXPECT);
@@ -87,12 +94,15 @@ impl Api {
             for value in matched.params() {
                 call = call.param(value);
             }
+            if notes::changes(&parts.method) {
+                record = matched.record(&route);
+            }
             if !route.public {
-                let user = timeout_at(deadline, self.user(asker, &parts.headers))
+                let admitted = timeout_at(deadline, self.admit(&asker, &parts.headers))
                     .await
                     .map_err(|_| Refusal::Timeout)??;
-                seen.user = user.id();
-                call = call.user(user);
+                seen.user = admitted.user.id();
+                call = call.user(by.insert(admitted).user.clone());
             }
             if body::is_too_large(&parts.headers, self.body_limit) {
                 return Err(Refusal::BodyTooLarge { limit: self.body_limit });
@@ -117,6 +127,16 @@ impl Api {
                 refusal.response(id)
             }
         };
+        let asked = Asked {
+            asker: &asker,
+            id,
+            method: &parts.method,
+            uri: &parts.uri,
+            route: &seen.route,
+            by: by.as_ref(),
+            record,
+        };
+        response = asked.note(self, response).await;
         response.extensions_mut().insert(seen);
         response
     }
@@ -145,10 +165,11 @@ impl Api {
         }
     }
 
-    async fn user(&self, asker: Asker, headers: &HeaderMap) -> Result<SharedUser, Refusal> {
+    /// Who asks, if they may come in.
+    async fn admit(&self, asker: &Asker, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         match asker {
             Asker::Credentials => checks::authenticate(self, headers).await,
-            Asker::SignedIn(user) => checks::signed_in(self, user).await,
+            Asker::SignedIn { user, session } => checks::signed_in(self, *user, *session).await,
         }
     }
 }
@@ -160,12 +181,11 @@ impl std::fmt::Debug for Api {
 }
 
 /// How it is known who sends a request.
-#[derive(Clone, Copy)]
-enum Asker {
+pub(super) enum Asker {
     /// By the credentials in its headers.
     Credentials,
-    /// This user has signed in.
-    SignedIn(i64),
+    /// This user has signed in, by the session that this is kept of.
+    SignedIn { user: i64, session: TokenHash },
 }
 
 /// Answers any request.
@@ -200,6 +220,11 @@ pub(super) async fn answer(
         without_body(&mut response);
     }
     response
+}
+
+/// Whether a path is one of the API.
+pub(super) fn is_one(path: &str) -> bool {
+    below_base(path).is_some()
 }
 
 /// What follows the entry point in a path.
