@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use crate::acl::Setting;
+use crate::audit::Record;
 use crate::config::{LogFormat, Settings, TlsFiles};
 use crate::copy;
 use crate::database::DatabaseUrl;
@@ -63,6 +64,7 @@ Environment (beside those named above):
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
   HOST_BODY_LIMIT       bytes that the body of a request may have [default: 1048576]
+  HOST_AUDIT_ENTRIES    changes that the audit trail keeps [default: 100000]
   HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
                         [default: none; mails become files in the folder mail]
   HOST_SMTP_TIMEOUT     seconds that the mail server may take for a mail [default: 30]
@@ -366,7 +368,82 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
+/// Does what a command says, and writes down what was changed by it.
 async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
+    let Some(Told { route, kind, name, what }) = told(&command) else {
+        return perform(site, command).await;
+    };
+    // A user is told by the key, which is not there before the user is, nor afterwards.
+    let key = async || match kind {
+        "user" => site.user(&name).await.ok().map(|user| user.id.to_string()),
+        _ => None,
+    };
+    let before = key().await;
+    perform(site, command).await?;
+    let after = if before.is_none() { key().await } else { None };
+    let record = Record { kind: kind.to_owned(), id: before.or(after).unwrap_or(name.clone()) };
+    site.record_command(route, record, &what).await;
+    Ok(())
+}
+
+/// What a command changes.
+struct Told {
+    route: &'static str,
+    kind: &'static str,
+    name: String,
+    what: String,
+}
+
+/// What a command changes; nothing where it only reads, or serves.
+fn told(command: &Command) -> Option<Told> {
+    let of = |route, kind, name: &str, what: &str| {
+        let (name, what) = (name.to_owned(), what.to_owned());
+        Some(Told { route, kind, name, what })
+    };
+    match command {
+        Command::User(command) => match command {
+            UserCommand::List => None,
+            UserCommand::Add { name, .. } => of("user add", "user", name, "add a user"),
+            UserCommand::Password { name } => of("user password", "user", name, "set a password"),
+            UserCommand::Block { name } => of("user block", "user", name, "block a user"),
+            UserCommand::Unblock { name } => of("user unblock", "user", name, "unblock a user"),
+            UserCommand::Remove { name } => of("user remove", "user", name, "delete a user"),
+        },
+        Command::Token(TokenCommand::Generate { name }) => {
+            of("token generate", "user", name, "generate a token")
+        }
+        Command::Token(TokenCommand::Revoke { name }) => {
+            of("token revoke", "user", name, "revoke a token")
+        }
+        Command::Group(GroupCommand::Add { name, .. }) => {
+            of("group add", "group", name, "add a group")
+        }
+        Command::Permission(PermissionCommand::Set { group, action, asset, setting }) => {
+            let setting = format!("{setting:?}").to_lowercase();
+            let what = format!("change permissions: {setting} {action} for {group}");
+            of("permission set", "asset", asset, &what)
+        }
+        Command::Extension(ExtensionCommand::Enable { name }) => {
+            of("extension enable", "extension", name, "enable an extension")
+        }
+        Command::Extension(ExtensionCommand::Disable { name }) => {
+            of("extension disable", "extension", name, "disable an extension")
+        }
+        Command::Config(ConfigCommand::Set { key, .. }) => {
+            of("config set", "parameter", key, "set a parameter")
+        }
+        Command::Demo(_) => of("demo", "", "", "fill the store"),
+        Command::Group(GroupCommand::List)
+        | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
+        | Command::Extension(ExtensionCommand::List)
+        | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
+        | Command::Openapi
+        | Command::Serve(_)
+        | Command::Copy(_) => None,
+    }
+}
+
+async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
         // These were dealt with by the caller.
         Command::Serve(_) | Command::Copy(_) => Ok(()),

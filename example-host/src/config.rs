@@ -53,6 +53,8 @@ pub struct ServerSettings {
     pub tls: Option<TlsFiles>,
     /// The proxies that are believed when they say whom they were asked by.
     pub trusted_proxies: Vec<IpNet>,
+    /// How many entries of the audit trail stay; the oldest go first.
+    pub audit_entries: u64,
 }
 
 /// Where a certificate and its key lie, each in PEM form.
@@ -98,6 +100,7 @@ impl Default for ServerSettings {
             body_limit: 1024 * 1024,
             tls: None,
             trusted_proxies: Vec::new(),
+            audit_entries: 100_000,
         }
     }
 }
@@ -221,6 +224,11 @@ impl Settings {
                     get("HOST_TLS_KEY").map(PathBuf::from),
                 )?,
                 trusted_proxies: networks(get("HOST_TRUSTED_PROXIES"))?,
+                audit_entries: number(
+                    "HOST_AUDIT_ENTRIES",
+                    "a number greater than 0",
+                    default.audit_entries,
+                )?,
             },
             mail,
             metrics: get("HOST_METRICS"),
@@ -303,7 +311,9 @@ mod tests {
 
     #[test]
     fn numbers_are_greater_than_zero() {
-        for name in ["HOST_REQUEST_TIMEOUT", "HOST_CONNECTIONS", "HOST_BODY_LIMIT"] {
+        for name in
+            ["HOST_REQUEST_TIMEOUT", "HOST_CONNECTIONS", "HOST_BODY_LIMIT", "HOST_AUDIT_ENTRIES"]
+        {
             assert!(read(name, "12").is_ok(), "{name}");
             for wrong in ["0", "-1", "x", "1.5"] {
                 assert!(read(name, wrong).is_err(), "{name}={wrong}");

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use host_interface::{Environment, Progress};
 use time::PrimitiveDateTime;
 
+use crate::audit;
 use crate::database::{Connection, Database, DatabaseUrl, Engine, sql, transact};
 use crate::error::Error;
 use crate::site::{self, Site};
@@ -15,7 +16,7 @@ use crate::site::{self, Site};
 const PAGE: i64 = 500;
 
 /// What is counted on both sides in the end.
-const COUNTED: [(&str, &str); 8] = [
+const COUNTED: [(&str, &str); 9] = [
     ("users", "SELECT count(*) FROM host_users"),
     ("groups", "SELECT count(*) FROM host_groups"),
     ("memberships", "SELECT count(*) FROM host_user_groups"),
@@ -24,11 +25,13 @@ const COUNTED: [(&str, &str); 8] = [
     ("tokens", "SELECT count(*) FROM host_tokens"),
     ("extensions", "SELECT count(*) FROM host_extensions"),
     ("parameters", "SELECT count(*) FROM host_parameters"),
+    ("changes", "SELECT count(*) FROM host_audit"),
 ];
 
 /// What takes away whatever is in a database, rows that refer to others first. Engines differ in
 /// whether a table may refer to itself while it is emptied.
-const EMPTYING: [&str; 12] = [
+const EMPTYING: [&str; 13] = [
+    "DELETE FROM host_audit",
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
     "DELETE FROM host_sessions",
@@ -201,6 +204,7 @@ async fn copy_host(
         copy_users(&mut from, to, progress).await?;
         copy_assets(&mut from, to).await?;
         copy_extensions(&mut from, to).await?;
+        audit::copy(&mut from, to).await?;
         copy_state(&mut from, to).await?;
         let counted = compare(&mut from, to).await?;
         from.commit().await?;

@@ -19,6 +19,7 @@ pub mod cli;
 
 mod acl;
 mod admin;
+mod audit;
 mod config;
 mod copy;
 mod database;
@@ -37,7 +38,9 @@ mod services;
 mod sessions;
 mod site;
 mod state;
+mod storage;
 mod tokens;
+mod traffic;
 mod users;
 
 pub use acl::{CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, Decision, ROOT, RuleEntry, Setting};

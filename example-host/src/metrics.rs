@@ -40,6 +40,7 @@ pub(crate) struct Metrics {
     in_flight: Gauge,
     connections: Gauge,
     mails: Family<OfMails, Counter>,
+    audited: Family<OfAudit, Counter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -58,6 +59,11 @@ struct OfMails {
     result: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfAudit {
+    result: &'static str,
+}
+
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("host");
@@ -69,6 +75,10 @@ impl Metrics {
         // A count of zero is there from the start, so that its first step can be seen.
         for result in ["sent", "failed", "refused"] {
             drop(mails.get_or_create(&OfMails { result }));
+        }
+        let audited = Family::<OfAudit, Counter>::default();
+        for result in ["written", "lost"] {
+            drop(audited.get_or_create(&OfAudit { result }));
         }
         registry.register("http_requests", "Requests that were answered", requests.clone());
         registry.register(
@@ -83,7 +93,8 @@ impl Metrics {
         );
         registry.register("http_connections", "Connections that are open", connections.clone());
         registry.register("mails", "Mails that extensions asked for", mails.clone());
-        Self { registry, requests, durations, in_flight, connections, mails }
+        registry.register("audit_entries", "Changes for the audit trail", audited.clone());
+        Self { registry, requests, durations, in_flight, connections, mails, audited }
     }
 
     /// A request has come in; it is under way until the guard is dropped.
@@ -107,6 +118,11 @@ impl Metrics {
     /// A mail has been sent, or not: for now, or for ever.
     pub(crate) fn mail(&self, result: &'static str) {
         self.mails.get_or_create(&OfMails { result }).inc();
+    }
+
+    /// This many changes are in the audit trail, or never will be.
+    pub(crate) fn audited(&self, result: &'static str, count: u64) {
+        self.audited.get_or_create(&OfAudit { result }).inc_by(count);
     }
 
     /// Everything that is known of the site now.

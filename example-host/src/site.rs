@@ -21,6 +21,8 @@ use crate::metrics::Metrics;
 use crate::server;
 use crate::services::Services;
 use crate::state::{self, State, change};
+use crate::storage::Storage;
+use crate::traffic::Traffic;
 
 /// Where the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
@@ -38,6 +40,8 @@ pub struct Site {
 struct Inner {
     state: Arc<State>,
     metrics: Arc<Metrics>,
+    traffic: Traffic,
+    storage: Storage,
     plugins: Vec<Arc<LoadedPlugin>>,
     closed: AtomicBool,
 }
@@ -71,6 +75,8 @@ impl Site {
             .map(|path| Created::new(path, url, reports, &mailer))
             .collect::<Result<Vec<Created>, Error>>()?;
         check_together(&created)?;
+        let names = created.iter().map(|created| created.description.name.as_str());
+        let storage = Storage::new(url, names.map(|name| (name, file_stem(name))));
 
         let database = Database::open(url).await?;
         // Starts at the same time must not install at the same time.
@@ -80,7 +86,14 @@ impl Site {
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Self {
-            inner: Arc::new(Inner { state, metrics, plugins, closed: AtomicBool::new(false) }),
+            inner: Arc::new(Inner {
+                state,
+                metrics,
+                traffic: Traffic::default(),
+                storage,
+                plugins,
+                closed: AtomicBool::new(false),
+            }),
         })
     }
 
@@ -152,6 +165,16 @@ impl Site {
 
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.inner.metrics
+    }
+
+    /// What the API has had to do lately.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.inner.traffic
+    }
+
+    /// Where all is kept.
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.inner.storage
     }
 
     /// The plugins, each with what it says of itself.

@@ -177,24 +177,23 @@ impl State {
         }
     }
 
-    /// The user with a token, unless blocked.
-    pub(crate) async fn identify(&self, token: &str) -> Result<Option<SharedUser>, Error> {
-        let hash = tokens::hash(token);
+    /// The user with the token that this is kept of, unless blocked.
+    pub(crate) async fn identify(&self, hash: &TokenHash) -> Result<Option<SharedUser>, Error> {
         let snapshot = self.snapshot.load_full();
         let remembered = {
             let known = snapshot.identities.read().unwrap_or_else(PoisonError::into_inner);
-            known.get(&hash).cloned()
+            known.get(hash).cloned()
         };
         if remembered.is_some() {
             return Ok(remembered);
         }
-        let user = tokens::identify(&self.database, &hash).await?;
+        let user = tokens::identify(&self.database, hash).await?;
         if let Some(user) = &user {
             let mut known = snapshot.identities.write().unwrap_or_else(PoisonError::into_inner);
             if known.len() >= REMEMBERED {
                 known.clear();
             }
-            known.insert(hash, user.clone());
+            known.insert(*hash, user.clone());
         }
         Ok(user)
     }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
+use crate::audit::fingerprint;
 use crate::database::{Connection, Database, sql, transact};
 use crate::error::Error;
 use crate::site::Site;
@@ -67,8 +68,10 @@ pub(crate) async fn remove(transaction: &mut Connection, user: i64) -> Result<()
 }
 
 /// What may be known of a token.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TokenEntry {
+    /// What the audit trail calls it.
+    pub(crate) fingerprint: String,
     pub(crate) created_on: PrimitiveDateTime,
     /// To the minute; not at all if it never was.
     pub(crate) used_on: Option<PrimitiveDateTime>,
@@ -76,11 +79,15 @@ pub(crate) struct TokenEntry {
 
 /// The token of a user, if there is one.
 pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<TokenEntry>, Error> {
-    let statement = sql("SELECT t.created_on, u.used_on FROM host_tokens t \
+    let statement = sql("SELECT t.hash, t.created_on, u.used_on FROM host_tokens t \
          LEFT JOIN host_token_uses u ON u.user_id = t.user_id WHERE t.user_id = ?");
-    let row: Option<(PrimitiveDateTime, Option<PrimitiveDateTime>)> =
+    let row: Option<(Vec<u8>, PrimitiveDateTime, Option<PrimitiveDateTime>)> =
         database.fetch_optional(statement.bind(user)).await?;
-    Ok(row.map(|(created_on, used_on)| TokenEntry { created_on, used_on }))
+    Ok(row.map(|(hash, created_on, used_on)| TokenEntry {
+        fingerprint: fingerprint(&hash),
+        created_on,
+        used_on,
+    }))
 }
 
 /// Which tokens are used. A request only leaves a note in memory, which is written down afterwards;

@@ -363,7 +363,9 @@ async fn a_user_is_added_corrected_and_deleted() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
     let shop = shop().await;
+    shop.fill().await;
     shop.site.set_blocked("registered", true).await.unwrap();
+    busy(&shop).await;
     let (boss, manager) = (id(&shop, "superuser").await, id(&shop, "manager").await);
     let blocked = id(&shop, "registered").await;
     let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
@@ -394,6 +396,9 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
             "why-answered",
             "/permissions/why?user=manager&action=store.view&asset=com_shop.products".to_owned(),
         ),
+        ("audit", "/audit".to_owned()),
+        ("audit-some", "/audit?origin=api&type=products&since=2026-01-01".to_owned()),
+        ("audit-none", "/audit?user=nobody".to_owned()),
         ("account", "/account".to_owned()),
         ("missing", "/nothing".to_owned()),
     ];
@@ -430,6 +435,23 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
         browser.close().await;
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Lets programs use the API, some of them wrongly.
+async fn busy(shop: &Shop) {
+    for number in 0..30 {
+        shop.get("/products").send().await.expect(200);
+        let price = json!({"price": format!("{number}.50")});
+        shop.patch("/products/7", price).by(Role::Manager).send().await.expect(200);
+    }
+    shop.create("/manufacturers", json!({"manufacturer_name": "Weiß & Söhne"})).await;
+    shop.get("/orders").by(Role::Nobody).send().await.expect(401);
+    shop.delete("/products/7").by(Role::Manager).send().await.expect(403);
+    shop.get("/nothing").send().await.expect(404);
+    let wrong = json!({"zone_nmae": "Zug", "zone_code": 7, "country_id": 100_000});
+    shop.post("/zones", wrong).send().await.expect(400);
+    let wrong = json!({"currency_title": "Euro again", "currency_code": "EUR"});
+    shop.post("/currencies", wrong).send().await.expect(422);
 }
 
 /// What keeps somebody from using the page that is shown.

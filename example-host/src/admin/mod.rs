@@ -3,17 +3,20 @@
 //! A page is a line in [`PAGES`], a function and a template. Everything else is done for all of
 //! them in one place, [`Administration::answer`]: who has signed in, whether they may see the page
 //! or change something by it, that a change comes from a page of this site, what is written down
-//! about it, and the headers of the answer. Knows nothing of connections and of the routes of
-//! extensions.
+//! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
+//! extensions only by way of [`Visit::ask`].
 
 mod account;
 mod assets;
+mod audit;
 mod authority;
+mod chart;
 mod cookies;
 mod dashboard;
 mod form;
 mod groups;
 mod permissions;
+mod sales;
 mod sign_in;
 mod throttle;
 mod token;
@@ -24,14 +27,17 @@ mod why;
 
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use tokio::sync::Semaphore;
 
 use crate::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::audit::{self as trail, Audit, Means, Origin};
 use crate::error::Error;
-use crate::sessions;
+use crate::server::Api;
+use crate::sessions::{self, Session};
 use crate::site::Site;
 
 use self::cookies::Cookies;
@@ -99,6 +105,9 @@ const PAGES: &[Page] = &[
         .writes(ADMIN, |visit| Box::pin(permissions::save(visit))),
     Page::at("/permissions/why", "administration.permissions.why")
         .reads(MANAGE, |visit| Box::pin(why::page(visit))),
+    Page::at("/audit", "administration.audit")
+        .in_navigation("Audit", "audit")
+        .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
     Page::at("/account", "administration.account")
         .reads(MANAGE, |visit| Box::pin(account::page(visit)))
         .writes(MANAGE, |visit| Box::pin(account::set_password(visit))),
@@ -155,6 +164,8 @@ impl Page {
 /// The pages of a site, and what is remembered between requests to them.
 pub(crate) struct Administration {
     site: Site,
+    api: Arc<Api>,
+    audit: Arc<Audit>,
     pages: matchit::Router<&'static Page>,
     throttle: Throttle,
     hashing: Semaphore,
@@ -186,13 +197,14 @@ pub(crate) struct Answered {
 
 impl Administration {
     /// The pages of this site.
-    pub(crate) fn new(site: Site) -> Result<Self, Error> {
+    pub(crate) fn new(site: Site, api: Arc<Api>, audit: Arc<Audit>) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        Ok(Self { site, pages, throttle: Throttle::default(), hashing: Semaphore::new(HASHING) })
+        let (throttle, hashing) = (Throttle::default(), Semaphore::new(HASHING));
+        Ok(Self { site, api, audit, pages, throttle, hashing })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -251,6 +263,8 @@ impl Administration {
         seen.page = page.name;
         let visit = Visit {
             site: self.site.clone(),
+            api: Arc::clone(&self.api),
+            id: arrival.id.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),
@@ -272,16 +286,14 @@ impl Administration {
         }
         let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
         visit.must(needed)?;
-        let (user, username) = (visit.session.user, visit.session.username.clone());
+        let by = By { session: visit.session.clone(), means: Means::Session(visit.kept()) };
         match write(visit).await {
             Ok(Outcome::Done { change, to, says }) => {
-                record(user, &username, page, &change);
                 cookies.leave_notice(&Notice::good(says));
-                Ok(view::redirect(&to))
+                Ok(self.record(&by, page, &change, arrival, view::redirect(&to)))
             }
             Ok(Outcome::Shown { change, view }) => {
-                record(user, &username, page, &change);
-                Ok(view.response())
+                Ok(self.record(&by, page, &change, arrival, view.response()))
             }
             Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
             Err(Problem::Refused(why)) => {
@@ -291,6 +303,37 @@ impl Administration {
             Err(problem) => Err(problem),
         }
     }
+
+    /// Writes down what somebody has changed, in the log and for the audit trail, and passes on what
+    /// it is answered with. Every change by a page comes past here.
+    fn record(
+        &self,
+        by: &By,
+        page: &Page,
+        change: &Change,
+        arrival: &Arrival,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let Session { user, username, .. } = &by.session;
+        tracing::info!(
+            target: "administration",
+            user,
+            username,
+            page = page.name,
+            what = change.what,
+            record = change.record,
+        );
+        let (record, more) = change.record();
+        let entry =
+            trail::Entry::new(Origin::Administration, arrival.method.as_str(), page.name, record)
+                .by(*user, username, &by.means)
+                .answered(response.status().as_u16(), &arrival.id);
+        self.audit.note(match more {
+            "" => entry.saying(change.what),
+            more => entry.saying(&format!("{}: {more}", change.what)),
+        });
+        response
+    }
 }
 
 impl std::fmt::Debug for Administration {
@@ -299,21 +342,15 @@ impl std::fmt::Debug for Administration {
     }
 }
 
+/// Who changes something.
+struct By {
+    session: Session,
+    means: Means,
+}
+
 struct Seen {
     page: &'static str,
     user: i64,
-}
-
-/// Writes down what somebody has changed. Every change by a page comes past here.
-fn record(user: i64, username: &str, page: &Page, change: &Change) {
-    tracing::info!(
-        target: "administration",
-        user,
-        username,
-        page = page.name,
-        what = change.what,
-        record = change.record,
-    );
 }
 
 /// The address of a page.

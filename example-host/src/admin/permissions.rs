@@ -280,5 +280,5 @@ fn said(asset: &str, changes: &[(&GroupEntry, &ActionEntry, Option<bool>)]) -> S
         format!("{setting} {} for {}", action.name, group.title)
     };
     let rules: Vec<String> = changes.iter().map(rule).collect();
-    format!("{asset}: {}", rules.join(", "))
+    format!("asset {asset}: {}", rules.join(", "))
 }

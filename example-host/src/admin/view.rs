@@ -265,6 +265,29 @@ impl Moment {
     }
 }
 
+/// A moment to the second.
+#[derive(Clone, Copy, Template)]
+#[template(
+    source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
+    ext = "html"
+)]
+pub(super) struct Exactly(pub(super) PrimitiveDateTime);
+
+impl HtmlSafe for Exactly {}
+
+impl Exactly {
+    fn text(self) -> String {
+        let format = format_description!(
+            "[day padding:none] [month repr:short] [year], [hour]:[minute]:[second] UTC"
+        );
+        self.0.format(format).unwrap_or_default()
+    }
+
+    fn machine(self) -> String {
+        Moment(self.0).machine()
+    }
+}
+
 /// A message as a sentence: the first letter large, a full stop at the end.
 pub(super) fn sentence(text: &str) -> String {
     let mut characters = text.chars();

@@ -1,10 +1,18 @@
 //! A visit to a page by somebody who has signed in, and what may come of it. Knows no page.
 
-use askama::Template;
+use std::sync::Arc;
 
+use askama::Template;
+use axum::body::Bytes;
+use axum::http::{Request, Response};
+use http_body_util::BodyExt;
+
+use crate::audit::Record;
 use crate::error::Error;
+use crate::server::Api;
 use crate::sessions::Session;
 use crate::site::Site;
+use crate::tokens::{self, TokenHash};
 
 use super::form::Form;
 use super::view::{Layout, Notice, View};
@@ -14,6 +22,9 @@ use super::{ADMIN, Needed, may};
 #[derive(Clone)]
 pub(super) struct Visit {
     pub(super) site: Site,
+    pub(super) api: Arc<Api>,
+    /// What the log calls the request.
+    pub(super) id: String,
     pub(super) session: Session,
     /// What the browser keeps of the session.
     pub(super) secret: String,
@@ -37,12 +48,22 @@ pub(super) enum Outcome {
     Again(View),
 }
 
-/// What was changed, for the log.
+/// What was changed, for the log and the audit trail.
 pub(super) struct Change {
     /// What was done, for example `block a user`.
     pub(super) what: &'static str,
-    /// To what, for example `user 5`.
+    /// To what, for example `user 5`: a word for its kind, then what tells it, and where there is
+    /// more to say, that after a colon.
     pub(super) record: String,
+}
+
+impl Change {
+    /// What was changed, and what more there is to say.
+    pub(super) fn record(&self) -> (Record, &str) {
+        let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
+        let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
+        (Record { kind: kind.to_owned(), id: id.to_owned() }, more)
+    }
 }
 
 /// Why there is no page.
@@ -101,6 +122,23 @@ impl Visit {
     /// Whether whoever has signed in may do everything.
     pub(super) fn is_admin(&self) -> bool {
         self.may(ADMIN)
+    }
+
+    /// Asks the API as whoever has signed in, who needs no token for it here. The same is checked as
+    /// of any other request, and the same is answered.
+    pub(super) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
+        let answered = self.api.ask(self.session.user, self.kept(), &self.id, request).await;
+        let (parts, body) = answered.into_parts();
+        let body = body.collect().await.map_err(|error| {
+            tracing::error!(%error, "an answer of the API broke off");
+            Problem::Failed
+        })?;
+        Ok(Response::from_parts(parts, body.to_bytes()))
+    }
+
+    /// What is kept of the session.
+    pub(super) fn kept(&self) -> TokenHash {
+        tokens::hash(&self.secret)
     }
 
     /// The key in the path.

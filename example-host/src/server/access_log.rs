@@ -14,6 +14,7 @@ use tracing::{Instrument, Span};
 use crate::metrics::Held;
 
 use super::Server;
+use super::api;
 use super::client::{self, Peer};
 use super::request_id;
 
@@ -41,7 +42,7 @@ pub(super) async fn observe(
         began: Instant::now(),
         span: span.clone(),
         client,
-        _in_flight: server.site.metrics().request(),
+        _in_flight: server.api.site.metrics().request(),
         server,
         method: request.method().clone(),
         uri: request.uri().clone(),
@@ -82,7 +83,11 @@ impl Drop for Line {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let took = self.began.elapsed();
-        self.server.site.metrics().answered(&self.seen.route, self.status, took);
+        let site = &self.server.api.site;
+        site.metrics().answered(&self.seen.route, self.status, took);
+        if api::is_one(self.uri.path()) {
+            site.traffic().answered(self.status);
+        }
         tracing::info!(
             target: "access",
             method = self.method.as_str(),

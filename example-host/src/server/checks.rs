@@ -6,10 +6,18 @@ use host_interface::{Credentials, SharedUser, Verdict};
 use mediatype::{MediaType, MediaTypeList, ReadParams};
 
 use crate::acl::{CORE_LOGIN_API, ROOT};
-use crate::tokens;
+use crate::audit::Means;
+use crate::error::Error;
+use crate::tokens::{self, TokenHash};
 
-use super::Server;
+use super::api::Api;
 use super::problem::Refusal;
+
+/// Who has been let in, and by what.
+pub(super) struct Admitted {
+    pub(super) user: SharedUser,
+    pub(super) means: Means,
+}
 
 /// Whether the client accepts this media type by its name. A range with a wildcard does not count,
 /// nor one with a parameter that would make it another type.
@@ -28,21 +36,18 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// Who sends the request, or why nobody is let in.
-pub(super) async fn authenticate(
-    server: &Server,
-    headers: &HeaderMap,
-) -> Result<SharedUser, Refusal> {
-    if !server.site.state().snapshot().token_auth() {
+pub(super) async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+    if !api.site.state().snapshot().token_auth() {
         return Err(Refusal::Unauthorised);
     }
     let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
-    let state = server.site.state();
-    if let Some(user) = admitted(server, &credentials).await? {
-        return Ok(user);
+    let state = api.site.state();
+    if let Some(admitted) = admitted(api, &credentials).await? {
+        return Ok(admitted);
     }
     // Whoever was let in by another process a moment ago need not wait for the next look.
     match state.catch_up().await {
-        Ok(true) => admitted(server, &credentials).await?.ok_or(Refusal::Unauthorised),
+        Ok(true) => admitted(api, &credentials).await?.ok_or(Refusal::Unauthorised),
         Ok(false) => Err(Refusal::Unauthorised),
         Err(error) => {
             tracing::error!(%error, "changes to the site cannot be read");
@@ -51,33 +56,40 @@ pub(super) async fn authenticate(
     }
 }
 
-/// The user with these credentials, if it may come in.
-async fn admitted(
-    server: &Server,
-    credentials: &Credentials,
-) -> Result<Option<SharedUser>, Refusal> {
-    let user = identify(server, credentials).await?;
-    let snapshot = server.site.state().snapshot();
-    let user = user.filter(|user| snapshot.access.allows(user.id(), CORE_LOGIN_API, ROOT));
-    if let Some(user) = user.as_ref().filter(|_| credentials.scheme() == "bearer") {
-        server.usage.note(user.id());
-    }
-    Ok(user)
+/// The user with this key, who has signed in to the pages of this site and needs no token to say
+/// so. What whoever has a token must be permitted, they must be too.
+pub(super) async fn signed_in(
+    api: &Api,
+    user: i64,
+    session: TokenHash,
+) -> Result<Admitted, Refusal> {
+    let found = tokens::by_id(api.site.state().database(), user).await.map_err(failed)?;
+    let user = found.filter(|user| may_come_in(api, user)).ok_or(Refusal::Unauthorised)?;
+    Ok(Admitted { user, means: Means::Session(session) })
 }
 
-async fn identify(
-    server: &Server,
-    credentials: &Credentials,
-) -> Result<Option<SharedUser>, Refusal> {
-    let state = server.site.state();
-    let failed = |error: crate::error::Error| {
-        tracing::error!(%error, "a user could not be looked up");
-        Refusal::Unavailable
-    };
-    if credentials.scheme() == "bearer" {
-        return state.identify(credentials.secret()).await.map_err(failed);
+/// The user with these credentials, if it may come in.
+async fn admitted(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+    let found = identify(api, credentials).await?;
+    let admitted = found.filter(|found| may_come_in(api, &found.user));
+    if let Some(Admitted { user, means: Means::Token(_) }) = &admitted {
+        api.usage.note(user.id());
     }
-    for extension in server.routes.extensions() {
+    Ok(admitted)
+}
+
+fn may_come_in(api: &Api, user: &SharedUser) -> bool {
+    api.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
+}
+
+async fn identify(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+    let state = api.site.state();
+    if credentials.scheme() == "bearer" {
+        let hash = tokens::hash(credentials.secret());
+        let user = state.identify(&hash).await.map_err(failed)?;
+        return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
+    }
+    for extension in api.routes.extensions() {
         if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
             continue;
         }
@@ -85,7 +97,9 @@ async fn identify(
             Ok(Verdict::Unknown) => {}
             Ok(Verdict::Refused) => return Ok(None),
             Ok(Verdict::User(id)) => {
-                return tokens::by_id(state.database(), id).await.map_err(failed);
+                let user = tokens::by_id(state.database(), id).await.map_err(failed)?;
+                let means = Means::Scheme(credentials.scheme().to_owned());
+                return Ok(user.map(|user| Admitted { user, means }));
             }
             Err(error) => {
                 tracing::error!(extension = extension.name, %error, "could not authenticate");
@@ -94,6 +108,11 @@ async fn identify(
         }
     }
     Ok(None)
+}
+
+fn failed(error: Error) -> Refusal {
+    tracing::error!(%error, "a user could not be looked up");
+    Refusal::Unavailable
 }
 
 /// The scheme and what follows it, of the one `Authorization` header.

@@ -13,8 +13,8 @@ use crate::site::Site;
 /// How long each part may take.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The answer to `GET /health`.
-pub(super) async fn answer(site: &Site) -> Response<Body> {
+/// The names of what does not answer, or not in time: the database, and extensions in use.
+pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let plugins: Vec<_> = site
         .plugins()
         .filter(|(description, _)| site.state().snapshot().enabled(&description.name))
@@ -40,6 +40,12 @@ pub(super) async fn answer(site: &Site) -> Response<Body> {
             }
         }
     }
+    failing
+}
+
+/// The answer to `GET /health`.
+pub(super) async fn answer(site: &Site) -> Response<Body> {
+    let failing = failing(site).await;
     if failing.is_empty() {
         return response(StatusCode::OK, &serde_json::json!({ "status": "ok" }));
     }

@@ -8,6 +8,7 @@ mod checks;
 mod client;
 mod connections;
 mod health;
+mod notes;
 mod pages;
 mod problem;
 mod request_id;
@@ -32,6 +33,7 @@ use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::Administration;
+use crate::audit::{self, Writing};
 use crate::config::ServerSettings;
 use crate::error::Error;
 use crate::site::Site;
@@ -42,6 +44,8 @@ use self::request_id::RequestIds;
 use self::routing::Routes;
 use self::tls::Tls;
 
+pub(crate) use self::api::Api;
+pub(crate) use self::health::failing;
 pub use self::scrape::MetricsServer;
 pub use self::tls::TlsError;
 
@@ -54,6 +58,7 @@ pub struct Running {
     addr: SocketAddr,
     site: Site,
     usage: Arc<Usage>,
+    audit: Writing,
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
     following: JoinHandle<()>,
@@ -73,6 +78,8 @@ impl Running {
         if let Err(error) = self.accepting.await {
             tracing::error!(%error, "the server did not stop in order");
         }
+        // Nothing is answered any more, so nothing more is noted.
+        self.audit.finish().await;
         self.following.abort();
         // A database that does not answer any more is not waited for: it is only about minutes.
         let written = self.usage.write(self.site.state().database());
@@ -97,13 +104,19 @@ impl Site {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let usage = Arc::new(Usage::default());
-        let server = Arc::new(Server {
-            routes: Routes::new(self.plugins())?,
-            administration: Administration::new(self.clone())?,
-            usage: Arc::clone(&usage),
+        let (audit, writing) = audit::begin(self.state(), self.metrics(), settings.audit_entries);
+        let audit = Arc::new(audit);
+        let api = Arc::new(Api {
             site: self.clone(),
+            routes: Routes::new(self.plugins())?,
+            usage: Arc::clone(&usage),
+            audit: Arc::clone(&audit),
             request_timeout: settings.request_timeout,
             body_limit: settings.body_limit,
+        });
+        let server = Arc::new(Server {
+            administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
+            api,
             encrypted: settings.tls.is_some(),
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
@@ -136,7 +149,7 @@ impl Site {
             tokio::join!(state.follow(), files, uses.follow(state.database()));
         });
         tracing::info!("listening on {}://{addr}", settings.scheme());
-        Ok(Running { addr, site: self.clone(), usage, stop, accepting, following })
+        Ok(Running { addr, site: self.clone(), usage, audit: writing, stop, accepting, following })
     }
 }
 
@@ -161,12 +174,8 @@ pub(crate) fn check_routes<'a>(
 
 /// What every request needs.
 struct Server {
-    site: Site,
-    routes: Routes,
+    api: Arc<Api>,
     administration: Administration,
-    usage: Arc<Usage>,
-    request_timeout: Duration,
-    body_limit: usize,
     /// Whether connections to this server are encrypted.
     encrypted: bool,
     trusted_proxies: Vec<IpNet>,

@@ -26,7 +26,7 @@ pub(super) async fn answer(
     id: &RequestId,
     request: Request<Body>,
 ) -> Response<Body> {
-    match tokio::time::timeout(server.request_timeout, page(server, id, request)).await {
+    match tokio::time::timeout(server.api.request_timeout, page(server, id, request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(refusal)) => refusal.response(id),
         Err(_) => Refusal::Timeout.response(id),
@@ -42,14 +42,14 @@ async fn page(
     let Some(path) = parts.uri.path().strip_prefix(BASE).filter(|path| !path.is_empty()) else {
         return Ok(to_the_first_page());
     };
-    if body::is_too_large(&parts.headers, server.body_limit) {
-        return Err(Refusal::BodyTooLarge { limit: server.body_limit });
+    if body::is_too_large(&parts.headers, server.api.body_limit) {
+        return Err(Refusal::BodyTooLarge { limit: server.api.body_limit });
     }
     let peer = parts.extensions.get::<Peer>().copied().ok_or(Refusal::Internal)?;
     let arrival = Arrival {
         path: path.to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
-        body: body::read(&mut body, server.body_limit).await?,
+        body: body::read(&mut body, server.api.body_limit).await?,
         client: client::of(peer, &parts.headers, &server.trusted_proxies),
         encrypted: server.encrypted || speaks_tls(server, peer, &parts.headers),
         id: id.as_str().to_owned(),

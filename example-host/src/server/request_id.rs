@@ -42,6 +42,11 @@ impl RequestIds {
 }
 
 impl RequestId {
+    /// The id of a request that has got one.
+    pub(super) fn known(id: &str) -> Self {
+        Self(HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none")))
+    }
+
     pub(super) fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::Method as HttpMethod;
 use host_interface::{Description, LoadedPlugin, Method, Pattern, Segment};
 
+use crate::audit::Record;
 use crate::error::Error;
 
 /// Every route of every plugin.
@@ -37,6 +38,9 @@ pub(super) struct Route {
     pub(super) method: Method,
     pub(super) name: Arc<str>,
     pub(super) public: bool,
+    /// What kind of record it is about: the word of the pattern before its first parameter, or its
+    /// last word.
+    kind: Arc<str>,
     pub(super) handler: u32,
     pub(super) extension: Arc<Extension>,
 }
@@ -71,6 +75,7 @@ impl Routes {
                     method: route.method,
                     name: route.name.as_str().into(),
                     public: route.public,
+                    kind: kind(&route.pattern).into(),
                     handler: route.handler,
                     extension: Arc::clone(&extension),
                 };
@@ -109,6 +114,12 @@ impl Matched<'_, '_> {
         self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
     }
 
+    /// The record that a request by this route is about, as far as its path says.
+    pub(super) fn record(&self, route: &Route) -> Record {
+        let id = self.params().next().unwrap_or_default().to_owned();
+        Record { kind: route.kind.as_ref().to_owned(), id }
+    }
+
     /// The values of the pattern's parameters, in order.
     pub(super) fn params(&self) -> impl Iterator<Item = &str> {
         self.params.iter().map(|(_, value)| value)
@@ -136,6 +147,16 @@ pub(super) fn allow(routes: &[&Route]) -> String {
         other => vec![other.as_str()],
     });
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// The word before the first parameter of a pattern, or its last one.
+fn kind(pattern: &str) -> String {
+    let pattern = Pattern::parse(pattern);
+    let words = pattern.segments().iter().map_while(|segment| match segment {
+        Segment::Literal(text) => Some(text),
+        Segment::Any(_) | Segment::Digits(_) => None,
+    });
+    words.last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// The pattern as the router writes it, its shape, and which parameters are digits only. Names of
@@ -201,6 +222,13 @@ mod tests {
         assert_eq!(shape, "=v1/=things/#/=parts/*");
         assert_eq!(digits, [true, false]);
         assert_eq!(keys("v1/things/{number:digits}/parts/{name}"), (key, shape, digits));
+    }
+
+    #[test]
+    fn a_route_is_about_what_stands_before_its_parameter() {
+        assert_eq!(kind("v1/shop/orders/{id:digits}/history"), "orders");
+        assert_eq!(kind("v1/shop/manufacturers"), "manufacturers");
+        assert_eq!(kind("{name}"), "");
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! What is noted of a request to the API that has been answered: a change for the audit trail, a
+//! refusal for whoever looks for the fault of a client. Of a body only the codes and words of an
+//! error that the site has written itself.
+
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Response, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+
+use crate::audit::{Entry, Origin, Record};
+use crate::traffic::Refused;
+
+use super::api::{Api, Asker};
+use super::checks::Admitted;
+use super::request_id::RequestId;
+
+/// How much of a sentence is kept.
+const DETAIL: usize = 200;
+
+/// A request that has been answered.
+pub(super) struct Asked<'a> {
+    pub(super) asker: &'a Asker,
+    pub(super) id: &'a RequestId,
+    pub(super) method: &'a Method,
+    pub(super) uri: &'a Uri,
+    /// The name of its route, empty where there is none.
+    pub(super) route: &'a str,
+    /// Who was let in.
+    pub(super) by: Option<&'a Admitted>,
+    /// The record that the path names.
+    pub(super) record: Record,
+}
+
+/// Whether a request may change something.
+pub(super) fn changes(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
+}
+
+impl Asked<'_> {
+    /// Notes what there is to note, and passes the answer on.
+    pub(super) async fn note(self, api: &Api, response: Response<Body>) -> Response<Body> {
+        let status = response.status();
+        if status.is_success() && changes(self.method) {
+            self.note_change(api, &response);
+            return response;
+        }
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::UNPROCESSABLE_ENTITY => {
+                self.note_refusal(api, response).await
+            }
+            _ => response,
+        }
+    }
+
+    fn note_change(self, api: &Api, response: &Response<Body>) {
+        let origin = match self.asker {
+            Asker::Credentials => Origin::Api,
+            Asker::SignedIn { .. } => Origin::Administration,
+        };
+        // What has been made is named by the answer.
+        let location = response.headers().get(header::LOCATION);
+        let location = location.and_then(|location| location.to_str().ok());
+        let record = location.and_then(record_at).unwrap_or(self.record);
+        let entry = Entry::new(origin, self.method.as_str(), self.route, record)
+            .answered(response.status().as_u16(), self.id.as_str());
+        api.audit.note(match self.by {
+            Some(by) => entry.by(by.user.id(), by.user.username(), &by.means),
+            None => entry,
+        });
+    }
+
+    async fn note_refusal(self, api: &Api, response: Response<Body>) -> Response<Body> {
+        let (parts, body) = response.into_parts();
+        // Answers are whole before they leave, so this waits for nothing and copies nothing.
+        let body = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+        let (method, path) = (self.method.as_str(), self.uri.path());
+        let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
+        let (codes, detail) = said(&body);
+        let username = self.by.map(|by| by.user.username().to_owned()).unwrap_or_default();
+        api.site.traffic().refused(Refused { codes, detail, username, ..refused });
+        Response::from_parts(parts, Body::from(body))
+    }
+}
+
+/// The record that an address names by its last two parts.
+fn record_at(location: &str) -> Option<Record> {
+    let path = location.split(['?', '#']).next()?;
+    let mut parts = path.rsplit('/');
+    let (id, kind) = (parts.next()?, parts.next()?);
+    let named = !id.is_empty() && !kind.is_empty();
+    named.then(|| Record { kind: kind.to_owned(), id: id.to_owned() })
+}
+
+/// The codes of the errors of a document, each once, and what the first one says.
+fn said(body: &Bytes) -> (String, String) {
+    #[derive(Default, Deserialize)]
+    struct Document {
+        #[serde(default)]
+        errors: Vec<Fault>,
+    }
+    #[derive(Deserialize)]
+    struct Fault {
+        #[serde(default)]
+        code: String,
+        #[serde(default)]
+        detail: String,
+    }
+    let document: Document = serde_json::from_slice(body).unwrap_or_default();
+    let detail = document.errors.first().map_or("", |fault| fault.detail.as_str());
+    let detail = detail.chars().take(DETAIL).collect();
+    let mut codes: Vec<&str> = Vec::new();
+    for fault in &document.errors {
+        if !codes.contains(&fault.code.as_str()) {
+            codes.push(&fault.code);
+        }
+    }
+    (codes.join(", "), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_named_by_the_end_of_its_address() {
+        let named = |location| record_at(location).map(|record| (record.kind, record.id));
+        let lamp = Some(("products".to_owned(), "5".to_owned()));
+        assert_eq!(named("/api/index.php/v1/shop/products/5"), lamp);
+        assert_eq!(named("https://shop.example/products/5?x=1/2"), lamp);
+        assert_eq!(named("/products/"), None);
+        assert_eq!(named("5"), None);
+    }
+
+    #[test]
+    fn of_a_refusal_the_codes_are_kept_and_the_first_words() {
+        let body = r#"{"errors":[{"code":"a","detail":"First."},{"code":"b"},{"code":"a"}]}"#;
+        assert_eq!(said(&Bytes::from(body)), ("a, b".to_owned(), "First.".to_owned()));
+        assert_eq!(said(&Bytes::from("none")), (String::new(), String::new()));
+    }
+}
