@@ -201,7 +201,7 @@ pub fn describe() -> Description {
     let parent = |kind| if kind == "config" { "root" } else { "com_shop" };
     let asset = |resource: &Resource| {
         let kind = resource.kind;
-        Asset::new(asset(kind), parent(kind), title(kind))
+        Asset::new(asset(kind), parent(kind), resource.title())
     };
     Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
@@ -272,11 +272,4 @@ fn endpoints_of(resource: &'static Resource) -> impl Iterator<Item = Endpoint> {
 
 fn asset(kind: &str) -> String {
     format!("com_shop.{kind}")
-}
-
-/// A kind as administrators read it.
-fn title(kind: &str) -> String {
-    let mut letters = kind.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -72,8 +72,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         },
         "servers": [{"url": root}],
         "security": [{"token": []}],
-        "tags": resources::ALL.iter().map(|resource| json!({"name": resource.kind}))
-            .collect::<Vec<_>>(),
+        "tags": resources::ALL.iter().map(tag).collect::<Vec<_>>(),
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {
@@ -86,6 +85,11 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
             "schemas": schemas,
         },
     })
+}
+
+/// A group of routes: its name for programs, and the one that people are shown.
+fn tag(resource: &Resource) -> Value {
+    json!({"name": resource.kind, "x-displayName": resource.title()})
 }
 
 /// The errors that any route may answer, then those of some.
@@ -186,14 +190,16 @@ fn operation(endpoint: &Endpoint) -> Value {
     if let Some(action) = endpoint.action {
         let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
         operation["description"] = json!(needs);
+        operation["x-permission"] = json!({"action": action, "asset": endpoint.asset});
     }
     operation
 }
 
 fn summary(endpoint: &Endpoint) -> String {
-    let Resource { kind, singular, .. } = endpoint.resource();
+    let Resource { singular, .. } = endpoint.resource();
+    let all = endpoint.resource().title().to_lowercase();
     match endpoint.operation {
-        Operation::List(_) => format!("List {kind}"),
+        Operation::List(_) => format!("List {all}"),
         Operation::Show(_) => format!("Read one {singular}"),
         Operation::Create(_) => format!("Create one {singular}"),
         Operation::Update(_) => format!("Change one {singular}"),
@@ -206,7 +212,7 @@ fn summary(endpoint: &Endpoint) -> String {
             format!("Add one {singular}")
         }
         Operation::Special(_, Special { gives: Gives::Computed(..), .. }) => {
-            format!("List one's own {kind}")
+            format!("List one's own {all}")
         }
         Operation::Special(_, Special { gives: Gives::Report(_), name, .. }) => {
             format!("Report on {name}")

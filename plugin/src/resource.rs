@@ -20,6 +20,8 @@ pub struct Resource {
     pub kind: &'static str,
     /// What schemas of it are called, where not by the kind: a view of another resource.
     pub view: Option<&'static str>,
+    /// What administrators call its records, where not by the kind: a kind of two words.
+    pub title: Option<&'static str>,
     /// What one record is called in messages.
     pub singular: &'static str,
     /// The table that holds the records.
@@ -90,6 +92,7 @@ impl Resource {
     pub const CRUD: Resource = Resource {
         kind: "",
         view: None,
+        title: None,
         singular: "",
         table: "",
         key: "",
@@ -124,6 +127,13 @@ impl Resource {
     /// What schemas of it are called.
     pub fn schema_name(&self) -> &'static str {
         self.view.unwrap_or(self.kind)
+    }
+
+    /// What administrators call its records.
+    pub fn title(&self) -> String {
+        let mut letters = self.title.unwrap_or(self.kind).chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect()
     }
 
     /// All fields after the key: those of lists, those of single records, then the hidden ones.

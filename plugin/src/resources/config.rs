@@ -11,6 +11,7 @@ use crate::resource::{Gives, Resource, Special};
 
 pub(super) const CONFIG: Resource = Resource {
     kind: "config",
+    title: Some("Configuration"),
     singular: "configuration",
     crud: false,
     special: &[Special {

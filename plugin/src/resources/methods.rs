@@ -9,6 +9,7 @@ const PAYMENT: i64 = 2;
 
 pub(super) const SHIPPINGMETHODS: Resource = Resource {
     kind: "shippingmethods",
+    title: Some("Shipping methods"),
     singular: "shipping method",
     fixed: &[("method_kind", SHIPPING)],
     ..METHOD
@@ -16,6 +17,7 @@ pub(super) const SHIPPINGMETHODS: Resource = Resource {
 
 pub(super) const PAYMENTMETHODS: Resource = Resource {
     kind: "paymentmethods",
+    title: Some("Payment methods"),
     singular: "payment method",
     fixed: &[("method_kind", PAYMENT)],
     ..METHOD

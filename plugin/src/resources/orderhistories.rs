@@ -22,6 +22,7 @@ use super::orderstatuses::ORDERSTATUSES;
 
 pub(super) const ORDERHISTORIES: Resource = Resource {
     kind: "orderhistories",
+    title: Some("Order history"),
     singular: "order history entry",
     table: "shop_orderhistories",
     key: "shop_orderhistory_id",

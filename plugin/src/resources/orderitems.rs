@@ -15,6 +15,7 @@ use super::variants::VARIANTS;
 
 pub(super) const ORDERITEMS: Resource = Resource {
     kind: "orderitems",
+    title: Some("Order items"),
     singular: "order item",
     table: "shop_orderitems",
     key: "shop_orderitem_id",

@@ -7,6 +7,7 @@ use crate::resource::{Complaint, Resource, flag, text};
 
 pub(super) const ORDERSTATUSES: Resource = Resource {
     kind: "orderstatuses",
+    title: Some("Order statuses"),
     singular: "order status",
     table: "shop_orderstatuses",
     key: "shop_orderstatus_id",

@@ -4,6 +4,7 @@ use crate::resource::{Resource, flag, text};
 
 pub(super) const TAXPROFILES: Resource = Resource {
     kind: "taxprofiles",
+    title: Some("Tax profiles"),
     singular: "tax profile",
     table: "shop_taxprofiles",
     key: "shop_taxprofile_id",

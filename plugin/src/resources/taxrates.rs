@@ -7,6 +7,7 @@ const WHOLE: i64 = 100_000;
 
 pub(super) const TAXRATES: Resource = Resource {
     kind: "taxrates",
+    title: Some("Tax rates"),
     singular: "tax rate",
     table: "shop_taxrates",
     key: "shop_taxrate_id",
