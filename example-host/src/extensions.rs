@@ -22,6 +22,8 @@ pub struct ExtensionEntry {
     pub version: String,
     /// Whether it is in use.
     pub enabled: bool,
+    /// Whether the host brings it itself, so that there is no library to load.
+    pub built_in: bool,
 }
 
 impl Site {
@@ -30,10 +32,16 @@ impl Site {
     /// # Errors
     /// When the database fails.
     pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
-        let statement = sql("SELECT name, version, enabled FROM host_extensions ORDER BY name");
-        let rows: Vec<(String, String, bool)> =
+        let statement =
+            sql("SELECT name, version, enabled, built_in FROM host_extensions ORDER BY name");
+        let rows: Vec<(String, String, bool, bool)> =
             self.state().database().fetch_all(statement).await?;
-        let entry = |(name, version, enabled)| ExtensionEntry { name, version, enabled };
+        let entry = |(name, version, enabled, built_in)| ExtensionEntry {
+            name,
+            version,
+            enabled,
+            built_in,
+        };
         Ok(rows.into_iter().map(entry).collect())
     }
 
@@ -42,18 +50,25 @@ impl Site {
     /// # Errors
     /// When there is no such extension, or the database fails.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            // How many rows an update changes is not told alike where it changes nothing.
-            let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
-            let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
-            if known.is_none() {
-                return Err(Error::not_found("extension", name));
-            }
-            let statement = sql("UPDATE host_extensions SET enabled = ? WHERE name = ?");
-            transaction.execute(statement.bind(enabled).bind(name)).await?;
-            Ok(())
-        })
+        change!(self.state(), |transaction| switch(transaction, name, enabled).await)
     }
+}
+
+/// Enables or disables an extension.
+pub(crate) async fn switch(
+    transaction: &mut Connection,
+    name: &str,
+    enabled: bool,
+) -> Result<(), Error> {
+    // How many rows an update changes is not told alike where it changes nothing.
+    let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
+    let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
+    if known.is_none() {
+        return Err(Error::not_found("extension", name));
+    }
+    let statement = sql("UPDATE host_extensions SET enabled = ? WHERE name = ?");
+    transaction.execute(statement.bind(enabled).bind(name)).await?;
+    Ok(())
 }
 
 /// Writes down what the host brings itself. Gives whether anything changed.

@@ -4,7 +4,7 @@
 use host_interface::{Description, LoadedPlugin, Parameter};
 use serde_json::Value;
 
-use crate::database::sql;
+use crate::database::{Connection, sql};
 use crate::error::{Error, one_line};
 use crate::site::Site;
 use crate::state::change;
@@ -58,30 +58,18 @@ impl Site {
     /// extension refuses it, or the database fails.
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let (extension, parameter, plugin) = self.declared(name)?;
-        let unset = value.is_null();
-        if !unset && !parameter.admits(value) {
-            let expected = parameter.expectation();
-            return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+        let wanted = Some(value).filter(|value| !value.is_null());
+        match unfit(extension, plugin, parameter, wanted).await? {
+            None => {}
+            Some(Unfit::Kind(expected)) => {
+                return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+            }
+            Some(Unfit::Refused(why)) => {
+                let in_force = wanted.unwrap_or(&parameter.default);
+                return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
+            }
         }
-        // A default may have become impossible too: what it names is a record like any other.
-        let in_force = if unset { &parameter.default } else { value };
-        plugin.check_parameter(name, in_force).await.map_err(|error| match error {
-            host_interface::Error::Refused(why) => {
-                Error::Invalid(format!("{name} cannot be {in_force}: {}", one_line(why)))
-            }
-            source => Error::Plugin { plugin: extension.to_owned(), step: "check", source },
-        })?;
-        change!(self.state(), |transaction| {
-            let removal = sql("DELETE FROM host_parameters WHERE extension = ? AND name = ?");
-            transaction.execute(removal.bind(extension).bind(name)).await?;
-            if !unset {
-                let statement =
-                    sql("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)");
-                let statement = statement.bind(extension).bind(name).bind(value.to_string());
-                transaction.execute(statement).await?;
-            }
-            Ok(())
-        })
+        change!(self.state(), |transaction| put(transaction, extension, name, wanted).await)
     }
 
     /// A parameter, with the name of the extension that declares it and the extension.
@@ -93,6 +81,52 @@ impl Site {
             })
             .ok_or_else(|| Error::not_found("parameter", name))
     }
+}
+
+/// Why a parameter may not have a value.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// It is not what the extension has declared, which is this.
+    Kind(String),
+    /// The extension does not take it, and says why.
+    Refused(String),
+}
+
+/// Why a parameter of a loaded extension may not have this value, or none for its default.
+pub(crate) async fn unfit(
+    extension: &str,
+    plugin: &LoadedPlugin,
+    parameter: &Parameter,
+    value: Option<&Value>,
+) -> Result<Option<Unfit>, Error> {
+    if value.is_some_and(|value| !parameter.admits(value)) {
+        return Ok(Some(Unfit::Kind(parameter.expectation().to_string())));
+    }
+    // A default may have become impossible too: what it names is a record like any other.
+    let in_force = value.unwrap_or(&parameter.default);
+    match plugin.check_parameter(&parameter.name, in_force).await {
+        Ok(()) => Ok(None),
+        Err(host_interface::Error::Refused(why)) => Ok(Some(Unfit::Refused(one_line(why)))),
+        Err(source) => Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source }),
+    }
+}
+
+/// Sets a parameter to a value that fits, or gives it back its default.
+pub(crate) async fn put(
+    transaction: &mut Connection,
+    extension: &str,
+    name: &str,
+    value: Option<&Value>,
+) -> Result<(), Error> {
+    let removal = sql("DELETE FROM host_parameters WHERE extension = ? AND name = ?");
+    transaction.execute(removal.bind(extension).bind(name)).await?;
+    if let Some(value) = value {
+        let statement =
+            sql("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)");
+        let statement = statement.bind(extension).bind(name).bind(value.to_string());
+        transaction.execute(statement).await?;
+    }
+    Ok(())
 }
 
 /// What a site has set, and the whole of each extension's parameters as text.

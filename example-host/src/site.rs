@@ -43,7 +43,17 @@ struct Inner {
     traffic: Traffic,
     storage: Storage,
     plugins: Vec<Arc<LoadedPlugin>>,
+    libraries: Vec<LibraryEntry>,
     closed: AtomicBool,
+}
+
+/// The library of an extension, as administrators see it.
+#[derive(Clone, Debug)]
+pub(crate) struct LibraryEntry {
+    /// Where it was loaded from.
+    pub(crate) file: String,
+    /// The version of the contract that it was built with.
+    pub(crate) contract_version: String,
 }
 
 impl Site {
@@ -78,6 +88,7 @@ impl Site {
         let names = created.iter().map(|created| created.description.name.as_str());
         let storage = Storage::new(url, names.map(|name| (name, file_stem(name))));
 
+        let libraries = created.iter().map(|created| created.library.clone()).collect();
         let database = Database::open(url).await?;
         // Starts at the same time must not install at the same time.
         let start = database.start(url).await?;
@@ -92,6 +103,7 @@ impl Site {
                 traffic: Traffic::default(),
                 storage,
                 plugins,
+                libraries,
                 closed: AtomicBool::new(false),
             }),
         })
@@ -130,16 +142,7 @@ impl Site {
     /// # Errors
     /// When an extension fails over it.
     pub fn openapi(&self) -> Result<Vec<String>, Error> {
-        let mut documents = Vec::new();
-        for (description, plugin) in self.plugins() {
-            let document = plugin.openapi().map_err(|source| Error::Plugin {
-                plugin: description.name.clone(),
-                step: "openapi",
-                source,
-            })?;
-            documents.extend(document);
-        }
-        Ok(documents)
+        Ok(self.openapi_documents()?.into_iter().map(|(_, document)| document).collect())
     }
 
     /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
@@ -181,12 +184,35 @@ impl Site {
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
         self.state().descriptions().iter().zip(&self.inner.plugins)
     }
+
+    /// The OpenAPI documents, each with the extension whose it is.
+    pub(crate) fn openapi_documents(&self) -> Result<Vec<(&Description, String)>, Error> {
+        let mut documents = Vec::new();
+        for (description, plugin) in self.plugins() {
+            let document = plugin.openapi().map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "openapi",
+                source,
+            })?;
+            documents.extend(document.map(|document| (description, document)));
+        }
+        Ok(documents)
+    }
+
+    /// What a loaded extension says of itself, with the extension and its library.
+    pub(crate) fn loaded(
+        &self,
+        extension: &str,
+    ) -> Option<(&Description, &LoadedPlugin, &LibraryEntry)> {
+        let found =
+            self.plugins().zip(&self.inner.libraries).find(|((of, _), _)| of.name == extension);
+        found.map(|((description, plugin), library)| (description, &**plugin, library))
+    }
 }
 
 /// A plugin that has been created and described, and has done nothing yet.
 struct Created {
-    /// Where it was loaded from, for messages.
-    file: String,
+    library: LibraryEntry,
     plugin: Arc<LoadedPlugin>,
     description: Description,
     services: Services,
@@ -203,6 +229,7 @@ impl Created {
         check_name(library.name())?;
         let services = Services::new(mailer.clone());
         let file = path.display().to_string();
+        let contract_version = library.contract_version().to_owned();
         let failed = |step| {
             let plugin = file.clone();
             move |source| Error::Plugin { plugin, step, source }
@@ -216,7 +243,8 @@ impl Created {
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
         let plugin = Arc::new(plugin);
-        Ok(Self { file, plugin, description, services })
+        let library = LibraryEntry { file, contract_version };
+        Ok(Self { library, plugin, description, services })
     }
 }
 
@@ -279,7 +307,7 @@ async fn install(
         created.services.link(Arc::clone(&state), &created.description.name);
         let installed = created.plugin.install().await;
         installed.map_err(|source| Error::Plugin {
-            plugin: created.file,
+            plugin: created.library.file,
             step: "install",
             source,
         })?;

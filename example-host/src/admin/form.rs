@@ -61,6 +61,16 @@ pub(super) fn is_proven(form: &Form, secret: &str) -> bool {
     form.get(PROOF).as_bytes().ct_eq(proof(secret).as_bytes()).into()
 }
 
+/// What tells whether something has changed since a form about it was made.
+pub(super) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part);
+        digest.update("\n");
+    }
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Whether a browser sends this on behalf of a page of this site. Every browser says so by one of
 /// two headers, which no page can write; who sends neither is not believed.
 pub(super) fn is_from_here(headers: &HeaderMap) -> bool {

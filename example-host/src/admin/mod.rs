@@ -7,14 +7,18 @@
 //! extensions only by way of [`Visit::ask`].
 
 mod account;
+mod api;
 mod assets;
 mod audit;
 mod authority;
+mod catalogue;
 mod chart;
 mod cookies;
 mod dashboard;
+mod extensions;
 mod form;
 mod groups;
+mod parameters;
 mod permissions;
 mod sales;
 mod sign_in;
@@ -40,6 +44,7 @@ use crate::server::Api;
 use crate::sessions::{self, Session};
 use crate::site::Site;
 
+use self::catalogue::Catalogue;
 use self::cookies::Cookies;
 use self::form::Form;
 use self::throttle::Throttle;
@@ -105,6 +110,28 @@ const PAGES: &[Page] = &[
         .writes(ADMIN, |visit| Box::pin(permissions::save(visit))),
     Page::at("/permissions/why", "administration.permissions.why")
         .reads(MANAGE, |visit| Box::pin(why::page(visit))),
+    Page::at("/extensions", "administration.extensions")
+        .in_navigation("Extensions", "extensions")
+        .reads(MANAGE, |visit| Box::pin(extensions::list(visit))),
+    Page::at("/extensions/{name}", "administration.extensions.extension")
+        .reads(MANAGE, |visit| Box::pin(extensions::page(visit))),
+    Page::at("/extensions/{name}/routes", "administration.extensions.routes")
+        .reads(MANAGE, |visit| Box::pin(extensions::routes(visit))),
+    Page::at("/extensions/{name}/parameters", "administration.extensions.parameters")
+        .reads(MANAGE, |visit| Box::pin(parameters::page(visit)))
+        .writes(ADMIN, |visit| Box::pin(parameters::save(visit))),
+    Page::at("/extensions/{name}/switch-on", "administration.extensions.switch_on")
+        .writes(ADMIN, |visit| Box::pin(extensions::switch_on(visit))),
+    Page::at("/extensions/{name}/switch-off", "administration.extensions.switch_off")
+        .writes(ADMIN, |visit| Box::pin(extensions::switch_off(visit))),
+    Page::at("/api", "administration.api")
+        .in_navigation("API", "api")
+        .reads(MANAGE, |visit| Box::pin(api::list(visit))),
+    Page::at("/api/openapi.json", "administration.api.document")
+        .reads(MANAGE, |visit| Box::pin(api::download(visit))),
+    Page::at("/api/{extension}/{operation}", "administration.api.operation")
+        .reads(MANAGE, |visit| Box::pin(api::page(visit)))
+        .writes(MANAGE, |visit| Box::pin(api::ask(visit))),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
@@ -166,6 +193,7 @@ pub(crate) struct Administration {
     site: Site,
     api: Arc<Api>,
     audit: Arc<Audit>,
+    catalogue: Arc<Catalogue>,
     pages: matchit::Router<&'static Page>,
     throttle: Throttle,
     hashing: Semaphore,
@@ -204,7 +232,8 @@ impl Administration {
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
         let (throttle, hashing) = (Throttle::default(), Semaphore::new(HASHING));
-        Ok(Self { site, api, audit, pages, throttle, hashing })
+        let catalogue = Arc::default();
+        Ok(Self { site, api, audit, catalogue, pages, throttle, hashing })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -264,6 +293,7 @@ impl Administration {
         let visit = Visit {
             site: self.site.clone(),
             api: Arc::clone(&self.api),
+            catalogue: Arc::clone(&self.catalogue),
             id: arrival.id.clone(),
             session,
             secret,
@@ -295,6 +325,7 @@ impl Administration {
             Ok(Outcome::Shown { change, view }) => {
                 Ok(self.record(&by, page, &change, arrival, view.response()))
             }
+            Ok(Outcome::Answered(view)) => Ok(view.response()),
             Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
             Err(Problem::Refused(why)) => {
                 cookies.leave_notice(&Notice::bad(view::sentence(&why)));

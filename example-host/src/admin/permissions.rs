@@ -2,7 +2,6 @@
 //! rules above. Which asset, and which actions there are, comes from the extensions.
 
 use askama::Template;
-use sha2::{Digest, Sha256};
 
 use crate::acl::{self, Access, CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, ROOT, RuleEntry};
 use crate::database::{Connection, sql};
@@ -12,6 +11,7 @@ use crate::site::Site;
 use crate::state::change;
 
 use super::authority::Authority;
+use super::form;
 use super::href;
 use super::view::{Layout, View};
 use super::visit::{Change, Outcome, Problem, Visit, show};
@@ -257,11 +257,10 @@ fn shortly(
 
 /// What tells whether rules have changed.
 fn fingerprint(rules: &[RuleEntry]) -> String {
-    let mut digest = Sha256::new();
-    for RuleEntry { group, action, allowed, .. } in rules {
-        digest.update(format!("{group}\n{action}\n{allowed}\n"));
-    }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let rule = |RuleEntry { group, action, allowed, .. }: &RuleEntry| {
+        format!("{group}\n{action}\n{allowed}")
+    };
+    form::fingerprint(rules.iter().map(rule))
 }
 
 /// The key of a group that nobody has deleted since.

@@ -9,10 +9,11 @@ use crate::site::BASE_PATH;
 use crate::state::change;
 use crate::tokens::{self, TokenEntry};
 
+use super::api;
 use super::authority::Authority;
 use super::href;
-use super::users::{Tabs, changed};
-use super::view::{Layout, Moment, Notice, View};
+use super::users::{changed, tabs};
+use super::view::{Layout, Moment, Notice, Tabs, View};
 use super::visit::{Outcome, Problem, Visit, show};
 
 #[derive(Template)]
@@ -77,12 +78,8 @@ fn command(visit: &Visit, token: &str) -> String {
         Some((route.pattern.as_str(), extension.media_type.as_str()))
     });
     let (pattern, media_type) = found.unwrap_or_default();
-    let accept = match media_type {
-        "" => String::new(),
-        media_type => format!(" -H 'Accept: {media_type}'"),
-    };
-    let origin = &visit.origin;
-    format!("curl -H 'Authorization: Bearer {token}'{accept} '{origin}{BASE_PATH}/{pattern}'")
+    let address = format!("{}{BASE_PATH}/{pattern}", visit.origin);
+    api::command(host_interface::Method::Get, &address, token, media_type, None)
 }
 
 async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
@@ -96,7 +93,7 @@ async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     }
     show(&Page {
         layout,
-        tabs: Some(Tabs { id, current: "token" }),
+        tabs: Some(tabs(id, "API token")),
         token: tokens::of_user(state.database(), id).await?,
         user,
         made,

@@ -15,7 +15,7 @@ use crate::users::{self, Fault, Profile};
 
 use super::authority::Authority;
 use super::href;
-use super::view::{Field, Layout, Moment, Notice, View, sentence};
+use super::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
 use super::visit::{Change, Outcome, Problem, Visit, show};
 
 #[derive(Template)]
@@ -55,12 +55,6 @@ struct UserPage {
 struct ConfirmPage {
     layout: Layout,
     user: UserDetails,
-}
-
-/// The pages about one user, the one that is shown among them.
-pub(super) struct Tabs {
-    pub(super) id: i64,
-    pub(super) current: &'static str,
 }
 
 /// What somebody has entered about a user.
@@ -285,6 +279,12 @@ pub(super) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     })
 }
 
+/// The pages about one user, of which this one is shown.
+pub(super) fn tabs(id: i64, current: &str) -> Tabs {
+    let pages = [("User", ""), ("API token", "/token"), ("Permissions", "/permissions")];
+    Tabs::new("About this user", &format!("/users/{id}"), &pages, current)
+}
+
 /// What was changed of a user.
 pub(super) fn changed(what: &'static str, id: i64) -> Change {
     Change { what, record: format!("user {id}") }
@@ -373,7 +373,7 @@ async fn one_user(
     };
     show(&UserPage {
         layout,
-        tabs: Some(Tabs { id: user.id, current: "user" }),
+        tabs: Some(tabs(user.id, "User")),
         groups: choices(visit, &entered.groups).await?,
         groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
         fields: fields(entered, &faults, hint),

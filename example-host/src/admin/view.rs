@@ -2,6 +2,7 @@
 //! that say what went wrong, and the headers that keep a browser from doing anything else with
 //! them. Knows no page of its own.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use askama::Template;
@@ -21,20 +22,33 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
 
 /// A page that is written.
 pub(super) struct View {
-    html: String,
+    text: String,
     status: StatusCode,
+    media_type: &'static str,
+    /// The name to keep it by, where it is to be kept and not shown.
+    file: Option<&'static str>,
 }
 
 impl View {
     pub(super) fn page(html: String) -> Self {
-        Self { html, status: StatusCode::OK }
+        let media_type = "text/html; charset=utf-8";
+        Self { text: html, status: StatusCode::OK, media_type, file: None }
+    }
+
+    /// Something to download.
+    pub(super) fn file(media_type: &'static str, name: &'static str, text: String) -> Self {
+        Self { text, status: StatusCode::OK, media_type, file: Some(name) }
     }
 
     pub(super) fn response(self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.html));
+        let mut response = Response::new(Body::from(self.text));
         *response.status_mut() = self.status;
-        let html = HeaderValue::from_static("text/html; charset=utf-8");
-        response.headers_mut().insert(header::CONTENT_TYPE, html);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        let kept = self.file.map(|name| format!("attachment; filename=\"{name}\""));
+        if let Some(Ok(kept)) = kept.map(HeaderValue::try_from) {
+            headers.insert(header::CONTENT_DISPOSITION, kept);
+        }
         response
     }
 
@@ -188,41 +202,142 @@ impl Layout {
     }
 }
 
+/// The pages about one thing, of which one is shown.
+pub(super) struct Tabs {
+    /// What they are about.
+    pub(super) label: &'static str,
+    pub(super) tabs: Vec<Tab>,
+}
+
+/// One of them.
+pub(super) struct Tab {
+    pub(super) title: &'static str,
+    pub(super) href: String,
+    pub(super) current: bool,
+}
+
+impl Tabs {
+    /// Pages by their titles and what follows the path that they have in common.
+    pub(super) fn new(
+        label: &'static str,
+        path: &str,
+        tabs: &[(&'static str, &str)],
+        current: &str,
+    ) -> Self {
+        let tab = |(title, below): &(&'static str, &str)| Tab {
+            title,
+            href: href(&format!("{path}{below}")),
+            current: *title == current,
+        };
+        Self { label, tabs: tabs.iter().map(tab).collect() }
+    }
+}
+
+/// Words that are those of the program, or come from an extension.
+type Words = Cow<'static, str>;
+
 /// A field of a form, with its label and what is wrong with its value.
 #[derive(Clone, Default, Template)]
 #[template(path = "admin/field.html")]
 pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) label: &'static str,
+    pub(super) name: Words,
+    pub(super) label: Words,
+    /// What programs call it, beside its label.
+    pub(super) code: Words,
+    /// That of an input, or `area` for text of several lines, `choice` for one of several.
     pub(super) kind: &'static str,
     pub(super) value: String,
-    pub(super) hint: &'static str,
+    /// The values that may be chosen, with what they are called.
+    pub(super) choices: Vec<(String, String)>,
+    pub(super) least: Option<String>,
+    pub(super) greatest: Option<String>,
+    /// How many characters may be entered.
+    pub(super) longest: Option<usize>,
+    pub(super) hint: Words,
     /// What a browser or a password manager may fill in.
     pub(super) autocomplete: &'static str,
     pub(super) required: bool,
+    /// Whether the label says so where it is not required.
+    pub(super) marked: bool,
     pub(super) fault: String,
 }
 
 impl Field {
-    pub(super) fn text(name: &'static str, label: &'static str) -> Self {
-        let autocomplete = "off";
-        Self { name, label, kind: "text", autocomplete, required: true, ..Self::default() }
+    pub(super) fn text(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+        Self {
+            name: name.into(),
+            label: label.into(),
+            kind: "text",
+            longest: Some(254),
+            autocomplete: "off",
+            required: true,
+            marked: true,
+            ..Self::default()
+        }
     }
 
-    pub(super) fn email(name: &'static str, label: &'static str) -> Self {
+    pub(super) fn email(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "email", ..Self::text(name, label) }
     }
 
-    pub(super) fn password(name: &'static str, label: &'static str) -> Self {
-        Self { kind: "password", autocomplete: "new-password", ..Self::text(name, label) }
+    pub(super) fn password(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+        Self {
+            kind: "password",
+            longest: None,
+            autocomplete: "new-password",
+            ..Self::text(name, label)
+        }
     }
 
+    /// Text of several lines.
+    pub(super) fn area(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+        Self { kind: "area", longest: None, ..Self::text(name, label) }
+    }
+
+    /// A number within limits, each of which may be missing.
+    pub(super) fn number(
+        name: impl Into<Words>,
+        label: impl Into<Words>,
+        least: Option<String>,
+        greatest: Option<String>,
+    ) -> Self {
+        Self { kind: "number", longest: None, least, greatest, ..Self::text(name, label) }
+    }
+
+    /// A day.
+    pub(super) fn date(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+        Self { kind: "date", longest: None, ..Self::text(name, label) }
+    }
+
+    /// One of several values.
+    pub(super) fn choice(
+        name: impl Into<Words>,
+        label: impl Into<Words>,
+        choices: Vec<(String, String)>,
+    ) -> Self {
+        Self { kind: "choice", choices, ..Self::text(name, label) }
+    }
+
+    /// May be left empty, which its label says.
     pub(super) fn optional(self) -> Self {
         Self { required: false, ..self }
     }
 
-    pub(super) fn hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
+    /// May be left empty, which is a value as good as any.
+    pub(super) fn maybe_empty(self) -> Self {
+        Self { required: false, marked: false, ..self }
+    }
+
+    pub(super) fn code(self, code: impl Into<Words>) -> Self {
+        Self { code: code.into(), ..self }
+    }
+
+    pub(super) fn longest(self, longest: Option<usize>) -> Self {
+        Self { longest, ..self }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<Words>) -> Self {
+        Self { hint: hint.into(), ..self }
     }
 
     pub(super) fn value(self, value: impl Into<String>) -> Self {
@@ -235,6 +350,22 @@ impl Field {
 
     pub(super) fn autocomplete(self, autocomplete: &'static str) -> Self {
         Self { autocomplete, ..self }
+    }
+
+    /// What says more about it, for those who do not see that it stands beside it.
+    fn described_by(&self) -> Option<String> {
+        let Self { name, fault, hint, .. } = self;
+        match (fault.is_empty(), hint.is_empty()) {
+            (false, false) => Some(format!("{name}-fault {name}-hint")),
+            (false, true) => Some(format!("{name}-fault")),
+            (true, false) => Some(format!("{name}-hint")),
+            (true, true) => None,
+        }
+    }
+
+    /// How many lines an area has: those of its text, and neither none nor a whole page.
+    fn rows(&self) -> usize {
+        (self.value.lines().count() + 1).clamp(2, 20)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::sessions::Session;
 use crate::site::Site;
 use crate::tokens::{self, TokenHash};
 
+use super::catalogue::Catalogue;
 use super::form::Form;
 use super::view::{Layout, Notice, View};
 use super::{ADMIN, Needed, may};
@@ -23,6 +24,7 @@ use super::{ADMIN, Needed, may};
 pub(super) struct Visit {
     pub(super) site: Site,
     pub(super) api: Arc<Api>,
+    pub(super) catalogue: Arc<Catalogue>,
     /// What the log calls the request.
     pub(super) id: String,
     pub(super) session: Session,
@@ -44,6 +46,8 @@ pub(super) enum Outcome {
     Done { change: Change, to: String, says: String },
     /// It is done, and what came of it can be shown this once.
     Shown { change: Change, view: View },
+    /// Something was asked, and this is the answer; nothing of the administration has changed.
+    Answered(View),
     /// Nothing was done; the form is shown again with what is wrong.
     Again(View),
 }

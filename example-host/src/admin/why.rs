@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::users;
 
 use super::permissions::{ActionEntry, AssetLine, actions, assets, first};
-use super::users::Tabs;
-use super::view::{Field, Layout, View, sentence};
+use super::users::tabs;
+use super::view::{Field, Layout, Tabs, View, sentence};
 use super::visit::{Problem, Visit, show};
 
 #[derive(Template)]
@@ -112,7 +112,7 @@ pub(super) async fn of_user(visit: Visit) -> Result<View, Problem> {
     let (whole, rows) = (whole.collect(), rows.collect());
     show(&UserPage {
         layout: visit.layout(format!("Permissions of {}", user.username)),
-        tabs: Some(Tabs { id: user.id, current: "permissions" }),
+        tabs: Some(tabs(user.id, "Permissions")),
         user,
         whole,
         actions: theirs,

@@ -1,0 +1,380 @@
+//! What extensions say of their routes in their OpenAPI documents, as far as pages show it. Knows no
+//! extension in particular: what a document leaves out is left out of the page.
+
+use host_interface::Method;
+use once_cell::sync::OnceCell;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::site::Site;
+
+use super::view::Field;
+
+/// The documents of a site, read when they are first asked for. They are the same each time.
+#[derive(Default)]
+pub(super) struct Catalogue(OnceCell<Vec<Document>>);
+
+impl Catalogue {
+    /// The documents of the extensions that have one.
+    pub(super) fn documents(&self, site: &Site) -> Result<&[Document], Error> {
+        let documents = self.0.get_or_try_init(|| {
+            let texts = site.openapi_documents()?;
+            let read = |(of, text): (&host_interface::Description, String)| {
+                let document = Document::read(&of.name, &of.media_type, text);
+                document.map_err(|error| Error::Description {
+                    plugin: of.name.clone(),
+                    reason: format!("its OpenAPI document is no JSON: {error}"),
+                })
+            };
+            texts.into_iter().map(read).collect::<Result<Vec<Document>, Error>>()
+        })?;
+        Ok(documents)
+    }
+}
+
+/// The document of one extension.
+pub(super) struct Document {
+    pub(super) extension: String,
+    pub(super) text: String,
+    pub(super) groups: Vec<Group>,
+}
+
+/// Routes that belong together.
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// A route as its document has it.
+pub(super) struct Operation {
+    pub(super) id: String,
+    pub(super) method: Method,
+    /// What stands before the path, up to the host's name.
+    pub(super) root: String,
+    /// The path below that, with its parameters in braces.
+    pub(super) path: String,
+    pub(super) summary: String,
+    /// What whoever asks has to be permitted.
+    pub(super) permission: Option<Permission>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Option<Body>,
+    /// What it accepts to answer with.
+    pub(super) media_type: String,
+    pub(super) answers: Vec<Answer>,
+}
+
+/// An action, and the asset that it has to be permitted on.
+pub(super) struct Permission {
+    pub(super) action: String,
+    pub(super) asset: String,
+}
+
+/// What stands in the path or the query.
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) in_path: bool,
+    description: String,
+    schema: Value,
+    example: String,
+}
+
+/// What a route takes.
+pub(super) struct Body {
+    pub(super) media_type: String,
+    /// An example, as it may be sent.
+    pub(super) example: String,
+    pub(super) members: Vec<Member>,
+}
+
+/// A member of a body.
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) takes: String,
+    pub(super) required: bool,
+}
+
+/// What a route may answer.
+pub(super) struct Answer {
+    pub(super) status: String,
+    pub(super) description: String,
+    /// Of what is answered where all goes well.
+    pub(super) example: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn is_good(&self) -> bool {
+        self.status.starts_with('2')
+    }
+}
+
+impl Document {
+    /// The route of this name.
+    pub(super) fn operation(&self, id: &str) -> Option<&Operation> {
+        self.groups.iter().flat_map(|group| &group.operations).find(|operation| operation.id == id)
+    }
+
+    fn read(extension: &str, media_type: &str, text: String) -> Result<Self, serde_json::Error> {
+        let document: Value = serde_json::from_str(&text)?;
+        let title = string(&document["info"]["title"]);
+        let mut groups: Vec<Group> = members(&document["tags"])
+            .map(|tag| Group {
+                name: string(&tag["name"]),
+                title: tag["x-displayName"]
+                    .as_str()
+                    .map_or_else(|| string(&tag["name"]), Into::into),
+                operations: Vec::new(),
+            })
+            .collect();
+        for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in methods.as_object().into_iter().flatten() {
+                let Some(method) = method_of(method) else { continue };
+                let tag = operation["tags"][0].as_str().unwrap_or(title.as_str());
+                let operation = Operation::read(&document, method, path, operation, media_type);
+                match groups.iter_mut().find(|group| group.name == tag) {
+                    Some(group) => group.operations.push(operation),
+                    None => groups.push(Group {
+                        name: tag.to_owned(),
+                        title: tag.to_owned(),
+                        operations: vec![operation],
+                    }),
+                }
+            }
+        }
+        groups.retain(|group| !group.operations.is_empty());
+        Ok(Self { extension: extension.to_owned(), text, groups })
+    }
+}
+
+impl Operation {
+    fn read(
+        document: &Value,
+        method: Method,
+        path: &str,
+        operation: &Value,
+        media_type: &str,
+    ) -> Self {
+        let id = operation["operationId"].as_str();
+        let parameters = members(&operation["parameters"]).map(|parameter| {
+            let parameter = resolved(document, parameter);
+            Parameter {
+                name: string(&parameter["name"]),
+                in_path: parameter["in"] == "path",
+                description: string(&parameter["description"]),
+                schema: resolved(document, &parameter["schema"]).clone(),
+                example: plain(&parameter["example"]),
+            }
+        });
+        let permission = &operation["x-permission"];
+        let permission = permission.is_object().then(|| Permission {
+            action: string(&permission["action"]),
+            asset: string(&permission["asset"]),
+        });
+        let answers = operation["responses"].as_object().into_iter().flatten();
+        let answers = answers.map(|(status, answer)| {
+            let answer = resolved(document, answer);
+            let good = status.starts_with('2');
+            Answer {
+                status: status.clone(),
+                description: string(&answer["description"]),
+                example: content(document, answer).filter(|_| good).and_then(|(_, schema)| {
+                    (!schema["example"].is_null()).then(|| indented(&schema["example"]))
+                }),
+            }
+        });
+        Self {
+            id: id.map_or_else(|| format!("{method}{}", path.replace('/', ".")), Into::into),
+            method,
+            root: string(&document["servers"][0]["url"]),
+            path: path.to_owned(),
+            summary: string(&operation["summary"]),
+            permission,
+            parameters: parameters.collect(),
+            body: content(document, &operation["requestBody"])
+                .map(|(media_type, schema)| Body::read(document, media_type, schema)),
+            media_type: media_type.to_owned(),
+            answers: answers.collect(),
+        }
+    }
+
+    /// Whether asking it leaves everything as it is.
+    pub(super) fn only_reads(&self) -> bool {
+        self.method == Method::Get
+    }
+}
+
+impl Parameter {
+    /// What it is called in a form, where it may have the name of another field.
+    pub(super) fn field_name(&self) -> String {
+        let place = if self.in_path { "path" } else { "query" };
+        format!("{place}-{}", self.name)
+    }
+
+    /// What it has before anybody has entered anything: a path has to have something.
+    pub(super) fn value(&self) -> &str {
+        if self.in_path { &self.example } else { "" }
+    }
+
+    /// The field to enter it in.
+    pub(super) fn field(&self) -> Field {
+        let (name, label) = (self.field_name(), self.name.clone());
+        let schema = &self.schema;
+        let limit = |name: &str| schema[name].as_i64().map(|limit| limit.to_string());
+        let field = if let Some(words) = schema["enum"].as_array() {
+            let any = (String::new(), "Any".to_owned());
+            let choice = |word: &Value| (plain(word), plain(word));
+            let choices = std::iter::once(any).filter(|_| !self.in_path);
+            Field::choice(name, label, choices.chain(words.iter().map(choice)).collect())
+        } else if types(schema).contains(&"integer") {
+            Field::number(name, label, limit("minimum"), limit("maximum"))
+        } else if schema["format"] == "date" {
+            Field::date(name, label)
+        } else {
+            Field::text(name, label)
+        };
+        let field = field.hint(self.description.clone());
+        if self.in_path { field } else { field.maybe_empty() }
+    }
+}
+
+impl Body {
+    fn read(document: &Value, media_type: &str, schema: &Value) -> Self {
+        let required: Vec<&str> = members(&schema["required"]).filter_map(Value::as_str).collect();
+        let known = schema["properties"].as_object().into_iter().flatten();
+        let known = known.map(|(name, schema)| Member {
+            name: name.clone(),
+            takes: takes(resolved(document, schema)),
+            required: required.contains(&name.as_str()),
+        });
+        Self {
+            media_type: media_type.to_owned(),
+            example: indented(&schema["example"]),
+            members: known.collect(),
+        }
+    }
+}
+
+/// JSON as people read it.
+pub(super) fn indented(value: &Value) -> String {
+    // What is JSON can be written as JSON.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn method_of(name: &str) -> Option<Method> {
+    let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+    all.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
+}
+
+/// What a reference names, or the value itself where it is none.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
+}
+
+/// The media type and the schema of a request or an answer that has one.
+fn content<'a>(document: &'a Value, of: &'a Value) -> Option<(&'a str, &'a Value)> {
+    let (media_type, content) = of["content"].as_object()?.iter().next()?;
+    Some((media_type, resolved(document, &content["schema"])))
+}
+
+fn members(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// A value without the quotes of a text.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn types(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    }
+}
+
+/// What a member takes, in a few words.
+fn takes(schema: &Value) -> String {
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().map(plain).collect::<Vec<_>>().join(", ");
+    }
+    let kinds = types(schema).join(" or ");
+    match schema["maxLength"].as_u64() {
+        Some(length) => format!("{kinds}, up to {length} characters"),
+        None => kinds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(document: &Value) -> Option<Document> {
+        Document::read("things", "application/json", document.to_string()).ok()
+    }
+
+    #[test]
+    fn routes_are_read_with_what_they_take_and_answer() {
+        let document = read(&json!({
+            "info": {"title": "Things"},
+            "servers": [{"url": "/api"}],
+            "tags": [{"name": "unused"}, {"name": "things", "x-displayName": "All things"}],
+            "paths": {"/things/{id}": {
+                "parameters": [],
+                "patch": {
+                    "operationId": "things.update",
+                    "summary": "Change one thing",
+                    "tags": ["things"],
+                    "x-permission": {"action": "edit", "asset": "things"},
+                    "parameters": [{"$ref": "#/components/parameters/id"}],
+                    "requestBody": {"content": {"application/json": {"schema": {
+                        "required": ["name"],
+                        "properties": {"name": {"type": ["string", "null"], "maxLength": 9}},
+                        "example": {"name": "x"},
+                    }}}},
+                    "responses": {"204": {"description": "Done"}},
+                },
+            }},
+            "components": {"parameters": {"id": {
+                "name": "id", "in": "path", "schema": {"type": "integer"}, "example": 1,
+            }}},
+        }));
+        let groups = document.as_ref().map(|of| of.groups.as_slice()).unwrap_or_default();
+        let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(titles, ["All things"], "those that have routes");
+
+        let operation = document.as_ref().and_then(|of| of.operation("things.update"));
+        let said = operation.map(|of| (of.root.as_str(), of.path.as_str(), of.only_reads()));
+        assert_eq!(said, Some(("/api", "/things/{id}", false)));
+        let parameter = operation.and_then(|of| of.parameters.first());
+        let entered = parameter.map(|of| (of.field_name(), of.value()));
+        assert_eq!(entered, Some(("path-id".to_owned(), "1")));
+        let body = operation.and_then(|of| of.body.as_ref());
+        assert_eq!(body.map(|of| of.example.as_str()), Some("{\n  \"name\": \"x\"\n}"));
+        let member = body.and_then(|of| of.members.first());
+        let takes = member.map(|of| (of.takes.as_str(), of.required));
+        assert_eq!(takes, Some(("string or null, up to 9 characters", true)));
+        let answers = operation.map(|of| of.answers.as_slice()).unwrap_or_default();
+        assert!(answers.len() == 1 && answers.iter().all(Answer::is_good));
+    }
+
+    #[test]
+    fn a_document_that_says_little_is_read_too() {
+        let document = read(&json!({"paths": {"/a": {"get": {}, "trace": {}}}}));
+        let operation = document.as_ref().and_then(|of| of.operation("GET.a"));
+        assert!(operation.is_some_and(Operation::only_reads));
+        for nothing in [json!({}), json!([])] {
+            assert!(read(&nothing).is_some_and(|of| of.groups.is_empty()), "{nothing}");
+        }
+    }
+}
