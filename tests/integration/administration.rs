@@ -169,7 +169,7 @@ async fn id(site: &Site, name: &str) -> i64 {
     site.user(name).await.unwrap().id
 }
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 23] = [
     "/",
     "/users",
     "/users/new",
@@ -182,6 +182,15 @@ const PAGES: [&str; 14] = [
     "/groups/5",
     "/permissions",
     "/permissions/why",
+    "/extensions",
+    "/extensions/token-auth",
+    "/extensions/webservices-shop",
+    "/extensions/webservices-shop/parameters",
+    "/extensions/webservices-shop/routes",
+    "/api",
+    "/api?group=orders",
+    "/api/webservices-shop/products.list",
+    "/api/webservices-shop/products.create",
     "/audit",
     "/account",
 ];
@@ -1023,6 +1032,321 @@ async fn sales_are_shown_to_who_may_see_them() {
     ann.get("/").await.says("<title id=\"sales-");
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
     ann.get("/").await.says("The extension webservices-shop is switched off");
+}
+
+#[tokio::test]
+async fn a_switch_acts_at_once_and_says_what_it_means() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let ask = || shop.get("/manufacturers").send();
+    ask().await.expect(200);
+    let routes = plugin::app::describe().routes.len();
+    let off = format!("Its {routes} routes are answered with 404. Its data, parameters");
+    let seen = ann.get("/extensions").await;
+    for text in ["token-auth", "Part of the host", host_interface::CONTRACT_VERSION, &off] {
+        seen.says(text);
+    }
+    seen.says(library().file_name().unwrap().to_str().unwrap());
+    ann.get("/extensions/webservices-shop").await.says(library().to_str().unwrap());
+
+    let switch = |name: &str, to: &str| format!("/extensions/{name}/switch-{to}");
+    let seen = ann.fill("/extensions", &switch("webservices-shop", "off"), &[]).await;
+    assert_eq!((seen.status, seen.to()), (303, "/administrator/extensions"));
+    assert_eq!(ask().await.status, 404);
+    let seen = ann.get("/extensions").await;
+    seen.says(&format!("webservices-shop is switched off. {off}"));
+    seen.says("<span class=\"pill bad\">Switched off</span>");
+    // What it has registered can still be read, and what it means is said there too.
+    ann.get("/api").await.says("webservices-shop is switched off, so each of these routes");
+    let page = "/api/webservices-shop/products.list";
+    ann.get(page).await.says("webservices-shop is switched off, so this route");
+    ann.post(page, &[]).await.says("404 Not Found");
+    ann.get("/extensions/webservices-shop/parameters").await.says("value-store_name");
+    ann.fill("/extensions", &switch("webservices-shop", "on"), &[]).await;
+    ask().await.expect(200);
+
+    ann.fill("/extensions", &switch("token-auth", "off"), &[]).await;
+    ask().await.expect(401);
+    ann.get("/extensions").await.says("Nobody gets in to the API: every request is answered");
+    ann.post(page, &[]).await.says("200 OK");
+    ann.fill("/extensions", &switch("token-auth", "on"), &[]).await;
+    ask().await.expect(200);
+
+    for path in ["/extensions/nothing", "/extensions/nothing/parameters"] {
+        assert_eq!(ann.get(path).await.status, 404, "{path}");
+    }
+    for path in ["/extensions/token-auth/parameters", "/extensions/token-auth/routes"] {
+        assert_eq!(ann.get(path).await.status, 404, "there are none: {path}");
+    }
+    ann.get("/extensions").await;
+    assert_eq!(ann.post(&switch("nothing", "off"), &[]).await.status, 404);
+    ann.html.clear();
+    assert_eq!(ann.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
+
+    // Who may not do everything looks on.
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    let seen = bob.get("/extensions").await;
+    seen.says("Only users with core.admin may use it.");
+    assert!(!seen.html.contains("<button class=\"danger\">"));
+    assert_eq!(bob.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
+    ask().await.expect(200);
+}
+
+#[tokio::test]
+async fn an_extension_whose_library_is_not_loaded_is_shown_as_such() {
+    let database = crate::databases::Database::new().await;
+    Site::open(&database.address(), &[library()]).await.unwrap().close().await;
+    let site = Site::open(&database.address(), &[]).await.unwrap();
+    add(&site, "ann", "Super Users").await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let running = site.serve(listener, &ServerSettings::default()).unwrap();
+    let mut ann = Visitor::of(&format!("http://{}", running.addr()));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let seen = ann.get("/extensions").await;
+    seen.says("<span class=\"pill bad\">Not loaded</span>");
+    seen.says("This host has not loaded its library, so it is not in use here");
+    ann.get("/extensions/webservices-shop").await.says("Not loaded by this host");
+    for path in ["parameters", "routes"] {
+        let path = format!("/extensions/webservices-shop/{path}");
+        assert_eq!(ann.get(&path).await.status, 404, "{path}");
+    }
+    ann.get("/api").await.says("No extension that is loaded has a document of its routes.");
+    assert_eq!(ann.get("/api/openapi.json").await.status, 404);
+    // The switch is the site's: it holds for hosts that have the library.
+    let off = "/extensions/webservices-shop/switch-off";
+    assert_eq!(ann.fill("/extensions", off, &[]).await.status, 303);
+    let shop = site.extensions().await.unwrap().pop().unwrap();
+    assert_eq!((shop.name.as_str(), shop.enabled), ("webservices-shop", false));
+    running.shutdown().await;
+}
+
+/// The form of the store's parameters as a browser sends it, but for these fields.
+fn parameters(site: &Site, seen: &str, changes: &[(&str, &str)]) -> Vec<(String, String)> {
+    let written = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.replace('\n', "\r\n"),
+        serde_json::Value::Array(ids) => {
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
+        number => number.to_string(),
+    };
+    let kept = site.parameters().into_iter().map(|parameter| {
+        let change = changes.iter().find(|(name, _)| *name == parameter.name);
+        let text = change.map_or_else(|| written(&parameter.value), |(_, text)| (*text).to_owned());
+        (format!("value-{}", parameter.name), text)
+    });
+    let unset = changes.iter().filter(|(name, _)| *name == "unset");
+    let unset = unset.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    kept.chain(unset).chain([("seen".to_owned(), seen.to_owned())]).collect()
+}
+
+#[tokio::test]
+async fn parameters_are_saved_together_or_not_at_all() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = "/extensions/webservices-shop/parameters";
+    let value = |name: &str| {
+        let parameter = shop.site.parameter(name).unwrap();
+        (parameter.set, parameter.value.to_string())
+    };
+    let save = async |ann: &mut Visitor, changes: &[(&str, &str)]| {
+        let html = ann.get(page).await.html;
+        let fields = parameters(&shop.site, field(&html, "seen").unwrap(), changes);
+        let fields: Vec<(&str, &str)> =
+            fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        ann.post(page, &fields).await
+    };
+    let seen = ann.get(page).await;
+    for text in [
+        "The code of the currency that prices are in.",
+        "<code>low_stock_threshold</code>",
+        "Not set, so the default is in force.",
+        "value=\"1, 2, 7, 8\"",
+    ] {
+        seen.says(text);
+    }
+
+    let wrong = [
+        ("store_name", "Lamps"),
+        ("default_currency", "XXX"),
+        ("initial_order_status", "soon"),
+        ("report_statuses", "1, 99"),
+        ("low_stock_threshold", "-1"),
+        ("order_mail_subject", "{{ order_id"),
+    ];
+    let seen = save(&mut ann, &wrong).await;
+    assert_eq!(seen.status, 422);
+    for text in [
+        "Nothing was saved. See below.",
+        "There is no currency with the code &#34;XXX&#34;.",
+        "This is a whole number, at least 1.",
+        "There is no order status with the id 99.",
+        "This is a whole number, from 0 to 2147483647.",
+        "aria-invalid=\"true\" aria-describedby=\"value-report_statuses-fault",
+        // What was entered is there still.
+        "value=\"Lamps\"",
+        "value=\"soon\"",
+    ] {
+        seen.says(text);
+    }
+    assert!(shop.site.parameters().iter().all(|parameter| !parameter.set));
+
+    let good = [
+        ("store_name", "Lamps & more"),
+        ("report_statuses", "1 2,\r\n7"),
+        ("order_mail_text", "Hello {{ first_name }},\r\n\r\nit is {{ status }}.\r\n"),
+    ];
+    let seen = save(&mut ann, &good).await;
+    assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")));
+    ann.get(page).await.says("3 parameters are changed, and count from now on.");
+    assert_eq!(value("store_name"), (true, "\"Lamps & more\"".to_owned()));
+    assert_eq!(value("report_statuses"), (true, "[1,2,7]".to_owned()));
+    let text = r#""Hello {{ first_name }},\n\nit is {{ status }}.\n""#;
+    assert_eq!(value("order_mail_text"), (true, text.to_owned()));
+    assert!(!value("default_currency").0, "a default that is sent back stays one");
+    save(&mut ann, &[]).await;
+    ann.get(page).await.says("Nothing was changed.");
+    assert_eq!(shop.site.parameters().iter().filter(|parameter| parameter.set).count(), 3);
+
+    save(&mut ann, &[("unset", "store_name"), ("unset", "report_statuses")]).await;
+    assert_eq!(value("store_name"), (false, "\"Online store\"".to_owned()));
+    assert!(!value("report_statuses").0 && value("order_mail_text").0);
+
+    // A form of before does not undo what it does not know.
+    let before = ann.get(page).await.html;
+    shop.site.set_parameter("low_stock_threshold", &9.into()).await.unwrap();
+    let stale = parameters(&shop.site, field(&before, "seen").unwrap(), &[("store_name", "x")]);
+    let stale: Vec<(&str, &str)> =
+        stale.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let seen = ann.post(page, &stale).await;
+    assert_eq!(seen.status, 422);
+    seen.says("Somebody has changed these parameters meanwhile.");
+    assert!(!value("store_name").0);
+
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    bob.get(page).await.says("Only users with core.admin may change parameters.");
+    assert_eq!(save(&mut bob, &[("store_name", "x")]).await.status, 403);
+    assert!(!value("store_name").0);
+}
+
+#[tokio::test]
+async fn every_route_of_the_api_has_a_page_and_the_document_can_be_kept() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let all = ann.get("/api").await;
+    all.says(">Order history <");
+    let routes = plugin::app::describe().routes;
+    assert!(!routes.is_empty());
+    for route in &routes {
+        let page = format!("/api/webservices-shop/{}", route.name);
+        all.says(&format!("href=\"/administrator{page}\""));
+        let seen = ann.get(&page).await;
+        assert_eq!(seen.status, 200, "{page}");
+        assert!(seen.html.contains("Any</option>") || !page.ends_with(".list"), "{page}");
+    }
+    let seen = ann.get("/api/webservices-shop/manufacturers.create").await;
+    for text in [
+        "/api/index.php/v1/shop/manufacturers",
+        "<code>store.create</code> on",
+        "&#34;manufacturer_name&#34;: &#34;manufacturer name&#34;",
+        "A value breaks a rule.",
+        "name=\"sure\" value=\"yes\" required",
+    ] {
+        seen.says(text);
+    }
+    let some = ann.get("/api?group=orderhistories").await;
+    assert!(some.html.contains("orderhistories.list_of_orders"));
+    assert!(!some.html.contains("products.list"));
+
+    let kept = ann.get("/api/openapi.json").await;
+    assert_eq!(kept.headers["content-type"], "application/json");
+    assert_eq!(kept.headers["content-disposition"], "attachment; filename=\"openapi.json\"");
+    assert_eq!(kept.html, shop.site.openapi().unwrap()[0]);
+    for missing in [
+        "/api?group=nothing",
+        "/api/webservices-shop/nothing",
+        "/api/nothing/products.list",
+        "/api/openapi.json?extension=token-auth",
+    ] {
+        assert_eq!(ann.get(missing).await.status, 404, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn a_try_is_answered_as_the_api_answers_anybody() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let total = async || shop.get("/manufacturers").send().await.expect(200).total();
+    let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");
+    let body = r#"{"manufacturer_name": "Birch <b>&</b> Sons"}"#;
+
+    // What changes something is confirmed first.
+    let seen = ann.fill(&route("create"), &route("create"), &[("body", body)]).await;
+    assert_eq!(seen.status, 422);
+    seen.says("Nothing was sent. This changes the real site");
+    seen.says("Birch &#60;b&#62;");
+    assert_eq!(total().await, 0);
+    let seen = ann.post(&route("create"), &[("body", body), ("sure", "yes")]).await;
+    assert_eq!(seen.status, 200);
+    seen.says("201 Created");
+    seen.says("/api/index.php/v1/shop/manufacturers/1");
+    assert!(!seen.html.contains("<b>&"), "nothing is taken for a page's own");
+    assert_eq!(total().await, 1);
+
+    let fields = [("query-filter[search]", "bir"), ("query-page[limit]", "1")];
+    let seen = ann.fill(&route("list"), &route("list"), &fields).await;
+    for text in [
+        "200 OK",
+        "&#34;manufacturer_name&#34;: &#34;Birch &#60;b&#62;&#38;&#60;/b&#62; Sons&#34;",
+        "content-type",
+        "shop/manufacturers?page%5Blimit%5D=1&#38;filter%5Bsearch%5D=bir&#39;",
+        "value=\"bir\"",
+    ] {
+        seen.says(text);
+    }
+    for (name, fields, says) in [
+        ("list", &[("query-page[limit]", "none")][..], "400 Bad Request"),
+        ("show", &[("path-id", "99")], "404 Not Found"),
+        ("show", &[("path-id", "../1?x")], "404 Not Found"),
+        ("show", &[("path-id", "1")], "200 OK"),
+        ("create", &[("body", "{"), ("sure", "yes")], "400 Bad Request"),
+        ("create", &[("body", "{\"enabled\": 2}"), ("sure", "yes")], "400 Bad Request"),
+        ("delete", &[("path-id", "1"), ("sure", "yes")], "204 No Content"),
+        ("delete", &[("path-id", "1"), ("sure", "yes")], "404 Not Found"),
+    ] {
+        let seen = ann.fill(&route(name), &route(name), fields).await;
+        assert_eq!(seen.status, 200, "{name} {fields:?}");
+        seen.says(says);
+    }
+    assert_eq!(total().await, 0);
+    assert_eq!(
+        audited(&mut ann, "type=manufacturers", 2).await,
+        [
+            "superuser session: Delete DELETE manufacturers.delete: manufacturers 1",
+            "superuser session: Add POST manufacturers.create: manufacturers 1",
+        ],
+        "once each"
+    );
+
+    // It is the user who has signed in who asks, not whoever made the page.
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    bob.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
+    shop.site
+        .set_rule("Administrator", "store.view", "com_shop.manufacturers", Setting::Deny)
+        .await
+        .unwrap();
+    bob.get(&route("list")).await.says("<span class=\"unseen\">: why?</span>");
+    let seen = bob.post(&route("list"), &[]).await;
+    seen.says("403 Forbidden");
+    seen.says("You lack the permission store.view on com_shop.manufacturers.");
+    ann.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
+    shop.site.set_rule("Administrator", "core.login.api", "root", Setting::Deny).await.unwrap();
+    bob.fill(&route("list"), &route("list"), &[]).await.says("401 Unauthorized");
+
+    // Nor does another site ask for them.
+    let fields = [("path-id", "1"), ("sure", "yes")];
+    ann.get(&route("delete")).await;
+    let mut foreign = ann.with("sec-fetch-site", "cross-site");
+    assert_eq!(foreign.post(&route("delete"), &fields).await.status, 403);
 }
 
 /// A session outlives a restart of the host, as it lives in the database.

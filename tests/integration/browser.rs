@@ -2,11 +2,14 @@
 //! width of a desk and of a phone, light and dark, looked at by axe.
 //!
 //! `TEST_BROWSER` names the folder that `tests/browser/prepare.sh` makes. Pictures of the pages are
-//! put there too.
+//! put there too, and `tests/browser/pictures.sh` takes those of the README from there.
 
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -54,6 +57,25 @@ impl Drop for Driver {
         let killed = group
             .map(|group| std::process::Command::new("kill").args(["-KILL", "--", &group]).status());
         drop(killed);
+    }
+}
+
+/// Something that only this kind of browser can do.
+#[derive(Debug)]
+struct DevTools(&'static str, Value);
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _url: &url::Url) -> (reqwest::Method, Option<String>) {
+        let body = json!({"cmd": self.0, "params": self.1});
+        (reqwest::Method::POST, Some(body.to_string()))
     }
 }
 
@@ -143,10 +165,10 @@ impl Browser {
         .await;
     }
 
-    /// Presses the button, or follows the link, with this text.
+    /// Presses the button, follows the link, or opens what is folded, with this text.
     async fn press(&self, text: &str) {
         let path = format!(
-            "//*[self::button or self::a][normalize-space()='{text}' or \
+            "//*[self::button or self::a or self::summary][normalize-space()='{text}' or \
              normalize-space(text())='{text}']"
         );
         eventually(text, async || {
@@ -177,6 +199,47 @@ impl Browser {
     /// Waits for the page with this heading.
     async fn is_at(&self, heading: &str) {
         self.says("h1", heading).await;
+    }
+
+    /// Runs no script of any page from now on.
+    async fn without_script(&self) {
+        let off = json!({"value": true});
+        self.client.issue_cmd(DevTools("Emulation.setScriptExecutionDisabled", off)).await.unwrap();
+    }
+
+    /// Takes a small picture of what is shown.
+    async fn picture(&self) -> Vec<u8> {
+        let how = json!({"format": "webp", "quality": 82});
+        let taken = self.client.issue_cmd(DevTools("Page.captureScreenshot", how)).await.unwrap();
+        BASE64_STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
+    }
+
+    /// Presses what is like this.
+    async fn press_on(&self, css: &str) {
+        eventually(css, async || {
+            self.client.find(Locator::Css(css)).await.ok()?.click().await.ok()
+        })
+        .await;
+    }
+
+    /// What the keyboard does not get to on the page that is shown, by Tab alone from its top.
+    async fn out_of_reach(&self) -> Vec<String> {
+        let all = "window.missed = [...document.querySelectorAll('a[href], button, input, select, \
+             textarea, summary, [tabindex]')].filter(found => found.checkVisibility() && \
+             !found.matches(':disabled, [type=hidden], [tabindex=\"-1\"]')); \
+             document.activeElement.blur(); scrollTo(0, 0); return missed.length";
+        let step = "missed = missed.filter(found => found !== document.activeElement); \
+             return missed.map(found => found.outerHTML.slice(0, 120))";
+        let steps = self.script(all).await.as_u64().unwrap();
+        let mut missed = Vec::new();
+        for _ in 0..=steps {
+            self.client.active_element().await.unwrap().send_keys("\u{e004}").await.unwrap();
+            missed = serde_json::from_value(self.script(step).await).unwrap();
+            if missed.is_empty() {
+                break;
+            }
+        }
+        missed
     }
 
     async fn script(&self, script: &str) -> Value {
@@ -361,17 +424,140 @@ async fn a_user_is_added_corrected_and_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
+async fn an_extension_is_switched_off_and_on_again() {
     let shop = shop().await;
-    shop.fill().await;
-    shop.site.set_blocked("registered", true).await.unwrap();
-    busy(&shop).await;
-    let (boss, manager) = (id(&shop, "superuser").await, id(&shop, "manager").await);
-    let blocked = id(&shop, "registered").await;
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
-    let pages = [
+    let browser = Browser::of(&shop, "superuser", PHONE).await;
+    let ask = || shop.get("/products").send();
+    ask().await.expect(200);
+    for (press, says, status) in [
+        ("Switch off", "webservices-shop is switched off.", 404),
+        ("Switch on", "webservices-shop is switched on.", 200),
+    ] {
+        browser.press("Extensions").await;
+        browser.is_at("Extensions").await;
+        browser.press("webservices-shop").await;
+        browser.says("main h2", "About it").await;
+        browser.press(press).await;
+        browser.is_at("Extensions").await;
+        assert!(browser.text("[role=status]").await.starts_with(says));
+        assert_eq!(ask().await.status, status);
+    }
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
+    let shop = shop().await;
+    let browser = Browser::of(&shop, "superuser", DESK).await;
+    browser.goto("/extensions/webservices-shop").await;
+    browser.press("Parameters").await;
+    browser.fill("value-default_currency", "XXX").await;
+    browser.fill("value-store_name", "Lamps").await;
+    browser.press("Save").await;
+    assert_eq!(
+        browser.text("#value-default_currency-fault").await,
+        "There is no currency with the code \"XXX\"."
+    );
+    assert!(!shop.site.parameter("store_name").unwrap().set);
+    browser.fill("value-default_currency", "CHF").await;
+    browser.press("Save").await;
+    browser.says("[role=status]", "2 parameters are changed, and count from now on.").await;
+    assert_eq!(shop.site.parameter("store_name").unwrap().value, "Lamps");
+    browser.press_on("[name=unset][value=store_name]").await;
+    browser.press("Save").await;
+    browser.says("[role=status]", "Store name is changed, and counts from now on.").await;
+    let set = shop.site.parameters().into_iter().filter(|parameter| parameter.set);
+    assert_eq!(set.map(|parameter| parameter.name).collect::<Vec<_>>(), ["default_currency"]);
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn a_route_is_tried_by_who_has_signed_in() {
+    let shop = shop().await;
+    let browser = Browser::of(&shop, "superuser", DESK).await;
+    let total = async || shop.get("/manufacturers").send().await.expect(200).total();
+    browser.press("API").await;
+    browser.is_at("API").await;
+    browser.press("Manufacturers").await;
+    browser.press_on("a[href$='manufacturers.create']").await;
+    browser.is_at("Create one manufacturer").await;
+    browser.fill("body", "{\"manufacturer_name\": \"Birch\"}").await;
+    browser.press("Send").await;
+    // The browser itself does not send what is not confirmed.
+    assert_eq!(total().await, 0);
+    browser.press_on("#sure").await;
+    browser.press("Send").await;
+    browser.says("#answer .pill", "201 Created").await;
+    assert_eq!(total().await, 1);
+    assert!(browser.text("#document").await.contains("\"manufacturer_name\": \"Birch\""));
+
+    browser.goto("/api/webservices-shop/manufacturers.list").await;
+    browser.choose("[name='query-list[direction]']", "desc").await;
+    browser.fill("query-page[limit]", "5").await;
+    browser.press("Send").await;
+    browser.says("#answer .pill", "200 OK").await;
+    browser.press("The same by a program").await;
+    let command = browser.text("#command").await;
+    assert!(command.ends_with("page%5Blimit%5D=5&list%5Bdirection%5D=desc'"), "{command}");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn nothing_but_copying_needs_a_script() {
+    let shop = shop().await;
+    let browser = Browser::open(&shop, DESK).await;
+    browser.without_script().await;
+    browser.goto("/").await;
+    browser.sign_in("superuser", PASSWORD).await;
+    browser.is_at("Dashboard").await;
+
+    browser.goto(&format!("/users/{}/token", id(&shop, "manager").await)).await;
+    browser.press("Generate").await;
+    let token = browser.text("#token").await;
+    let copy = browser.client.find(Locator::Css("[data-copies=token]")).await.unwrap();
+    assert!(!copy.is_displayed().await.unwrap(), "there is no button that does nothing");
+    let ask = || shop.get("/products").header("authorization", &format!("Bearer {token}"));
+    ask().send().await.expect(200);
+
+    browser.goto("/permissions?asset=com_shop.products").await;
+    browser.choose("[name='store.view-3']", "deny").await;
+    browser.press("Save").await;
+    assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
+    ask().send().await.expect(403);
+
+    browser.goto("/extensions/webservices-shop/parameters").await;
+    browser.fill("value-store_name", "Lamps").await;
+    browser.press("Save").await;
+    browser.says("[role=status]", "Store name is changed, and counts from now on.").await;
+    browser.goto("/api/webservices-shop/products.list").await;
+    browser.press("Send").await;
+    browser.says("#answer .pill", "200 OK").await;
+    browser.goto("/extensions/webservices-shop").await;
+    browser.press("Switch off").await;
+    assert!(browser.text("[role=status]").await.starts_with("webservices-shop is switched off."));
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn everything_on_a_page_is_reached_by_the_keyboard() {
+    let shop = shop().await;
+    let browser = Browser::of(&shop, "superuser", DESK).await;
+    for (page, path) in pages(&shop).await {
+        browser.goto(&path).await;
+        assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
+    }
+    browser.close().await;
+}
+
+/// Every page, by the name of its picture.
+async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
+    let (boss, manager) = (id(shop, "superuser").await, id(shop, "manager").await);
+    let blocked = id(shop, "registered").await;
+    vec![
         ("dashboard", "/".to_owned()),
         ("users", "/users".to_owned()),
         ("users-none", "/users?search=nobody".to_owned()),
@@ -396,12 +582,38 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
             "why-answered",
             "/permissions/why?user=manager&action=store.view&asset=com_shop.products".to_owned(),
         ),
+        ("extensions", "/extensions".to_owned()),
+        ("extension", "/extensions/webservices-shop".to_owned()),
+        ("extension-built-in", "/extensions/token-auth".to_owned()),
+        ("extension-routes", "/extensions/webservices-shop/routes".to_owned()),
+        ("extension-parameters", "/extensions/webservices-shop/parameters".to_owned()),
+        ("api", "/api".to_owned()),
+        ("api-group", "/api?group=orders".to_owned()),
+        ("api-list", "/api/webservices-shop/products.list".to_owned()),
+        ("api-create", "/api/webservices-shop/orders.create".to_owned()),
+        ("api-delete", "/api/webservices-shop/orders.delete".to_owned()),
         ("audit", "/audit".to_owned()),
         ("audit-some", "/audit?origin=api&type=products&since=2026-01-01".to_owned()),
         ("audit-none", "/audit?user=nobody".to_owned()),
         ("account", "/account".to_owned()),
         ("missing", "/nothing".to_owned()),
-    ];
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
+    let shop = shop().await;
+    shop.fill().await;
+    shop.site.set_blocked("registered", true).await.unwrap();
+    busy(&shop).await;
+    shop.site.set_parameter("store_name", &"Lamps and more".into()).await.unwrap();
+    shop.site.set_parameter("order_mail_text", &"{{ status }}".into()).await.unwrap();
+    let manager = id(&shop, "manager").await;
+    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
+    let pictures = folder().join("pictures");
+    std::fs::create_dir_all(&pictures).unwrap();
+    let pages = pages(&shop).await;
     let mut faults = Vec::new();
     for (look, how) in LOOKS {
         let browser = Browser::open(&shop, how).await;
@@ -410,8 +622,8 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
             for fault in faults_of(&browser, &axe, how).await {
                 faults.push(format!("{page}, {look}: {fault}"));
             }
-            let picture = browser.client.screenshot().await.unwrap();
-            std::fs::write(pictures.join(format!("{page}-{look}.png")), picture).unwrap();
+            let picture = browser.picture().await;
+            std::fs::write(pictures.join(format!("{page}-{look}.webp")), picture).unwrap();
         };
         check("sign-in").await;
         browser.sign_in("superuser", "not the password").await;
@@ -432,6 +644,32 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
         browser.press("Add the user").await;
         browser.text("#groups-fault").await;
         check("user-new-faulty").await;
+        browser.goto("/extensions/webservices-shop/parameters").await;
+        browser.fill("value-default_currency", "XXX").await;
+        browser.press("Save").await;
+        browser.text("#value-default_currency-fault").await;
+        check("extension-parameters-faulty").await;
+        browser.goto("/api/webservices-shop/manufacturers.list").await;
+        browser.fill("query-page[limit]", "2").await;
+        browser.press("Send").await;
+        browser.says("#answer .pill", "200 OK").await;
+        check("api-tried").await;
+        browser.goto("/api/webservices-shop/orders.delete").await;
+        browser.fill("path-id", "999999").await;
+        browser.press_on("#sure").await;
+        browser.press("Send").await;
+        browser.says("#answer .pill", "404 Not Found").await;
+        check("api-refused").await;
+        shop.site.set_enabled("webservices-shop", false).await.unwrap();
+        for (page, path) in [
+            ("extensions-off", "/extensions"),
+            ("api-off", "/api"),
+            ("api-list-off", "/api/webservices-shop/products.list"),
+        ] {
+            browser.goto(path).await;
+            check(page).await;
+        }
+        shop.site.set_enabled("webservices-shop", true).await.unwrap();
         browser.close().await;
     }
     assert!(faults.is_empty(), "{faults:#?}");
