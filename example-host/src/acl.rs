@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::database::{Connection, sql};
+use crate::database::{Connection, Engine, sql};
 use crate::error::Error;
 use crate::site::Site;
 use crate::state::change;
@@ -163,6 +163,39 @@ pub(crate) async fn find_asset(connection: &mut Connection, name: &str) -> Resul
     found.map(|(id,)| id).ok_or_else(|| Error::not_found("asset", name))
 }
 
+/// Who is in which group, but for users who are blocked, in the order of both. There may be many
+/// users, and a row for each would take longer than all else: thousands come in one, by their keys.
+async fn members(transaction: &mut Connection) -> Result<Vec<(i64, i64)>, Error> {
+    macro_rules! members {
+        ($keys:literal, $thousands:literal) => {
+            concat!(
+                "SELECT m.group_id, ",
+                $keys,
+                " FROM host_user_groups m JOIN host_users u ON u.id = m.user_id \
+                 WHERE NOT u.blocked GROUP BY m.group_id, ",
+                $thousands
+            )
+        };
+    }
+    let statement = match transaction.engine() {
+        Engine::Sqlite => members!("group_concat(m.user_id)", "m.user_id / 10000"),
+        Engine::Postgres => members!("string_agg(m.user_id::text, ',')", "m.user_id / 10000"),
+        Engine::MySql => members!("group_concat(m.user_id)", "m.user_id DIV 10000"),
+    };
+    let rows: Vec<(i64, String)> = transaction.fetch_all(sql(statement)).await?;
+    let mut members = Vec::new();
+    for (group, users) in &rows {
+        for user in users.split(',') {
+            let user = user.parse().map_err(|error| {
+                Error::Database(sqlx::Error::Decode(Box::<std::num::ParseIntError>::new(error)))
+            })?;
+            members.push((user, *group));
+        }
+    }
+    members.sort_unstable();
+    Ok(members)
+}
+
 /// Everything that decisions are made from, as it stood at one revision of the site.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
@@ -207,11 +240,7 @@ impl Access {
         actions: impl IntoIterator<Item = String>,
     ) -> Result<Self, Error> {
         let mut access = Self::read_rules(transaction, actions).await?;
-        let statement = sql("SELECT m.user_id, m.group_id FROM host_user_groups m \
-             JOIN host_users u ON u.id = m.user_id WHERE NOT u.blocked \
-             ORDER BY m.user_id, m.group_id");
-        let members: Vec<(i64, i64)> = transaction.fetch_all(statement).await?;
-        access.set_members(&members);
+        access.set_members(&members(transaction).await?);
         Ok(access)
     }
 

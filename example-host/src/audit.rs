@@ -482,7 +482,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     const ALL: [&str; 2] = page!("");
     const OF_REQUEST: [&str; 2] = page!("request_id = ? AND");
     const OF_USER: [&str; 2] = page!("username_fold = ? AND");
-    const OF_RECORD: [&str; 2] = page!("record_type = ? AND record_id = ? AND");
+    const OF_RECORD: [&str; 2] = page!("record_id = ? AND");
     const OF_TYPE: [&str; 2] = page!("record_type = ? AND");
     const OF_ORIGIN: [&str; 2] = page!("origin = ? AND");
     let first = time::macros::datetime!(1970-01-01 00:00:00);
@@ -496,13 +496,16 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     let Record { kind, id } = &wanted.record;
     let username = fold(&wanted.username);
     let origin = wanted.origin.map_or("", Origin::name);
+    // People change less than programs do.
+    let seldom = wanted.origin.is_some_and(|origin| origin != Origin::Api);
+    // What fits the fewest entries comes first.
     let statement = if !wanted.request.is_empty() {
         sql(OF_REQUEST[direction]).bind(wanted.request.as_str())
-    } else if !kind.is_empty() && !id.is_empty() {
-        sql(OF_RECORD[direction]).bind(kind.as_str()).bind(id.as_str())
+    } else if !id.is_empty() {
+        sql(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
         sql(OF_USER[direction]).bind(username.as_str())
-    } else if !kind.is_empty() {
+    } else if !kind.is_empty() && !seldom {
         sql(OF_TYPE[direction]).bind(kind.as_str())
     } else if wanted.origin.is_some() {
         sql(OF_ORIGIN[direction]).bind(origin)

@@ -119,12 +119,14 @@ impl State {
         }
     }
 
-    /// Reads the site into memory.
+    /// Reads the site into memory, unless somebody has done so while this waited for its turn.
     pub(crate) async fn reload(&self) -> Result<(), Error> {
         let _turn = self.loading.lock().await;
         let asked = Instant::now();
-        let snapshot = self.read().await?;
-        self.snapshot.store(Arc::new(snapshot));
+        if self.stored_revision().await? != self.snapshot().revision {
+            let snapshot = self.read().await?;
+            self.snapshot.store(Arc::new(snapshot));
+        }
         self.confirm(asked);
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Storage {
             let of_extension = |(name, stem): (&str, &str)| {
                 (name.to_owned(), host.with_file_name(format!("{stem}.db")))
             };
-            let host = ("Host".to_owned(), host.to_owned());
+            let host = ("the host's tables".to_owned(), host.to_owned());
             std::iter::once(host).chain(extensions.map(of_extension)).collect()
         });
         Self { files: files.unwrap_or_default(), known: Mutex::default() }
@@ -84,7 +84,7 @@ impl Storage {
             }
             // Host and extensions share it.
             Engine::Postgres | Engine::MySql => {
-                vec![("All tables".to_owned(), bytes.unsigned_abs())]
+                vec![("all tables".to_owned(), bytes.unsigned_abs())]
             }
         };
         Ok(Stored { engine, version, parts })

@@ -22,6 +22,6 @@ CREATE TABLE IF NOT EXISTS host_audit (
     INDEX host_audit_by_user (username_fold, done_on, id),
     INDEX host_audit_by_origin (origin, done_on, id),
     INDEX host_audit_by_type (record_type, done_on, id),
-    INDEX host_audit_by_record (record_type, record_id, done_on, id),
+    INDEX host_audit_by_record (record_id, done_on, id),
     INDEX host_audit_by_request (request_id)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

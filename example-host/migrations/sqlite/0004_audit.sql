@@ -24,5 +24,5 @@ CREATE INDEX host_audit_by_time ON host_audit (done_on, id);
 CREATE INDEX host_audit_by_user ON host_audit (username_fold, done_on, id);
 CREATE INDEX host_audit_by_origin ON host_audit (origin, done_on, id);
 CREATE INDEX host_audit_by_type ON host_audit (record_type, done_on, id);
-CREATE INDEX host_audit_by_record ON host_audit (record_type, record_id, done_on, id);
+CREATE INDEX host_audit_by_record ON host_audit (record_id, done_on, id);
 CREATE INDEX host_audit_by_request ON host_audit (request_id);
