@@ -91,26 +91,25 @@ mod tests {
     use super::*;
     use crate::resources;
 
-    fn found(text: &str) -> Option<Found> {
+    fn found(text: &str) -> Option<(Vec<String>, bool)> {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
-        by_pieces(resources::find("products")?, &[column], text)
+        let found = by_pieces(resources::find("products")?, &[column], text)?;
+        Some((found.binds, found.exact))
     }
 
     #[test]
     fn pieces_are_asked_for_what_a_text_begins_with() {
-        let sought = found("a_b%c").unwrap();
-        assert_eq!(sought.binds, [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"]);
-        assert!(sought.exact);
-        assert!(found("äöü").is_none(), "so little is at the beginning of too many");
+        let binds = [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"].map(str::to_owned);
+        assert_eq!(found("a_b%c"), Some((binds.to_vec(), true)));
+        assert_eq!(found("äöü"), None, "so little is at the beginning of too many");
         assert!(found("äöüä").is_some());
     }
 
     #[test]
     fn a_text_longer_than_a_piece_may_be_in_what_is_found() {
-        assert!(found("abcdefghijkl").unwrap().exact);
-        let sought = found("abcdefghijklm").unwrap();
-        assert_eq!(sought.binds[0], "abcdefghijkl%");
-        assert_eq!(sought.binds[1], "bcdefghijklm%");
-        assert!(!sought.exact);
+        assert!(found("abcdefghijkl").is_some_and(|(_, exact)| exact));
+        let binds = ["abcdefghijkl%", "bcdefghijklm%", "a", "cdefghijklm%", "ab"];
+        let binds = binds.map(str::to_owned).to_vec();
+        assert_eq!(found("abcdefghijklm"), Some((binds, false)));
     }
 }
