@@ -1321,8 +1321,8 @@ async fn a_try_is_answered_as_the_api_answers_anybody() {
     assert_eq!(
         audited(&mut ann, "type=manufacturers", 2).await,
         [
-            "superuser session: Delete DELETE manufacturers.delete: manufacturers 1",
-            "superuser session: Add POST manufacturers.create: manufacturers 1",
+            "superuser session: Delete manufacturers.delete: manufacturers 1",
+            "superuser session: Add manufacturers.create: manufacturers 1",
         ],
         "once each"
     );
