@@ -227,7 +227,8 @@ impl Browser {
         let all = "window.missed = [...document.querySelectorAll('a[href], button, input, select, \
              textarea, summary, [tabindex]')].filter(found => found.checkVisibility() && \
              !found.matches(':disabled, [type=hidden], [tabindex=\"-1\"]')); \
-             document.activeElement.blur(); scrollTo(0, 0); return missed.length";
+             document.activeElement.blur(); scrollTo(0, 0); \
+             return missed.length + 3 * document.querySelectorAll('[type=date]').length";
         let step = "missed = missed.filter(found => found !== document.activeElement); \
              return missed.map(found => found.outerHTML.slice(0, 120))";
         let steps = self.script(all).await.as_u64().unwrap();
