@@ -101,9 +101,14 @@ impl Extension {
         (there.len() > 1).then(|| Tabs::new("About this extension", &path, &there, current))
     }
 
-    /// The name of the library's file, without the folders that it lies in.
+    /// The library's file, where there is one.
+    fn path(&self) -> &str {
+        self.library.as_ref().map_or("", |library| library.file.as_str())
+    }
+
+    /// The name of that file, without the folders that it lies in.
     fn file(&self) -> &str {
-        let path = self.library.as_ref().map_or("", |library| library.file.as_str());
+        let path = self.path();
         std::path::Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
     }
 }
