@@ -8,18 +8,32 @@ use crate::value::{Kind, Value};
 
 /// From how many records on it is worth while to look up where they end.
 const FAR: i64 = 4_096;
+/// How many records are so few that their keys are asked for before they are counted.
+pub const FEW: usize = 2_000;
 /// How many keys are counted together.
 pub const BLOCK: i64 = 4_096;
 
 /// What has to be asked before a page can be read at a small cost.
 #[derive(Clone, Copy, Debug)]
 pub enum Survey {
+    /// The keys of the records that a text was found in, and one more at most than [`FEW`]: to find
+    /// them is all that such a page costs, so it is not to be done twice.
+    Few,
     /// How many records satisfy the conditions, and how many there are in all.
     Totals,
     /// Near which step the page begins, and how many records come before that.
     Steps(&'static Steps),
     /// Which joined records, in their order, the records of the page belong to.
     Groups(&'static Join, &'static Count),
+}
+
+/// What the answer to a survey leads to.
+#[derive(Clone, Debug)]
+pub enum Next {
+    /// The page can be read.
+    Read(Approach),
+    /// Something else has to be asked.
+    Ask(Survey),
 }
 
 /// How the records of a page are found.
@@ -61,6 +75,8 @@ pub enum Keys {
     From(Condition, i64),
     /// From groups of records that belong to the same joined ones, or to such of one name.
     Grouped(Vec<Group>),
+    /// These are known already.
+    These(Vec<i64>),
     /// Not at all: the page is empty.
     Nothing,
 }
@@ -93,6 +109,7 @@ impl Survey {
         let steps = page.resource.steps.iter().find(|steps| far && leads(steps, page));
         match steps {
             Some(steps) => Some(Survey::Steps(steps)),
+            None if is_of_text(page) => Some(Survey::Few),
             None => (!is_indexed(page)).then_some(Survey::Totals),
         }
     }
@@ -100,6 +117,7 @@ impl Survey {
     /// What the columns of the answer hold.
     pub fn kinds(&self) -> &'static [Kind] {
         match self {
+            Survey::Few => &[Kind::WORD],
             Survey::Totals => &[Kind::COUNT; 2],
             Survey::Steps(Steps { day_of: None, .. }) => &[Kind::COUNT; 2],
             Survey::Steps(_) => &[Kind::WORD, Kind::COUNT],
@@ -107,10 +125,17 @@ impl Survey {
         }
     }
 
-    /// How the page is found, now that the answer is known.
-    pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Approach {
+    /// What is to be done, now that the answer is known.
+    pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Next {
         let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
-        match (self, rows.first()) {
+        Next::Read(match (self, rows.first()) {
+            (Survey::Few, row) => {
+                let text = row.and_then(|row| row.first()).map_or("", Value::text);
+                return match few(text) {
+                    Some(keys) => Next::Read(by_keys(page, keys)),
+                    None => Next::Ask(Survey::Totals),
+                };
+            }
             (Survey::Totals, row) => {
                 let row = row.map(Vec::as_slice).unwrap_or_default();
                 let (total, all) = (number(row, 0), number(row, 1));
@@ -127,7 +152,7 @@ impl Survey {
                 let rows = rows.iter().map(|row| [0, 1, 2].map(|column| number(row, column)));
                 Approach { total: None, keys: Keys::Grouped(groups(page, join.by, rows)) }
             }
-        }
+        })
     }
 }
 
@@ -148,6 +173,13 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
 /// Whether a page cannot be long, whatever is in the store.
 fn is_of_few(page: &Page) -> bool {
     page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
+}
+
+/// Whether a page is one of those records that a text was found in, in the order of their keys.
+fn is_of_text(page: &Page) -> bool {
+    matches!(page.conditions[..], [Condition::Contains(..)])
+        && page.resource.fixed.is_empty()
+        && page.order.field.is_none()
 }
 
 /// Whether there is an index that has the conditions of a page and then its order. There is one for
@@ -189,6 +221,29 @@ fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
         page.conditions.iter().any(equals)
     };
     narrowed.iter().all(is_equal).then_some(narrowed.len())
+}
+
+/// The keys of a list of them, which there is none of where nothing was found. Nothing where there are
+/// more.
+fn few(list: &str) -> Option<Vec<i64>> {
+    if list.is_empty() {
+        return Some(Vec::new());
+    }
+    serde_json::from_str(list).ok().filter(|keys: &Vec<i64>| keys.len() <= FEW)
+}
+
+/// Of all records, these satisfy the conditions.
+fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
+    let total = i64::try_from(keys.len()).unwrap_or(i64::MAX);
+    keys.sort_unstable();
+    if page.order.descending {
+        keys.reverse();
+    }
+    let [offset, limit] =
+        [page.offset, page.limit].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let keys: Vec<i64> = keys.into_iter().skip(offset).take(limit).collect();
+    let keys = if keys.is_empty() { Keys::Nothing } else { Keys::These(keys) };
+    Approach { total: Some(total), keys }
 }
 
 /// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk

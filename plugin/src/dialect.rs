@@ -16,6 +16,8 @@ pub struct Dialect {
     /// How texts are found that contain one, where the engine needs a table of its own for that.
     /// Nothing where no table has these columns, or the text is too short for it.
     pub find: fn(&Resource, &[Column<'_>], &str) -> Option<Found>,
+    /// What makes a text of all values of a column: a list in JSON.
+    pub list: &'static str,
     /// A column so that no index serves it, where the engine would take one that it should not.
     pub walked_past: fn(&str) -> String,
     /// What follows a table that is to be read by the index of this name, where the engine would
@@ -79,6 +81,7 @@ pub static SQLITE: Dialect = Dialect {
     },
     sought: str::to_owned,
     find: texts::by_phrase,
+    list: "json_group_array",
     walked_past: |column| format!("+{column}"),
     by_index: |_| String::new(),
     nulls_least: |_| "",
@@ -114,6 +117,7 @@ pub static POSTGRES: Dialect = Dialect {
     sought: within,
     // The index of trigrams serves the test as it stands.
     find: |_, _, _| None,
+    list: "json_agg",
     walked_past: str::to_owned,
     by_index: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
@@ -148,6 +152,7 @@ pub static MYSQL: Dialect = Dialect {
     contains: like,
     sought: within,
     find: texts::by_pieces,
+    list: "json_arrayagg",
     walked_past: str::to_owned,
     by_index: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",

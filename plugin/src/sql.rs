@@ -79,6 +79,7 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
 pub fn survey(survey: &Survey, page: &Page, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     match survey {
+        Survey::Few => sql.few(page),
         Survey::Totals => sql.totals(page),
         Survey::Steps(steps) => sql.steps(steps, page),
         Survey::Groups(join, count) => sql.groups(join, count, page),
@@ -283,19 +284,19 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
             sql.push(table);
             sql.push(" WHERE ");
             for (name, value) in unique.fields.iter().zip(values) {
-                match value {
-                    Value::Text(text) if unique.any_case => {
-                        sql.push(&folded(name));
-                        sql.push(" = ");
-                        sql.bind(Value::Text(fold(text)));
-                    }
-                    _ => {
-                        sql.push(name);
-                        sql.push(" = ");
-                        sql.bind(value.clone());
-                    }
-                }
+                let (column, value) = match value {
+                    Value::Text(text) if unique.any_case => (folded(name), Value::Text(fold(text))),
+                    _ => ((*name).to_owned(), value.clone()),
+                };
+                sql.push(&column);
+                sql.push(" = ");
+                sql.bind(value);
                 sql.push(" AND ");
+                if unique.unless_empty {
+                    // An index that has no empty texts is of use only where none is looked for.
+                    sql.push(&column);
+                    sql.push(" <> '' AND ");
+                }
             }
             for (name, value) in resource.fixed.iter().filter(|_| unique.among.is_none()) {
                 sql.push(name);
@@ -555,6 +556,11 @@ impl<'a> Builder<'a> {
     /// index is walked as far as the page, and no more rows are read than the page has. A page at
     /// the beginning needs no such walk.
     fn rows(&mut self, page: &Page, approach: &Approach) {
+        if let Keys::These(keys) = &approach.keys {
+            let conditions = vec![Condition::Keys(keys.clone())];
+            let page = Page { conditions, offset: 0, ..page.clone() };
+            return self.rows(&page, &Approach::default());
+        }
         let key = own(page.resource.key);
         self.columns(page);
         if is_of_one(page) {
@@ -675,6 +681,25 @@ impl<'a> Builder<'a> {
         self.bind(Value::Int(offset));
     }
 
+    /// Asks for the keys of the records that satisfy the conditions, in one text, unless there are more
+    /// than a few.
+    fn few(&mut self, page: &Page) {
+        let list = self.dialect.list;
+        self.push(&format!("SELECT {list}(page_key) FROM ("));
+        match self.finds_all(page) {
+            Some(found) => {
+                self.push(&format!("SELECT {} AS page_key FROM ", found.keys));
+                self.found(found);
+            }
+            None => {
+                self.page_keys(page);
+                self.from(page, Joins::OfConditions);
+                self.conditions(page, |_| true);
+            }
+        }
+        self.push(&format!(" LIMIT {}) few", approach::FEW + 1));
+    }
+
     /// Asks how many records satisfy the conditions, and how many there are in all.
     fn totals(&mut self, page: &Page) {
         self.push("SELECT (");
@@ -758,16 +783,24 @@ impl<'a> Builder<'a> {
             self.counted_conditions(page);
             return;
         }
-        if let ([Condition::Contains(names, text)], []) =
-            (&page.conditions[..], page.resource.fixed)
-            && let Some(found) = self.finds(page.resource, names, text).filter(|found| found.exact)
-        {
-            self.push(&format!("SELECT {} FROM ", found.count));
+        if let Some(found) = self.finds_all(page) {
+            self.push(&format!("SELECT count({}) FROM ", found.keys));
             return self.found(found);
         }
         self.push("SELECT count(*)");
         self.from(page, Joins::OfConditions);
         self.conditions(page, |_| true);
+    }
+
+    /// How the engine finds the records of a page, where a table that it has for texts knows all of them
+    /// and no others.
+    fn finds_all(&self, page: &Page) -> Option<Found> {
+        match (&page.conditions[..], page.resource.fixed) {
+            ([Condition::Contains(names, text)], []) => {
+                self.finds(page.resource, names, text).filter(|found| found.exact)
+            }
+            _ => None,
+        }
     }
 
     /// How the engine finds a text in one of these fields, where it has a table for that.

@@ -12,8 +12,8 @@ pub struct Found {
     pub binds: Vec<String>,
     /// The column that has the record's key.
     pub key: &'static str,
-    /// What counts the records.
-    pub count: &'static str,
+    /// That key, once for each record.
+    pub keys: &'static str,
     /// Whether the text is in all of them; else some of them only may have it.
     pub exact: bool,
 }
@@ -29,7 +29,7 @@ pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
         rows: format!("{table} WHERE {table} MATCH ?"),
         binds: vec![phrase],
         key: "rowid",
-        count: "count(*)",
+        keys: "rowid",
         exact: true,
     })
 }
@@ -60,7 +60,7 @@ pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
         ),
         binds: vec![beginning(0), beginning(1), ahead(1), beginning(2), ahead(2)],
         key: "record",
-        count: "count(DISTINCT record)",
+        keys: "DISTINCT record",
         exact: characters.len() <= LENGTH,
     })
 }

@@ -142,5 +142,11 @@ async fn a_filling_that_is_killed_leaves_a_whole_store_and_is_gone_on_with() {
     let store = Store::open(&url).unwrap();
     assert_eq!(structure(&store, place.database.engine).await, before);
     assert_counted(&store, place.database.engine).await;
+    if place.database.engine == Engine::Sqlite {
+        // With samples of values, a statement would be prepared anew for each value.
+        let samples = Statement::fixed("SELECT count(*) FROM sqlite_stat4", Vec::new());
+        let mut reading = store.begin_read().await.unwrap();
+        assert_eq!(reading.numbers(samples).await.unwrap(), [0]);
+    }
     store.close().await;
 }

@@ -3,8 +3,8 @@
 
 use futures_util::TryStreamExt;
 use host_interface::{DemoSize, ProgressHandle};
-use plugin::approach::{Approach, Keys, Survey};
-use plugin::plan::{Condition, Page};
+use plugin::approach::{Approach, Keys, Next, Survey};
+use plugin::plan::{Check, Condition, Page};
 use plugin::request::{Listing, Scope};
 use plugin::resource::Resource;
 use plugin::sql::{self, Statement};
@@ -218,6 +218,78 @@ async fn few_records_are_sorted_and_many_are_walked() {
     store.close().await;
 }
 
+/// Whether a value is free is told by the index that keeps it so.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_check_of_a_unique_value_scans_a_table() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    for kind in ["products", "variants", "orders", "vouchers", "coupons"] {
+        let resource = resources::find(kind).unwrap();
+        for unique in resource.unique {
+            let values = vec![Value::Text("x-1".to_owned()); unique.fields.len()];
+            let check = Check::Free { resource, unique, values, except: 0 };
+            let asked = sql::checks(&[check], store.dialect());
+            let found = plan(&mut transaction, database.engine, asked).await;
+            let scans = match database.engine {
+                Engine::Sqlite => found.contains("SCAN shop_"),
+                Engine::Postgres => found.contains("Seq Scan"),
+                Engine::MariaDb => ["ALL", "index"]
+                    .iter()
+                    .any(|access| found.contains(&format!("\"access_type\": \"{access}\""))),
+            };
+            assert!(!scans, "{kind} {:?}:\n{found}", unique.fields);
+        }
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// What is in few records is looked for once: their keys are known then, and the page is read by these.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_in_few_records_is_looked_for_once() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = store.begin_read().await.unwrap();
+    for (request, few) in [
+        ("products?filter[search]=heron+7", true),
+        ("products?filter[search]=heron+7&page[offset]=2&page[limit]=3", true),
+        ("products?filter[search]=heron&list[ordering]=shop_product_id&list[direction]=desc", true),
+        ("products?filter[search]=he", true),
+        ("products?filter[search]=no+such+bird", true),
+        ("products?filter[search]=heron+7&page[offset]=5000", true),
+        ("products?filter[sku]=0001", true),
+        ("customers?filter[search]=rossi", true),
+        ("products?filter[search]=e", false),
+    ] {
+        let page = page_of(request);
+        let approach = transaction.approach(&page).await.unwrap();
+        let known = matches!(approach.keys, Keys::These(_) | Keys::Nothing);
+        assert_eq!(known, few, "{request} is found by {:?}", approach.keys);
+
+        let [Condition::Contains(names, text)] = &page.conditions[..] else { panic!("{request}") };
+        let columns: Vec<String> = names.iter().map(|name| format!("{name}_fold")).collect();
+        let Resource { key, table, .. } = page.resource;
+        let all = format!("SELECT {key}, {} FROM {table} ORDER BY {key}", columns.join(", "));
+        let mut kinds = vec![Kind::WORD; columns.len() + 1];
+        kinds[0] = Kind::COUNT;
+        let rows = transaction.stream(Statement { text: all, binds: Vec::new() }, &kinds).unwrap();
+        let mut rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+        rows.retain(|row| row[1..].iter().any(|value| value.text().contains(text)));
+        let mut truth: Vec<i64> = rows.iter().map(|row| row[0].int()).collect();
+        if page.order.descending {
+            truth.reverse();
+        }
+        let cells = transaction.page(&page).await.unwrap();
+        assert_eq!(cells.total(), truth.len() as i64, "{request}");
+        let found: Vec<i64> = cells.rows().unwrap().iter().map(|row| row[0].int()).collect();
+        let truth = truth.into_iter().skip(page.offset as usize).take(page.limit as usize);
+        assert_eq!(found, truth.collect::<Vec<_>>(), "{request}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
 /// Far down a list, what lies before is passed over in steps.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_far_down_is_found_by_what_is_counted() {
@@ -238,7 +310,9 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
                 let asked = sql::survey(&survey, &near, store.dialect());
                 let rows = transaction.stream(asked, survey.kinds()).unwrap();
                 let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
-                let approach = survey.answered(&near, &rows);
+                let Next::Read(approach) = survey.answered(&near, &rows) else {
+                    panic!("{rows:?}")
+                };
                 let Keys::From(bound, passed) = &approach.keys else { panic!("{approach:?}") };
                 assert!(matches!(bound, Condition::AtLeast(..) | Condition::AtMost(..)));
                 assert!(*passed <= offset);

@@ -95,6 +95,7 @@ mod sqlite;
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -108,7 +109,7 @@ use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
 use self::ready::{Ready, Taken};
-use crate::approach::{Approach, Keys, Survey};
+use crate::approach::{Approach, Keys, Next, Survey};
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
 use crate::plan::Page;
@@ -139,10 +140,15 @@ async fn approach(
     page: &Page,
     dialect: &Dialect,
 ) -> Result<Approach, sqlx::Error> {
-    let Some(survey) = Survey::of(page) else { return Ok(Approach::unasked(page)) };
-    let rows = session.stream(sql::survey(&survey, page, dialect), survey.kinds())?;
-    let rows: Vec<Vec<Value>> = rows.try_collect().await?;
-    let mut approach = survey.answered(page, &rows);
+    let Some(mut survey) = Survey::of(page) else { return Ok(Approach::unasked(page)) };
+    let mut approach = loop {
+        let rows = session.stream(sql::survey(&survey, page, dialect), survey.kinds())?;
+        let rows: Vec<Vec<Value>> = rows.try_collect().await?;
+        match survey.answered(page, &rows) {
+            Next::Read(approach) => break approach,
+            Next::Ask(next) => survey = next,
+        }
+    };
     if approach.keys == Keys::Nothing && approach.total.is_none() {
         let total = session.numbers(sql::total(page, dialect)).await?;
         approach.total = total.first().copied();
@@ -420,7 +426,11 @@ impl Store {
         // It may be open although beginning it has failed.
         lease.opened(true);
         on_engine!(&mut lease, session => session.say(begin))?;
-        Ok(Transaction { lease, dialect: self.dialect() })
+        let log = match (&self.pool, access) {
+            (Pool::Sqlite(pools), Access::Write) => Some(Arc::clone(&pools.log)),
+            _ => None,
+        };
+        Ok(Transaction { lease, dialect: self.dialect(), log })
     }
 
     /// How many connections each pool has.
@@ -442,6 +452,7 @@ impl Store {
     pub async fn close(&self) {
         match &self.pool {
             Pool::Sqlite(pools) => {
+                pools.log.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
             }
@@ -558,6 +569,8 @@ impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
 pub struct Transaction {
     lease: Leased,
     dialect: &'static Dialect,
+    /// Who is told when something was written, where what is written is not yet in its place.
+    log: Option<Arc<sqlite::Log>>,
 }
 
 impl Transaction {
@@ -691,6 +704,9 @@ impl Transaction {
         match on_engine!(&mut self.lease, session => session.say(self.dialect.commit)) {
             Ok(()) => {
                 self.lease.opened(false);
+                if let Some(log) = &self.log {
+                    log.written();
+                }
                 Ok(())
             }
             Err(Error::Lost(cause)) => Err(Error::Unavailable(cause)),
@@ -853,7 +869,7 @@ fn bounded<DB: Database>(pool: PoolOptions<DB>) -> PoolOptions<DB> {
 
 /// The statements of a text in which no semicolon stands for anything but the end of one.
 fn statements(text: &'static str) -> impl Iterator<Item = &'static str> + Clone {
-    text.split_terminator(';').filter(|statement| !statement.trim().is_empty())
+    text.split_terminator(';').map(str::trim).filter(|statement| !statement.is_empty())
 }
 
 /// The host keeps the versions of its tables beside those of the store.
@@ -899,7 +915,7 @@ fn kinds(page: &Page) -> Vec<Kind> {
 struct TooLarge;
 
 /// What a sum that is beyond what is counted means to a request.
-fn too_large() -> Error {
+pub fn too_large() -> Error {
     Fault::new(FaultKind::Refused, "A sum is too large to be told exactly.").into()
 }
 
