@@ -53,11 +53,31 @@ DELETE FROM shop_order_counts_by_day;
 INSERT INTO shop_order_counts_by_day
 SELECT date_format(created_on, '%Y-%m-%d'), order_state_id, 0, count(*)
 FROM shop_orders GROUP BY date_format(created_on, '%Y-%m-%d'), order_state_id;
+-- What somebody may have kept of a day is true no more, whatever it was.
+REPLACE INTO shop_turns_by_day
+SELECT day, 0, conv(left(md5(uuid()), 13), 16, 10)
+FROM (SELECT DISTINCT day FROM shop_order_counts_by_day) AS days;
 
 DELETE FROM shop_address_counts;
 INSERT INTO shop_address_counts
 SELECT coalesce(country_id, 0), 0, count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0);
+
+DELETE FROM shop_stock;
+INSERT INTO shop_stock
+SELECT status, IF(status = 4, pieces, 0), 0, count(*), sum(pieces),
+    sum(whole DIV 1000000000), sum(whole % 1000000000), sum(rest % 1000000000)
+FROM (
+    SELECT CASE WHEN manage_stock = 0 THEN 0
+        WHEN quantity <= coalesce(min_out_qty, 0) THEN 1
+        WHEN notify_qty IS NULL THEN 4
+        WHEN quantity <= notify_qty THEN 2 ELSE 3 END AS status,
+        quantity AS pieces, quantity * (cast(price * 100000 AS signed) % 1000000000) AS rest,
+        quantity * (cast(price * 100000 AS signed) DIV 1000000000)
+            + quantity * (cast(price * 100000 AS signed) % 1000000000) DIV 1000000000 AS whole
+    FROM shop_products
+) AS parts
+GROUP BY 1, 2;
 
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day

@@ -30,11 +30,24 @@ DELETE FROM shop_order_counts_by_day;
 INSERT INTO shop_order_counts_by_day
 SELECT to_char(created_on, 'YYYY-MM-DD'), order_state_id, 0, count(*)
 FROM shop_orders GROUP BY to_char(created_on, 'YYYY-MM-DD'), order_state_id;
+-- What somebody may have kept of a day is true no more, whatever it was.
+INSERT INTO shop_turns_by_day
+SELECT day, 0, (random() * 9007199254740991)::bigint
+FROM (SELECT DISTINCT day FROM shop_order_counts_by_day) AS days
+ON CONFLICT (day, slot) DO UPDATE SET turn = excluded.turn;
 
 DELETE FROM shop_address_counts;
 INSERT INTO shop_address_counts
 SELECT coalesce(country_id, 0), 0, count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0);
+
+DELETE FROM shop_stock;
+INSERT INTO shop_stock
+SELECT s.status, s.quantity, 0, count(*), sum(p.quantity), sum(s.value_2), sum(s.value_1),
+    sum(s.value_0)
+FROM shop_products AS p,
+    shop_stock_of(p.manage_stock, p.quantity, p.min_out_qty, p.notify_qty, p.price) AS s
+GROUP BY s.status, s.quantity;
 
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day

@@ -30,11 +30,29 @@ DELETE FROM shop_order_counts_by_day;
 INSERT INTO shop_order_counts_by_day
 SELECT substr(created_on, 1, 10), order_state_id, count(*)
 FROM shop_orders GROUP BY substr(created_on, 1, 10), order_state_id;
+-- What somebody may have kept of a day is true no more, whatever it was.
+INSERT OR REPLACE INTO shop_turns_by_day
+SELECT day, random() & 0x1fffffffffffff FROM (SELECT DISTINCT day FROM shop_order_counts_by_day);
 
 DELETE FROM shop_address_counts;
 INSERT INTO shop_address_counts
 SELECT coalesce(country_id, 0), count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0);
+
+DELETE FROM shop_stock;
+INSERT INTO shop_stock
+SELECT status, iif(status = 4, quantity, 0), count(*), sum(quantity),
+    sum(whole / 1000000000), sum(whole % 1000000000), sum(rest % 1000000000)
+FROM (
+    SELECT CASE WHEN manage_stock = 0 THEN 0
+        WHEN quantity * 100000 <= coalesce(min_out_qty, 0) THEN 1
+        WHEN notify_qty IS NULL THEN 4
+        WHEN quantity * 100000 <= notify_qty THEN 2 ELSE 3 END AS status,
+        quantity AS quantity, quantity * (price % 1000000000) AS rest,
+        quantity * (price / 1000000000) + quantity * (price % 1000000000) / 1000000000 AS whole
+    FROM shop_products
+)
+GROUP BY 1, 2;
 
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day

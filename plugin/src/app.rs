@@ -12,7 +12,7 @@ use crate::openapi;
 use crate::outbox::{self, Sender};
 use crate::parameters::{self, ParameterCache};
 use crate::resource::{Nested, Resource, Special};
-use crate::resources;
+use crate::resources::{self, Daily};
 use crate::store::{self, Store, Usage};
 
 /// The extension's name on a site.
@@ -27,6 +27,8 @@ pub struct App {
     pub store: Store,
     /// A replica of the database, which reports are read from.
     pub replica: Option<Store>,
+    /// What reports keep of each day.
+    pub daily: Daily,
     /// What the site has set.
     pub parameters: ParameterCache,
     /// The absolute path of the store, for links.
@@ -103,6 +105,7 @@ impl App {
     pub fn new(host: HostHandle, store: Store, base_path: &str) -> Self {
         Self {
             replica: None,
+            daily: Daily::default(),
             sender: Sender::new(store.clone(), host.clone()),
             store,
             parameters: ParameterCache::new(host.clone()),

@@ -9,9 +9,9 @@ use futures_util::TryStreamExt;
 use host_interface::{
     BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, Response, User, UserQuery,
 };
-use plugin::resources;
 use plugin::sql::{Statement, Table};
 use plugin::value::{Kind, decimal_text};
+use plugin::{copy, resources};
 use serde_json::{Value, json};
 use tests::PermissiveHost;
 
@@ -59,6 +59,9 @@ async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() 
     store.pieces_are_those_of_the_texts().await;
     store.sums_of_days_are_those_of_the_orders().await;
     store.report_is_that_of_the_orders().await;
+    store.reports_of_kept_days_are_those_of_the_database().await;
+    store.report_of_the_stock_is_that_of_the_products().await;
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,6 +125,14 @@ impl Shelves {
             ] {
                 assert_eq!(store.ask(Method::Post, path, body).await.status(), 201);
             }
+        }
+        // One of each status that a product may have in the inventory.
+        for (quantity, managed) in [(0, 1), (2, 1), (9, 1), (9, 0)] {
+            let body = json!({"product_name": "x", "quantity": quantity, "price": "19.99"});
+            let key = id(&store.ask(Method::Post, "/products", body).await);
+            let body = json!({"manage_stock": managed});
+            let answer = store.ask(Method::Patch, &format!("/inventory/{key}"), body).await;
+            assert_eq!(answer.status(), 200);
         }
         let doomed = format!("NEW.upc = '{DOOMED}'");
         store.fail("doom_products", "AFTER INSERT", "shop_variants", &doomed).await;
@@ -389,6 +400,71 @@ impl Shelves {
         assert_eq!(told, truth);
     }
 
+    /// What is added up from days that were kept is what the database adds up itself, which it does
+    /// for a range that is longer than any that is kept.
+    async fn reports_of_kept_days_are_those_of_the_database(&self) {
+        for report in ["products", "customers"] {
+            let [kept, truth] = [date(1), "2020-01-01".to_owned()];
+            let (kept, truth) =
+                (self.report(report, &kept).await, self.report(report, &truth).await);
+            assert_ne!(truth["data"], json!([]), "{report}");
+            assert_eq!(kept["data"], truth["data"], "{report}");
+            for beside in ["totals", "total"] {
+                assert_eq!(kept["meta"][beside], truth["meta"][beside], "{report}");
+            }
+        }
+    }
+
+    /// The report on the inventory has what the products come to.
+    async fn report_of_the_stock_is_that_of_the_products(&self) {
+        let answer = self.store.ask(Method::Get, "/reports/inventory", json!(null)).await;
+        let totals = document(&answer)["meta"]["totals"].clone();
+        // Amounts are whole numbers of their smallest unit on SQLite, and a product is low with two.
+        let (pieces, low) = match self.store.database.engine {
+            Engine::Sqlite => ("quantity * 100000", 200_000),
+            Engine::Postgres | Engine::MariaDb => ("quantity", 2),
+        };
+        let out = format!("{pieces} <= coalesce(min_out_qty, 0)");
+        let low = format!("{pieces} <= coalesce(notify_qty, {low})");
+        let mut tests = vec!["manage_stock = 0".to_owned()];
+        for test in
+            [out.clone(), format!("NOT {out} AND {low}"), format!("NOT {out} AND NOT {low}")]
+        {
+            tests.push(format!("manage_stock = 1 AND {test}"));
+        }
+        let counts = tests.iter().map(|test| format!("sum(CASE WHEN {test} THEN 1 ELSE 0 END)"));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        let truth = format!("{counts}, sum(quantity), sum(quantity * price) FROM shop_products");
+        let [unmanaged, out, low, enough, units, value] =
+            self.numbers(truth).await.try_into().unwrap();
+        let truth = json!({
+            "in_stock": enough, "low_stock": low, "out_of_stock": out, "unmanaged": unmanaged,
+            "units": units, "value": decimal_text(i128::from(value), 5, 2),
+        });
+        assert!(unmanaged * out * low * enough > 0, "there is something of each: {truth}");
+        assert_eq!(totals, truth);
+    }
+
+    /// What triggers keep does not change when it is counted anew.
+    async fn what_triggers_keep_is_what_counting_anew_gives(&self) {
+        let store = &self.store.app.store;
+        let kept = copy::kept(store).await.unwrap();
+        assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
+        store.recount().await.unwrap();
+        assert_eq!(kept, copy::kept(store).await.unwrap());
+    }
+
+    /// A report on the days from one up to the last on which orders were made.
+    async fn report(&self, name: &str, from: &str) -> Value {
+        let to = date(DAYS);
+        let path = format!(
+            "/reports/{name}?filter[date_from]={from}&filter[date_to]={to}&page[limit]=100"
+        );
+        let answer = self.store.ask(Method::Get, &path, json!(null)).await;
+        assert_eq!(answer.status(), 200, "{path}: {}", text(&answer));
+        document(&answer)
+    }
+
     /// The store's tables with their columns.
     async fn tables(&self) -> BTreeMap<String, BTreeSet<String>> {
         const KINDS: &[Kind] = &[Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
@@ -497,6 +573,10 @@ impl Client {
             }
             if turn % (SHARED / OWN) == 0 {
                 self.write_own().await;
+                // What is kept of a day now must not be told when others have changed it.
+                for report in ["products", "customers"] {
+                    self.store.report(report, &date(1)).await;
+                }
             }
         }
         failures
@@ -514,7 +594,7 @@ impl Client {
 
     /// A write that anybody else may be about to make as well.
     fn shared(&mut self) -> (Method, String, Value) {
-        let kind = self.chance.u8(..20);
+        let kind = self.chance.u8(..23);
         let (product, order) = (self.any(|store| &store.products), self.any(|store| &store.orders));
         let person = self.any(|store| &store.people);
         match kind {
@@ -522,7 +602,11 @@ impl Client {
             3..=4 => (Method::Patch, format!("/products/{product}"), self.product()),
             5 => (Method::Delete, format!("/products/{product}"), json!({})),
             6 => (Method::Delete, format!("/inventory/{product}"), json!({})),
-            7 => (Method::Post, "/inventory".to_owned(), json!({"shop_product_id": product})),
+            7 => {
+                let mut stock = self.stock();
+                stock["shop_product_id"] = json!(product);
+                (Method::Post, "/inventory".to_owned(), stock)
+            }
             8..=10 => (Method::Post, "/orders".to_owned(), self.order()),
             11..=13 => {
                 let mut change = self.order();
@@ -541,6 +625,7 @@ impl Client {
             }
             17 => (Method::Post, "/customers".to_owned(), self.person()),
             18 => (Method::Patch, format!("/customers/{person}"), self.person()),
+            19..=21 => (Method::Patch, format!("/inventory/{product}"), self.stock()),
             _ => (Method::Delete, format!("/customers/{person}"), json!({})),
         }
     }
@@ -566,6 +651,17 @@ impl Client {
             "product_type": if chance.bool() { "simple" } else { "variable" },
             "sku": if chance.u8(..4) == 0 { "taken" } else { "" },
             "upc": if chance.u8(..6) == 0 { DOOMED } else { "" },
+            "price": chance.choice(["0", "19.99", "9999999999.99999"]).unwrap(),
+        })
+    }
+
+    fn stock(&mut self) -> Value {
+        let chance = &mut self.chance;
+        let mut limit = || chance.choice([json!(null), json!("1.5"), json!("7")]).unwrap();
+        let (out, notify) = (limit(), limit());
+        json!({
+            "quantity": chance.u8(..10), "manage_stock": u8::from(chance.u8(..4) > 0),
+            "min_out_qty": out, "notify_qty": notify,
         })
     }
 
@@ -573,7 +669,7 @@ impl Client {
         let chance = &mut self.chance;
         let day = date(chance.i64(1..=DAYS));
         json!({
-            "user_email": "a@example.com",
+            "user_email": format!("{}@example.com", chance.choice(["a", "B", "b"]).unwrap()),
             "user_id": chance.usize(..=CLIENTS),
             "order_state_id": chance.i64(1..=STATUSES),
             "orderpayment_type": chance.choice(PAYMENTS),
@@ -584,6 +680,7 @@ impl Client {
             "items": (0..chance.u8(..3)).map(|item| json!({
                 "orderitem_sku": "s", "orderitem_name": "x", "orderitem_price": format!("{item}.10"),
                 "orderitem_quantity": chance.u8(1..4), "orderitem_tax": "0.01",
+                "product_id": chance.choice([None, Some(1), Some(2), Some(999_999)]).unwrap(),
             })).collect::<Vec<_>>(),
         })
     }

@@ -154,6 +154,15 @@ impl Database {
         address.parse().unwrap()
     }
 
+    /// The tables of the store, past the program.
+    pub fn store(&self) -> Store {
+        let url = match self.engine {
+            Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("shop.db").display()),
+            Engine::Postgres | Engine::MariaDb => self.url(),
+        };
+        Store::open(&url).unwrap()
+    }
+
     /// Runs a statement that the program would not.
     pub async fn execute(&self, statement: &'static str) {
         let url = self.url();

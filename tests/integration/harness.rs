@@ -102,7 +102,7 @@ pub struct Shop {
     tokens: HashMap<Role, String>,
     client: reqwest::Client,
     // Dropped last.
-    _database: Database,
+    pub database: Database,
 }
 
 impl Shop {
@@ -132,7 +132,7 @@ impl Shop {
         }
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let running = site.serve(listener, &server).unwrap();
-        Shop { site, running, tokens, client: reqwest::Client::new(), _database: database }
+        Shop { site, running, tokens, client: reqwest::Client::new(), database }
     }
 
     /// A new shop that has at least one record of everything.

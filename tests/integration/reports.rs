@@ -1,5 +1,6 @@
 //! Reports: what was sold, to whom, and what is left.
 
+use plugin::sql::Statement;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -299,6 +300,79 @@ async fn customers_are_reported_by_what_they_spent_guests_by_their_addresses() {
     let all = customers.json();
     assert_eq!(second["data"].as_array().unwrap(), &all["data"].as_array().unwrap()[1..3]);
     assert_eq!(second["meta"]["totals"], all["meta"]["totals"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_follow_every_write_whatever_was_told_before() {
+    let shop = Shop::stocked().await;
+    let of = |product: i64| json!([{"product_id": product, "orderitem_quantity": 2}]);
+    let lamp = json!({"items": of(1), "user_email": "cleo@example.com"});
+    let order_of_lamps = order(&shop, "2026-03-01T10:00:00", lamp).await;
+    order(&shop, "2026-03-03T10:00:00", json!({"items": of(2), "user_id": 1})).await;
+    // A range of more than a year is added up by the database, a shorter one from days that are kept.
+    let both = async |about: &str| {
+        let mut told = Vec::new();
+        for name in ["products", "customers"] {
+            for page in ["", "&page[limit]=1", "&page[offset]=1", "&page[offset]=9"] {
+                let from = |from: &str| {
+                    format!("{name}?filter[date_from]={from}&filter[date_to]=2026-03-31{page}")
+                };
+                let kept = report(&shop, &from("2026-03-01")).await.json();
+                let truth = report(&shop, &from("2020-01-01")).await.json();
+                assert_eq!(kept["data"], truth["data"], "{about}: {name}{page}");
+                assert_eq!(kept["meta"]["total"], truth["meta"]["total"], "{about}: {name}{page}");
+                assert_eq!(
+                    kept["meta"]["totals"], truth["meta"]["totals"],
+                    "{about}: {name}{page}"
+                );
+                told.push((kept["data"].clone(), kept["meta"]["totals"].clone()));
+            }
+        }
+        told
+    };
+    let mut told = both("at first").await;
+    let mut changed = async |about: &str| {
+        let now = both(about).await;
+        assert_ne!(now, told, "{about} is told");
+        told = now;
+    };
+    let path = format!("/orders/{order_of_lamps}");
+    for (about, change) in [
+        ("another total", json!({"order_total": "99"})),
+        ("another currency", json!({"currency_code": "USD"})),
+        ("another guest", json!({"user_email": "dora@example.com"})),
+        ("a user", json!({"user_id": 1})),
+    ] {
+        shop.patch(&path, change).send().await.expect(200);
+        changed(about).await;
+    }
+    let away = json!({"order_state_id": 6});
+    shop.post(&format!("{path}/history"), away).send().await.expect(201);
+    changed("another status").await;
+    order(&shop, "2026-03-03T11:00:00", json!({"items": of(1), "user_id": 1})).await;
+    changed("another order").await;
+    shop.site.set_parameter("report_statuses", &json!([6])).await.unwrap();
+    changed("another configuration").await;
+    shop.delete(&path).send().await.expect(204);
+    changed("an order that has gone").await;
+    shop.site.set_parameter("report_statuses", &json!([1])).await.unwrap();
+    changed("the configuration again").await;
+
+    // Also what was written past the program.
+    let store = shop.database.store();
+    for statement in [
+        "UPDATE shop_orderitems SET orderitem_quantity = 7 WHERE product_id = 2",
+        "UPDATE shop_orderitems SET product_id = 3 WHERE product_id = 2",
+        "DELETE FROM shop_orderitems WHERE product_id = 3",
+        "UPDATE shop_orders SET order_total = 5",
+        "UPDATE shop_orders SET created_on = '2026-04-01T10:00:00'",
+        "UPDATE shop_orders SET created_on = '2026-03-31T10:00:00'",
+        "DELETE FROM shop_orders",
+    ] {
+        store.execute(Statement::fixed(statement, Vec::new())).await.unwrap();
+        changed(statement).await;
+    }
+    store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,8 @@ mod variants;
 mod vouchers;
 mod zones;
 
+pub use reports::Daily;
+
 use crate::plan::Record;
 use crate::resource::{Field, Resource};
 use crate::value::{Kind, Value};

@@ -1,15 +1,21 @@
 //! What each customer has spent, the biggest spender first.
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
 use host_interface::Response;
 use serde_json::{Map, Value as Json};
+use time::PrimitiveDateTime;
 
+use super::days::{Line, Words, add};
+use super::ranking::{Ranked, Ranking, by_key, word};
 use super::{ASKED, Asked, CURRENCY_CODE, average};
 use crate::app::Call;
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Report, count, email, int, moment, money, text};
 use crate::sql::Table;
-use crate::value::{Cell, Kind};
+use crate::value::{self, Cell, Kind, Value};
 
 pub(super) static REPORT: Report = Report {
     view: "reports.customers",
@@ -31,75 +37,172 @@ pub(super) static REPORT: Report = Report {
     previous: false,
 };
 
-/// The columns of the answer: a row of the page (0) or of the totals (1), the user or how many
-/// customers there are, the address of a guest, the address and names of the latest order, the
-/// currency and its decimals, the sums, and the moments of the first and the last order.
+/// What a customer has spent in a currency. Guests are told apart by their addresses, users by their
+/// ids.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    user: i64,
+    guest: Arc<str>,
+    currency: Arc<str>,
+    orders: i64,
+    spent: i64,
+    first: PrimitiveDateTime,
+    last: PrimitiveDateTime,
+    /// The key of the last of the orders.
+    latest: i64,
+}
+
+/// The columns: a customer (0) or the whole currency (1), the user or how many customers there are,
+/// the address of a guest, the currency, the sums, the moments of the first and the last order, and
+/// the key of the last.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
     Kind::WORD,
     Kind::WORD,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::COUNT,
     Kind::COUNT,
     Kind::MONEY,
     Kind::DateTime,
     Kind::DateTime,
+    Kind::COUNT,
 ];
 
-/// Guests are told apart by their addresses, users by their ids.
-const SPENT: &str = "\
-    WITH k AS (SELECT user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END AS guest, \
-    currency_code, count(*) AS orders, sum(order_total) AS spent, min(created_on) AS first_on, \
-    max(created_on) AS last_on, max(shop_order_id) AS latest FROM shop_orders \
-    WHERE created_on >= ? AND created_on <= ? AND order_state_id IN (?) \
-    GROUP BY user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END, currency_code) \
-    SELECT page.* FROM (SELECT 0 AS c0, s.user_id AS c1, s.guest AS c2, o.user_email AS c3, \
-    o.billing_first_name AS c4, o.billing_last_name AS c5, s.currency_code AS c6, \
-    coalesce(c.currency_num_decimals, 2) AS c7, s.orders AS c8, s.spent AS c9, \
-    s.first_on AS c10, s.last_on AS c11 \
-    FROM (SELECT user_id, guest, currency_code, orders, spent, first_on, last_on, latest FROM k \
-    ORDER BY spent DESC, user_id, guest, currency_code LIMIT ? OFFSET ?) s \
-    JOIN shop_orders o ON o.shop_order_id = s.latest \
-    LEFT JOIN shop_currencies c ON c.currency_code = s.currency_code) page \
-    UNION ALL SELECT total.* FROM (SELECT 1 AS c0, count(*) AS c1, '' AS c2, '' AS c3, '' AS c4, \
-    '' AS c5, currency_code AS c6, 0 AS c7, sum(orders) AS c8, sum(spent) AS c9, \
-    min(first_on) AS c10, max(last_on) AS c11 FROM k GROUP BY currency_code) total";
+/// What each customer has spent, and what completes it.
+macro_rules! spent {
+    ($of_customers:literal) => {
+        concat!(
+            "WITH k AS (SELECT user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END AS guest, \
+             currency_code, count(*) AS orders, sum(order_total) AS spent, \
+             min(created_on) AS first_on, max(created_on) AS last_on, max(shop_order_id) AS latest \
+             FROM shop_orders \
+             WHERE created_on >= ? AND created_on <= ? AND order_state_id IN (?) \
+             GROUP BY user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END, \
+             currency_code) ",
+            $of_customers
+        )
+    };
+}
+
+impl Line for Spent {
+    const TEXT: &'static str = spent!(
+        "SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, orders AS c4, \
+         spent AS c5, first_on AS c6, last_on AS c7, latest AS c8 FROM k"
+    );
+    const RANGES: usize = 1;
+    const COLUMNS: &'static [Kind] = COLUMNS;
+
+    fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
+        let [_, user, guest, currency, orders, spent, first, last, latest] = row else {
+            return Err(Error::Contract("a row of what was spent has other columns"));
+        };
+        let moment = |cell: &Cell<'_>| {
+            let moment = value::read_moment(cell.text());
+            moment.ok_or(Error::Contract("an order has no moment"))
+        };
+        Ok(Self {
+            user: user.int(),
+            guest: if guest.text().is_empty() { words.get("") } else { guest.text().into() },
+            currency: words.get(currency.text()),
+            orders: orders.int(),
+            spent: spent.int(),
+            first: moment(first)?,
+            last: moment(last)?,
+            latest: latest.int(),
+        })
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let user = self.user.cmp(&other.user).then_with(|| self.guest.cmp(&other.guest));
+        user.then_with(|| self.currency.cmp(&other.currency))
+    }
+
+    fn add(&mut self, other: &Self) -> Result<(), Error> {
+        add(&mut self.orders, other.orders)?;
+        add(&mut self.spent, other.spent)?;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.latest = self.latest.max(other.latest);
+        Ok(())
+    }
+}
+
+impl Ranked for Spent {
+    /// The rows of the page, and of each currency how many customers there are and the sums.
+    const PAGE: &'static str = spent!(
+        "SELECT page.* FROM (SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, \
+         orders AS c4, spent AS c5, first_on AS c6, last_on AS c7, latest AS c8 FROM k \
+         ORDER BY spent DESC, user_id, guest, currency_code LIMIT ? OFFSET ?) page \
+         UNION ALL SELECT total.* FROM (SELECT 1, count(*), '', currency_code, sum(orders), \
+         sum(spent), min(first_on), max(last_on), max(latest) FROM k GROUP BY currency_code) total"
+    );
+
+    fn currency(&self) -> &Arc<str> {
+        &self.currency
+    }
+
+    fn is_row(&self) -> bool {
+        true
+    }
+
+    fn rank(&self, other: &Self) -> Ordering {
+        other.spent.cmp(&self.spent).then_with(|| self.order(other))
+    }
+
+    fn total(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// What stands beside the sums of the rows of a page: the address and names of the latest order.
+const NAMES: &str = "\
+    SELECT o.shop_order_id AS c0, o.user_email AS c1, o.billing_first_name AS c2, \
+    o.billing_last_name AS c3, coalesce(c.currency_num_decimals, 2) AS c4 FROM shop_orders o \
+    LEFT JOIN shop_currencies c ON c.currency_code = o.currency_code \
+    WHERE o.shop_order_id IN (?)";
+const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
 
 pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let asked = Asked::read(call)?;
-    let [from, to] = asked.moments();
-    let [limit, offset] = asked.limits();
-    let binds = vec![from, to, asked.statuses.clone(), limit, offset];
-    let spent = call.app.reports().table(Table::new(SPENT, binds, COLUMNS)).await?;
-    let mut spent = spent.rows()?;
-    let text = |row: &[Cell<'_>], at: usize| row[at].text().to_owned();
-    // An engine need not keep the order of the page that it took.
-    spent.sort_by_key(|row| (-row[9].int(), row[1].int(), text(row, 2), text(row, 6)));
+    let mut transaction = call.app.reports().begin_read().await?;
+    let spent = Ranking::of(&call.app.daily.customers, &asked, &mut transaction).await?;
+    let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
+    let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
+    transaction.commit().await?;
+
+    let names = by_key(&names)?;
     let mut rows = Vec::new();
-    let mut totals: Vec<Map<String, Json>> = Vec::new();
-    let mut total = 0;
-    for row in &spent {
-        if row[0].int() == 1 {
-            total += row[1].int();
-            let cells = [&row[6..7], &row[1..2], &row[8..10]].concat();
-            totals.push(attributes(REPORT.totals, &cells)?);
-            continue;
-        }
-        let (guest, currency) = (row[2].text(), row[6].text());
-        let id = match row[1].int() {
-            0 => format!("customers-guest-{guest}-{currency}"),
-            user => format!("customers-{user}-{currency}"),
+    for spent in &spent.page {
+        let Some([_, email, first, last, decimals]) = names.get(&spent.latest).map(Vec::as_slice)
+        else {
+            return Err(Error::Contract("an order that was counted is not there"));
         };
-        let name = [row[4].text(), row[5].text()].join(" ").trim().to_owned();
-        let value = average(i128::from(row[9].int()), row[8].int(), row[7].int());
-        let name = [Cell::Text(name.into())];
-        let cells =
-            [&row[1..2], &row[3..4], &name, &row[6..7], &row[8..10], &[value], &row[10..12]];
-        rows.push((id, attributes(REPORT.row, &cells.concat())?));
+        let Spent { user, orders, first: first_on, last: last_on, .. } = *spent;
+        let id = match user {
+            0 => format!("customers-guest-{}-{}", spent.guest, spent.currency),
+            user => format!("customers-{user}-{}", spent.currency),
+        };
+        let name = [first.text(), last.text()].join(" ").trim().to_owned();
+        let value = average(i128::from(spent.spent), orders, decimals.int());
+        let moment =
+            |moment| value::written(moment).map_or(Cell::Null, |text| Cell::Text(text.into()));
+        let cells = [
+            Cell::Int(user),
+            email.clone(),
+            Cell::Text(name.into()),
+            word(&spent.currency),
+            Cell::Int(orders),
+            Cell::Int(spent.spent),
+            value,
+            moment(first_on),
+            moment(last_on),
+        ];
+        rows.push((id, attributes(REPORT.row, &cells)?));
     }
-    totals.sort_by_key(|total| total["currency_code"].to_string());
-    asked.answer(call, &rows, total, vec![asked.range(), ("totals", totals.into())])
+    let mut totals: Vec<Map<String, Json>> = Vec::new();
+    for (customers, total) in &spent.totals {
+        let sums = [*customers, total.orders, total.spent].map(Cell::Int);
+        let cells = [&[word(&total.currency)], &sums[..]].concat();
+        totals.push(attributes(REPORT.totals, &cells)?);
+    }
+    asked.answer(call, &rows, spent.total, vec![asked.range(), ("totals", totals.into())])
 }

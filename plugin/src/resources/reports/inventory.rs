@@ -61,20 +61,22 @@ static STOCK: Resource = Resource {
 /// One piece, in units of 10^-5.
 const ONE: i64 = 100_000;
 
-/// A price is split here, because a quantity times a price may be more than 64 bits hold.
-const SPLIT: i64 = 1_000_000_000;
+/// What is worth one in each of the parts that a value is kept in.
+const PARTS: [i128; 3] = [10_i128.pow(18), 10_i128.pow(9), 1];
 
 /// The columns of the totals: a status, how many products have it, how many pieces there are, and
-/// what they are worth in multiples of [`SPLIT`] and the rest.
-const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::MONEY];
+/// what they are worth, in parts.
+const COLUMNS: &[Kind] =
+    &[Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
 
+/// The sums that the database keeps for each status, of which the configuration decides the last.
 const TOTALS: &str = "\
-    SELECT s.status AS c0, count(*) AS c1, sum(s.quantity) AS c2, \
-    sum(s.quantity * ((s.price - s.price % ?) / ?)) AS c3, sum(s.quantity * (s.price % ?)) AS c4 \
-    FROM (SELECT quantity, price, CASE WHEN manage_stock = 0 THEN 'unmanaged' \
-    WHEN quantity * ? <= coalesce(min_out_qty, 0) THEN 'out_of_stock' \
-    WHEN quantity * ? <= coalesce(notify_qty, ?) THEN 'low_stock' ELSE 'in_stock' END AS status \
-    FROM shop_products) s GROUP BY s.status";
+    SELECT s.status AS c0, sum(s.products) AS c1, sum(s.units) AS c2, sum(s.value_2) AS c3, \
+    sum(s.value_1) AS c4, sum(s.value_0) AS c5 FROM (SELECT products, units, value_2, value_1, \
+    value_0, CASE WHEN status < 4 THEN status WHEN quantity <= ? THEN 2 ELSE 3 END AS status \
+    FROM shop_stock) s GROUP BY s.status";
+/// The statuses by the numbers that they are kept under.
+const KEPT: [&str; 4] = ["unmanaged", "out_of_stock", "low_stock", "in_stock"];
 
 pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let asked = Asked::read(call)?;
@@ -87,10 +89,12 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
         limit: asked.listing.limit,
     };
     let low = asked.low_stock.saturating_mul(ONE);
-    let binds = [SPLIT, SPLIT, SPLIT, ONE, ONE, low].map(|units| vec![Value::money(units)]);
-    let store = call.app.reports();
-    let stock = store.page(&page).await?;
-    let sums = store.table(Table::new(TOTALS, binds.to_vec(), COLUMNS)).await?;
+    // Both are read as they were at one moment.
+    let mut transaction = call.app.reports().begin_read().await?;
+    let stock = transaction.page(&page).await?;
+    let binds = vec![vec![Value::Int(asked.low_stock)]];
+    let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
+    transaction.commit().await?;
 
     let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
     for row in stock.rows()? {
@@ -113,14 +117,14 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let (mut units, mut value) = (0, 0);
     for row in sums.rows()? {
         let number = |at: usize| row.get(at).map_or(0, Cell::int);
-        let status = row.first().map_or("", Cell::text);
+        let status = usize::try_from(number(0)).ok().and_then(|number| KEPT.get(number));
         for (known, count) in STATUSES.iter().zip(&mut counts) {
-            if *known == status {
-                *count = number(1);
+            if Some(known) == status {
+                *count += number(1);
             }
         }
         units += number(2);
-        value += i128::from(number(3)) * i128::from(SPLIT) + i128::from(number(4));
+        value += PARTS.iter().zip(3..).map(|(one, at)| one * i128::from(number(at))).sum::<i128>();
     }
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();

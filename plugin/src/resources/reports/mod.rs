@@ -5,9 +5,11 @@
 //! Amounts of two currencies are never added up: there is a row, and a sum, for each.
 
 mod customers;
+mod days;
 mod inventory;
 mod period;
 mod products;
+mod ranking;
 mod sales;
 
 use host_interface::{Method, Response};
@@ -24,6 +26,7 @@ use crate::resource::{
 };
 use crate::value::{Cell, Value, decimal_text};
 
+use days::Days;
 use period::Range;
 
 pub(super) const REPORTS: Resource = Resource {
@@ -78,6 +81,13 @@ const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equ
 /// The code of the currency that a row's amounts are in.
 const CURRENCY_CODE: Field = text("currency_code", 3);
 
+/// What days have come to, for those reports that add them up.
+#[derive(Debug, Default)]
+pub struct Daily {
+    products: Days<products::Sold>,
+    customers: Days<customers::Spent>,
+}
+
 /// What a report is asked for.
 struct Asked {
     listing: Listing,
@@ -103,11 +113,12 @@ impl Asked {
         })
     }
 
-    /// The bounds of moments that are within the range, as values to bind.
-    fn moments(&self) -> [Vec<Value>; 2] {
-        let Range { from, to } = self.range;
+    /// What the orders of a range that count have, as values to bind: the first moment, the last one,
+    /// and their statuses.
+    fn orders_of(&self, range: Range) -> [Vec<Value>; 3] {
+        let Range { from, to } = range;
         let moment = |day, time: &str| vec![Value::Moment(format!("{day}T{time}"))];
-        [moment(from, "00:00:00"), moment(to, "23:59:59")]
+        [moment(from, "00:00:00"), moment(to, "23:59:59"), self.statuses.clone()]
     }
 
     /// What a page passes over and how many rows it has, as values to bind.
