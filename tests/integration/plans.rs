@@ -11,8 +11,11 @@ use plugin::sql::{self, Statement};
 use plugin::store::{Store, Transaction};
 use plugin::value::{Kind, Value};
 use plugin::{demo, reference, resources};
+use serde_json::json;
 
 use crate::databases::{Database, Engine};
+use crate::harness::Shop;
+use crate::process::eventually;
 
 /// The tables that grow with a store.
 const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
@@ -328,5 +331,30 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
         }
     }
     drop(transaction);
+    store.close().await;
+}
+
+/// What each write adds to an index of texts is another part of it, which a search has to read.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server keeps its indexes itself")]
+async fn the_parts_of_an_index_of_texts_are_merged_beside_the_writers() {
+    const PARTS: &str = "SELECT count(DISTINCT segid) FROM shop_products_search_idx";
+    const IN_WRITES: &str =
+        "SELECT v FROM shop_products_search_config WHERE k = 'automerge' AND v = 0";
+    let shop = Shop::open().await;
+    // With one more, the engine would merge them in the middle of a write after all.
+    for number in 0..15 {
+        let product = json!({"product_name": format!("Lamp {number}")});
+        shop.post("/products", product).send().await.expect(201);
+    }
+    let store = shop.database.store();
+    let number = async |asked: &'static str| {
+        let mut reading = store.begin_read().await.unwrap();
+        reading.numbers(Statement::fixed(asked, Vec::new())).await.unwrap()
+    };
+    assert_eq!(number(IN_WRITES).await, [0]);
+    eventually("they are few", async || (number(PARTS).await[0] < 4).then_some(())).await;
+    let lamps = shop.get("/products?filter[search]=amp").send().await.expect(200);
+    assert_eq!(lamps.total(), 15);
     store.close().await;
 }

@@ -92,6 +92,7 @@ mod mysql;
 mod postgres;
 mod ready;
 mod sqlite;
+mod upkeep;
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -109,6 +110,7 @@ use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
 use self::ready::{Ready, Taken};
+use self::upkeep::Upkeep;
 use crate::approach::{Approach, Keys, Next, Survey};
 use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
@@ -426,11 +428,11 @@ impl Store {
         // It may be open although beginning it has failed.
         lease.opened(true);
         on_engine!(&mut lease, session => session.say(begin))?;
-        let log = match (&self.pool, access) {
-            (Pool::Sqlite(pools), Access::Write) => Some(Arc::clone(&pools.log)),
+        let upkeep = match (&self.pool, access) {
+            (Pool::Sqlite(pools), Access::Write) => Some(Arc::clone(&pools.upkeep)),
             _ => None,
         };
-        Ok(Transaction { lease, dialect: self.dialect(), log })
+        Ok(Transaction { lease, dialect: self.dialect(), upkeep })
     }
 
     /// How many connections each pool has.
@@ -452,7 +454,7 @@ impl Store {
     pub async fn close(&self) {
         match &self.pool {
             Pool::Sqlite(pools) => {
-                pools.log.close().await;
+                pools.upkeep.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
             }
@@ -569,8 +571,8 @@ impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
 pub struct Transaction {
     lease: Leased,
     dialect: &'static Dialect,
-    /// Who is told when something was written, where what is written is not yet in its place.
-    log: Option<Arc<sqlite::Log>>,
+    /// Who is told when something was written, where something is left to do then.
+    upkeep: Option<Arc<Upkeep>>,
 }
 
 impl Transaction {
@@ -704,8 +706,8 @@ impl Transaction {
         match on_engine!(&mut self.lease, session => session.say(self.dialect.commit)) {
             Ok(()) => {
                 self.lease.opened(false);
-                if let Some(log) = &self.log {
-                    log.written();
+                if let Some(upkeep) = &self.upkeep {
+                    upkeep.written();
                 }
                 Ok(())
             }

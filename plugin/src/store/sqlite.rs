@@ -3,19 +3,18 @@
 use std::io::ErrorKind;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
-    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
+    SqliteRow, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::ready::Ready;
+use super::upkeep::Upkeep;
 use super::{
     Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values,
 };
@@ -34,45 +33,11 @@ pub(super) struct Pools {
     /// One connection, so that the process's writers queue here, in order, and never meet in the
     /// file.
     pub(super) writer: Ready<Sqlite>,
-    pub(super) log: Arc<Log>,
+    pub(super) upkeep: Arc<Upkeep>,
 }
 
 /// How many pages the log has when a writer itself has to bring them into the file.
 const LOGGED: &str = "10000";
-/// How long after a write it is done beside the writers.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Brings what was committed from the log into the file, on a connection of its own, since a writer who
-/// has to stop for that takes ten times as long as the others.
-#[derive(Debug)]
-pub(super) struct Log {
-    pool: SqlitePool,
-    /// Whether somebody is about to do it.
-    awaited: AtomicBool,
-}
-
-impl Log {
-    /// Something was committed.
-    pub(super) fn written(self: &Arc<Self>) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.awaited.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let log = Arc::clone(self);
-        runtime.spawn(async move {
-            tokio::time::sleep(PAUSE).await;
-            log.awaited.store(false, Ordering::Release);
-            // What readers still need stays where it is, and so does all of it when this fails.
-            if let Err(error) = log.pool.execute("PRAGMA wal_checkpoint(PASSIVE)").await {
-                tracing::debug!(%error, "what was written stays in the log");
-            }
-        });
-    }
-
-    pub(super) async fn close(&self) {
-        self.pool.close().await;
-    }
-}
 
 pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, sqlx::Error> {
     Ok(SqliteConnectOptions::from_str(url)?
@@ -92,10 +57,11 @@ pub(super) fn connect(options: &SqliteConnectOptions) -> Pools {
     let logging = options.clone().synchronous(SqliteSynchronous::Full);
     let writer = logging.clone().create_if_missing(true).pragma("wal_autocheckpoint", LOGGED);
     let one = |options| pool().max_connections(1).connect_lazy_with(options);
+    let writer = Ready::new(one(writer));
     Pools {
         readers: Ready::new(readers.connect_lazy_with(options.clone().read_only(true))),
-        writer: Ready::new(one(writer)),
-        log: Arc::new(Log { pool: one(logging), awaited: AtomicBool::new(false) }),
+        upkeep: Arc::new(Upkeep::new(one(logging), writer.clone())),
+        writer,
     }
 }
 
