@@ -21,6 +21,8 @@ const MERGE: [&str; 3] = [
     "INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 16)",
     "INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 16)",
 ];
+/// How often that is done before somebody else comes.
+const TURNS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Upkeep {
@@ -49,10 +51,11 @@ impl Upkeep {
                 tokio::time::sleep(PAUSE).await;
                 let seen = upkeep.written.load(Ordering::Acquire);
                 // All of it can wait for the next write, so it may fail.
-                if let Err(error) = upkeep.catch_up().await {
+                let left = upkeep.catch_up().await.unwrap_or_else(|error| {
                     tracing::debug!(%error, "what was written is not yet in its place");
-                }
-                if upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
+                    false
+                });
+                if !left && upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
                     return;
                 }
             }
@@ -63,12 +66,19 @@ impl Upkeep {
         self.log.close().await;
     }
 
-    async fn catch_up(&self) -> Result<(), sqlx::Error> {
+    /// Does some of it, and says whether something is left.
+    async fn catch_up(&self) -> Result<bool, sqlx::Error> {
+        let mut left = false;
         for words in MERGE {
-            while self.merge(words).await? {}
+            let mut turns = 0;
+            while turns < TURNS && self.merge(words).await? {
+                turns += 1;
+            }
+            left |= turns == TURNS;
         }
         // What readers still need stays in the log.
-        self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
+        self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await?;
+        Ok(left)
     }
 
     /// Merges a little, and says whether there was something to merge.
