@@ -556,13 +556,14 @@ impl<'a> Builder<'a> {
     /// index is walked as far as the page, and no more rows are read than the page has. A page at
     /// the beginning needs no such walk.
     fn rows(&mut self, page: &Page, approach: &Approach) {
-        if let Keys::These(keys) = &approach.keys {
-            let conditions = vec![Condition::Keys(keys.clone())];
-            let page = Page { conditions, offset: 0, ..page.clone() };
-            return self.rows(&page, &Approach::default());
-        }
         let key = own(page.resource.key);
         self.columns(page);
+        if let Keys::These(keys) = &approach.keys {
+            let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
+            self.from(&page, Joins::All);
+            self.conditions(&page, |_| true);
+            return self.order(&page, true);
+        }
         if is_of_one(page) {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
@@ -572,7 +573,7 @@ impl<'a> Builder<'a> {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
             self.order(page, true);
-            return self.limits(page.limit, page.offset);
+            return self.limits(page.limit, page.offset, true);
         }
         self.push(" FROM (");
         self.keys_of(page, approach);
@@ -625,7 +626,7 @@ impl<'a> Builder<'a> {
             offset = *passed;
         }
         self.order(page, *keys != Keys::Gathered);
-        self.limits(page.limit, offset);
+        self.limits(page.limit, offset, Survey::of(page).is_none());
     }
 
     /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
@@ -658,7 +659,7 @@ impl<'a> Builder<'a> {
             }
             self.push(" ORDER BY ");
             self.key_order(page);
-            self.limits(group.limit, group.offset);
+            self.limits(group.limit, group.offset, false);
             self.push(&format!(") g{place}"));
         }
     }
@@ -669,10 +670,11 @@ impl<'a> Builder<'a> {
         self.push(" AS page_key");
     }
 
-    fn limits(&mut self, limit: i64, offset: i64) {
-        // Without any value to bind, PostgreSQL plans a statement once. With these it does so each
-        // time, which takes longer than to read the page.
-        if offset == 0 && self.binds.is_empty() {
+    /// Ends what is read. PostgreSQL takes values that are bound here for a large part of the table, and
+    /// therefore plans the statement anew each time, which takes longer than to read the page. Of one that
+    /// an index leads `straight` to, it may know the number, and plans it once.
+    fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
+        if offset == 0 && (straight || self.binds.is_empty()) {
             return self.push(&format!(" LIMIT {limit}"));
         }
         self.push(" LIMIT ");
