@@ -76,14 +76,15 @@ const COLUMNS: &[Kind] = &[
     Kind::MONEY,
 ];
 
-/// The sums of the range by as much of the day as tells the period, and those of the range before.
+/// The sums of the range by as much of the day as tells the period, and those of the range before. What is
+/// a comment to others tells MariaDB to sort the days, which takes less than to look up the group of each.
 macro_rules! sales_by {
     ($letters:literal) => {
         concat!(
             "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
              coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
              g.subtotal AS c6, g.discount AS c7, g.refund AS c8, g.shipping AS c9, g.tax AS c10 \
-             FROM (SELECT 0 AS part, d.period, d.currency_code, sum(d.orders) AS orders, \
+             FROM (SELECT /*! SQL_BIG_RESULT */ 0 AS part, d.period, d.currency_code, sum(d.orders) AS orders, \
              sum(d.items) AS items, sum(d.subtotal) AS subtotal, sum(d.discount) AS discount, \
              sum(d.refund) AS refund, sum(d.shipping) AS shipping, sum(d.tax) AS tax \
              FROM (SELECT substr(s.day, 1, ",
@@ -91,7 +92,7 @@ macro_rules! sales_by {
             ") AS period, s.* FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?)) d \
              GROUP BY d.period, d.currency_code HAVING sum(d.orders) > 0 \
-             UNION ALL SELECT 1, '', s.currency_code, sum(s.orders), sum(s.items), \
+             UNION ALL SELECT /*! SQL_BIG_RESULT */ 1, '', s.currency_code, sum(s.orders), sum(s.items), \
              sum(s.subtotal), sum(s.discount), sum(s.refund), sum(s.shipping), sum(s.tax) \
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
