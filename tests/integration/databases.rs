@@ -124,6 +124,7 @@ impl Database {
         let copy = format!("CREATE DATABASE {} TEMPLATE {}", database.name, model.name);
         let mut server = PgConnection::connect(&engine.server()).await.unwrap();
         server.execute(AssertSqlSafe(copy)).await.unwrap();
+        server.execute(database.in_haste()).await.unwrap();
         database._model = Some(model);
         database
     }
@@ -245,6 +246,11 @@ impl Database {
         }
     }
 
+    /// No test is about a machine that loses power, so no write has to wait for the disk.
+    fn in_haste(&self) -> AssertSqlSafe<String> {
+        AssertSqlSafe(format!("ALTER DATABASE {} SET synchronous_commit = off", self.name))
+    }
+
     async fn on_server(&self, what: &str) {
         let statement = |suffix: &str| AssertSqlSafe(format!("{what} {}{suffix}", self.name));
         let server = self.engine.server();
@@ -255,6 +261,9 @@ impl Database {
                 let force = if what.starts_with("DROP") { " WITH (FORCE)" } else { "" };
                 let mut server = PgConnection::connect(&server).await.unwrap();
                 server.execute(statement(force)).await.unwrap();
+                if what.starts_with("CREATE") {
+                    server.execute(self.in_haste()).await.unwrap();
+                }
             }
             Engine::MariaDb => {
                 let mut server = MySqlConnection::connect(&server).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::sqlite::SqlitePool;
 use sqlx::{Executor, Sqlite};
 
 use super::ready::Ready;
@@ -14,14 +14,17 @@ use super::ready::Ready;
 /// How long after a write it is done.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Merges a few pages of an index of texts, where several parts of it are of a size. So few take as long
+/// Merges a few pages of each index of texts where several parts of it are of a size. So few take as long
 /// as a small write, and no writer waits longer than for one of those.
-const MERGE: [&str; 3] = [
-    "INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 16)",
-    "INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 16)",
-    "INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 16)",
-];
-/// How often that is done before somebody else comes.
+const MERGE: &str = "BEGIN IMMEDIATE; \
+    INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 16); \
+    INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 16); \
+    INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 16); \
+    COMMIT";
+/// After how many writes that is done once, so that merging a large part is spread over very many of
+/// them. The engine itself would merge about as much.
+const WRITES: usize = 5;
+/// How often it is done at most before somebody else comes.
 const TURNS: usize = 8;
 
 #[derive(Debug)]
@@ -51,11 +54,10 @@ impl Upkeep {
                 tokio::time::sleep(PAUSE).await;
                 let seen = upkeep.written.load(Ordering::Acquire);
                 // All of it can wait for the next write, so it may fail.
-                let left = upkeep.catch_up().await.unwrap_or_else(|error| {
+                if let Err(error) = upkeep.catch_up(seen).await {
                     tracing::debug!(%error, "what was written is not yet in its place");
-                    false
-                });
-                if !left && upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
+                }
+                if upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
                     return;
                 }
             }
@@ -66,34 +68,18 @@ impl Upkeep {
         self.log.close().await;
     }
 
-    /// Does some of it, and says whether something is left.
-    async fn catch_up(&self) -> Result<bool, sqlx::Error> {
-        let mut left = false;
-        for words in MERGE {
-            let mut turns = 0;
-            while turns < TURNS && self.merge(words).await? {
-                turns += 1;
+    /// Does what so many writes have left.
+    async fn catch_up(&self, written: usize) -> Result<(), sqlx::Error> {
+        for _ in 0..written.div_ceil(WRITES).min(TURNS) {
+            let mut writer = self.writer.acquire().await?;
+            if let Err(error) = writer.connection.execute(MERGE).await {
+                // A transaction may be open.
+                writer.connection.close_on_drop();
+                return Err(error);
             }
-            left |= turns == TURNS;
+            self.writer.give_back(writer);
         }
         // What readers still need stays in the log.
-        self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await?;
-        Ok(left)
+        self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
     }
-
-    /// Merges a little, and says whether there was something to merge.
-    async fn merge(&self, words: &'static str) -> Result<bool, sqlx::Error> {
-        let mut writer = self.writer.acquire().await?;
-        let before = changes(&mut writer.connection).await?;
-        writer.connection.execute(words).await?;
-        let after = changes(&mut writer.connection).await?;
-        self.writer.give_back(writer);
-        // The statement itself is a change, although nothing may come of it.
-        Ok(after - before > 1)
-    }
-}
-
-/// How many rows a connection has changed, with those that no statement names.
-async fn changes(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("SELECT total_changes()").fetch_one(connection).await
 }
