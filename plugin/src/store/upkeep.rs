@@ -17,15 +17,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Merges a few pages of each index of texts where several parts of it are of a size. So few take as long
 /// as a small write, and no writer waits longer than for one of those.
 const MERGE: &str = "BEGIN IMMEDIATE; \
-    INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 16); \
-    INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 16); \
-    INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 16); \
+    INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 4); \
+    INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 4); \
+    INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 4); \
     COMMIT";
-/// After how many writes that is done once, so that merging a large part is spread over very many of
-/// them. The engine itself would merge about as much.
+/// After how many writes that is done once, so that merging a large part is spread over very many of them.
+/// What the latest of them added is so little that the engine may merge it where it lies.
 const WRITES: usize = 5;
 /// How often it is done at most before somebody else comes.
-const TURNS: usize = 8;
+const TURNS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Upkeep {
