@@ -23,9 +23,9 @@ const MERGE: &str = "BEGIN IMMEDIATE; \
     COMMIT";
 /// After how many writes that is done once, so that merging a large part is spread over very many of them.
 /// What the latest of them added is so little that the engine may merge it where it lies.
-const WRITES: usize = 5;
+const WRITES: usize = 25;
 /// How often it is done at most before somebody else comes.
-const TURNS: usize = 16;
+const TURNS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Upkeep {
