@@ -353,7 +353,13 @@ async fn the_parts_of_an_index_of_texts_are_merged_beside_the_writers() {
         reading.numbers(Statement::fixed(asked, Vec::new())).await.unwrap()
     };
     assert_eq!(number(IN_WRITES).await, [0]);
-    eventually("they are few", async || (number(PARTS).await[0] < 4).then_some(())).await;
+    // Each write is followed by a little of it.
+    let write = async || shop.patch("/products/1", json!({"price": "1"})).send().await.expect(200);
+    eventually("they are few", async || {
+        write().await;
+        (number(PARTS).await[0] < 4).then_some(())
+    })
+    .await;
     let lamps = shop.get("/products?filter[search]=amp").send().await.expect(200);
     assert_eq!(lamps.total(), 15);
     store.close().await;
