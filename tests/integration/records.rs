@@ -456,6 +456,20 @@ async fn a_category_has_an_alias_of_its_own_a_level_and_a_path() {
     }
 }
 
+/// Found by requests made up from the OpenAPI document: the alias that was made is the one that the
+/// category had, so nothing seemed to change, and the empty one was written.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_alias_is_made_from_the_title_also_where_the_category_has_it_already() {
+    let shop = Shop::open().await;
+    shop.create("/categories", json!({"title": "Lamps"})).await;
+    for alias in ["", "lights", "", ""] {
+        let changed = shop.patch("/categories/1", json!({"alias": alias})).send().await.expect(200);
+        let expected = if alias.is_empty() { "lamps" } else { alias };
+        assert_eq!(changed.attribute("alias"), expected);
+        assert_eq!(changed.attribute("path"), expected);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
     let shop = Shop::open().await;

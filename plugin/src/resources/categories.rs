@@ -87,14 +87,15 @@ async fn place(
         given => given.to_owned(),
     };
     let path = if above.is_empty() { alias.clone() } else { format!("{above}/{alias}") };
-    for (name, value) in [
+    let worked_out = [
         ("alias", Value::Text(alias)),
         ("level", Value::Int(level + 1)),
         ("path", Value::Text(path)),
-    ] {
-        if before.is_none_or(|before| *before.value(name) != value) {
-            draft.set(name, value);
-        }
+    ];
+    // A body may ask for an alias to be made that turns out to be the one that stands.
+    let changed = worked_out.into_iter().filter(|(name, value)| now(name) != *value);
+    for (name, value) in changed.collect::<Vec<_>>() {
+        draft.set(name, value);
     }
     Ok(())
 }
