@@ -22,6 +22,7 @@ pub mod reference;
 pub mod request;
 pub mod resource;
 pub mod resources;
+pub mod schema;
 pub mod sql;
 pub mod store;
 pub mod texts;

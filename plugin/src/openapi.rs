@@ -10,7 +10,7 @@ use crate::error::FaultKind;
 use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::resource::{Access, Field, Filter, Gives, Report, Resource, Special, Test};
 use crate::resources;
-use crate::value::{Form, Kind, decimal_text};
+use crate::schema::{self, example_of, output};
 
 /// The document for a store whose routes are mounted at `root`.
 pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
@@ -272,16 +272,16 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
             (text, json!({"type": "string"}), json!("lamp"))
         }
         Test::From(field) => {
-            let day = json!({"type": "string", "format": "date"});
+            let day = schema::or_empty(schema::input_day());
             (format!("The first day of {field}."), day, json!("2026-01-01"))
         }
         Test::To(field) => {
-            let day = json!({"type": "string", "format": "date"});
+            let day = schema::or_empty(schema::input_day());
             (format!("The last day of {field}."), day, json!("2026-01-31"))
         }
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);
-            let schema = field.map_or_else(|| json!({}), |field| output(field.kind, false));
+            let schema = field.map_or_else(|| json!({}), |field| schema::filter(field.kind));
             let example = field.map_or(Value::Null, example_of);
             (format!("The value of {name}."), schema, example)
         }
@@ -635,7 +635,7 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
     })
 }
 
-/// What a client may send. Fields that the server sets are ignored, so they are left out.
+/// What a client may send.
 fn body(resource: &Resource, new: bool) -> Value {
     let may_set = |field: &&Field| match field.access {
         Access::Open => true,
@@ -650,13 +650,23 @@ fn body(resource: &Resource, new: bool) -> Value {
         properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
     }
     for field in &fields {
-        properties.insert(field.name.to_owned(), input(field.kind, field.nullable));
+        properties.insert(field.name.to_owned(), schema::input(field));
+    }
+    // What was read may be sent back: a field that the server sets is there to be ignored.
+    let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
+    for name in std::iter::once(resource.key).chain(shown) {
+        let ignored = || json!({"readOnly": true, "description": "Ignored."});
+        properties.entry(name).or_insert_with(ignored);
     }
     if let Some(brings) = resource.brings.filter(|_| new) {
         let items = named((brings.of)(), "new");
         properties.insert(brings.name.to_owned(), json!({"type": "array", "items": items}));
     }
-    let mut schema = json!({"type": "object", "properties": properties});
+    let mut schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    });
     let mut required: Vec<&str> =
         fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     if gives_key {
@@ -678,95 +688,11 @@ fn body(resource: &Resource, new: bool) -> Value {
     schema
 }
 
-/// A field as it is answered.
-fn output(kind: Kind, nullable: bool) -> Value {
-    let name = |plain: &str| match nullable {
-        true => json!([plain, "null"]),
-        false => json!(plain),
-    };
-    match kind {
-        Kind::Int { min, max } => json!({"type": name("integer"), "minimum": min, "maximum": max}),
-        Kind::Flag => json!({"type": "integer", "enum": [0, 1]}),
-        Kind::Decimal { .. } => json!({"type": name("string"), "pattern": DECIMAL}),
-        Kind::Text { max, form } => {
-            let mut schema = json!({"type": "string"});
-            if max < usize::MAX {
-                schema["maxLength"] = json!(max);
-            }
-            match form {
-                Form::Capitals => schema["pattern"] = json!(format!("^[A-Z]{{{max}}}$")),
-                Form::Name => schema["pattern"] = json!("^[a-z0-9_]+$"),
-                Form::Free | Form::Code | Form::Printable => {}
-            }
-            schema
-        }
-        Kind::Choice(words) => json!({"type": "string", "enum": words}),
-        Kind::DateTime => json!({"type": name("string"), "pattern": MOMENT}),
-        Kind::Ids => json!({"type": "array", "items": {"type": "integer"}}),
-        Kind::Json => json!({"type": "object"}),
-        Kind::Key(_) => json!({"type": name("integer")}),
-        Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
-        Kind::User => json!({"type": "integer", "minimum": 0}),
-        Kind::Email => json!({"type": "string", "maxLength": 254}),
-    }
-}
-
-const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
-const MOMENT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$";
-
-/// A field as it may be sent: more forms than it is answered in.
-fn input(kind: Kind, nullable: bool) -> Value {
-    let types = |types: &[&str]| {
-        let mut types = types.to_vec();
-        if nullable {
-            types.push("null");
-        }
-        json!(types)
-    };
-    match kind {
-        Kind::Int { .. } | Kind::Key(_) | Kind::User => {
-            json!({"type": types(&["integer", "string"]), "pattern": "^-?[0-9]+$"})
-        }
-        Kind::Flag => json!({"enum": [0, 1, true, false, "0", "1"]}),
-        Kind::Decimal { .. } => json!({"type": types(&["string", "number"]), "pattern": DECIMAL}),
-        Kind::DateTime => json!({
-            "type": types(&["string"]),
-            "description": "A day, or a day and time with or without an offset.",
-        }),
-        Kind::Ids => json!({"type": ["array", "string"], "items": {"type": ["integer", "string"]}}),
-        _ => output(kind, nullable),
-    }
-}
-
 fn example(resource: &Resource, fields: &[&Field]) -> Value {
     let mut example = Map::new();
     example.insert(resource.key.to_owned(), json!(1));
     example.extend(fields.iter().map(|field| (field.name.to_owned(), example_of(field))));
     Value::Object(example)
-}
-
-fn example_of(field: &Field) -> Value {
-    match field.kind {
-        Kind::Int { min, .. } => json!(min.max(1)),
-        Kind::Flag => json!(1),
-        Kind::Decimal { places, shown, max, .. } => {
-            // Nineteen and a half, or the greatest that is less.
-            let unit = 10_i64.pow(places.into());
-            json!(decimal_text((19 * unit + unit / 2).min(max), places, shown))
-        }
-        Kind::Text { max, form: Form::Capitals } => json!("EURO"[..max.min(4)]),
-        Kind::Text { form: Form::Name, .. } => json!("simple"),
-        Kind::Text { form: Form::Code | Form::Printable, .. } => json!("SPRING-26"),
-        Kind::Text { .. } => json!(field.name.replace('_', " ")),
-        Kind::Choice(words) => json!(words.first()),
-        Kind::DateTime => json!("2026-01-31T12:00:00"),
-        Kind::Ids => json!([1, 2]),
-        Kind::Json => json!({}),
-        Kind::Key(_) | Kind::User => json!(1),
-        Kind::Code { max: 3, .. } => json!("EUR"),
-        Kind::Code { .. } => json!("20260131-0000001"),
-        Kind::Email => json!("ada@example.com"),
-    }
 }
 
 /// A schema of a resource.
