@@ -26,9 +26,17 @@ pub async fn nested(
     nested: &'static Nested,
 ) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(resource, nested.filters))?;
-    // An id too long for any key is the id of no record, as 0 is.
-    let parent = request::id(call.request)?.unwrap_or(0);
-    page(call, resource, listing, Some(Condition::Equals(nested.by, Value::Int(parent)))).await
+    match request::id(call.request)? {
+        Some(parent) => {
+            let below = Condition::Equals(nested.by, Value::Int(parent));
+            page(call, resource, listing, Some(below)).await
+        }
+        // No record has an id that is too long for a key, and none is below it.
+        None => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(200, document::list(resource, &[], 0, &listing, path, root)?))
+        }
+    }
 }
 
 /// `GET /{kind}/{id}`
@@ -280,7 +288,10 @@ pub(crate) fn single(
     cells: &Cells,
 ) -> Result<Response, Error> {
     match cells.rows()?.first() {
-        Some(row) => Ok(answer(status, document::single(resource, row, &call.app.root)?)),
+        Some(row) => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(status, document::single(resource, row, path, root)?))
+        }
         None => Err(missing(resource)),
     }
 }

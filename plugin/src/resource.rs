@@ -317,6 +317,15 @@ pub struct Field {
     pub joined: Option<(&'static str, &'static str)>,
 }
 
+/// What a field that holds a key refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relationship {
+    /// What it is called.
+    pub name: &'static str,
+    /// The kind of the record.
+    pub kind: &'static str,
+}
+
 /// When clients may set a field. What a body says of it at other times is ignored, so that a client
 /// can send back what it read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -548,6 +557,16 @@ impl Field {
     pub const fn within(mut self, column: &'static str) -> Self {
         self.within = Some(column);
         self
+    }
+
+    /// The relationship that shows what it refers to, where it refers to something.
+    pub fn relationship(&self) -> Option<Relationship> {
+        let kind = match (self.kind, self.foreign) {
+            (Kind::Key(kind), _) | (_, Some(kind)) => kind,
+            _ => return None,
+        };
+        let of_column = || self.name.strip_suffix("_id").unwrap_or(self.name);
+        Some(Relationship { name: self.relation.unwrap_or_else(of_column), kind })
     }
 
     /// It is joined: the column of the join with this alias.

@@ -268,6 +268,13 @@ impl Ask<'_> {
         self
     }
 
+    /// Sends a header beside those of its name that are sent already.
+    pub fn also(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.append(name, value.parse().unwrap());
+        self
+    }
+
     /// Sends the request without a header that it would have.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.remove(name);

@@ -30,6 +30,7 @@ mod encrypted;
 mod engines;
 mod faults;
 mod filling;
+mod generated;
 mod hosts;
 mod loading;
 mod mails;

@@ -28,7 +28,7 @@ pub(super) const ORDERHISTORIES: Resource = Resource {
     key: "shop_orderhistory_id",
     list: &[
         ORDER_REFERENCE,
-        key("order_state_id", "orderstatuses").required(),
+        key("order_state_id", "orderstatuses").required().related_as("orderstatus"),
         text("comment", 65_535),
         created_on(),
     ],
