@@ -60,6 +60,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         }
     }
     schemas.extend(common_schemas());
+    schemas.extend(schema::of_json().map(|(name, schema)| (name.to_owned(), schema)));
     json!({
         "openapi": "3.1.0",
         "info": {
