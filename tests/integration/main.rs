@@ -44,5 +44,6 @@ mod requests;
 mod season;
 mod serving;
 mod specification;
+mod statements;
 mod transactions;
 mod values;
