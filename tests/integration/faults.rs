@@ -341,6 +341,33 @@ async fn a_statement_that_takes_too_long_is_ended_and_undoes_its_transaction() {
     store.app.store.close().await;
 }
 
+/// How many locks there are on a file, as the system lists them.
+#[cfg(target_os = "linux")]
+fn locks_on(file: &std::path::Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{}", std::fs::metadata(file).unwrap().ino());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let is_on = |line: &&str| line.split_whitespace().any(|word| word.ends_with(&inode));
+    locks.lines().filter(is_on).count()
+}
+
+/// The locks of a process on a file go when it closes the file anywhere, and then another one may take
+/// the log for left over and remove it.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server locks its own files")]
+async fn a_store_that_is_opened_again_keeps_the_locks_on_its_file() {
+    let store = Bare::on(Engine::Sqlite).await;
+    let file = store.database.folder.path().join("host.db");
+    let reading = store.app.store.begin_read().await.unwrap();
+    let before = locks_on(&file);
+    assert!(before > 0);
+    store.app.store.migrate().await.unwrap();
+    assert!(locks_on(&file) >= before);
+    drop(reading);
+    store.app.store.close().await;
+}
+
 /// What makes the files of a program no larger than so many bytes, and lets it notice: a limit that
 /// can be lifted while it runs, which a real disk of this size would be too much to ask for.
 #[cfg(target_os = "linux")]
