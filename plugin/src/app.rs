@@ -142,8 +142,7 @@ impl App {
         let mails = Metric::gauge("mails", "Mails that wait to be sent, or that nobody took.")
             .value_of([("state", "waiting")], f64::from(waiting))
             .value_of([("state", "given_up")], f64::from(given_up));
-        #[allow(clippy::cast_precision_loss, reason = "so many reports are never computed")]
-        let computed = self.daily.computed() as f64;
+        let computed = f64::from(u32::try_from(self.daily.computed()).unwrap_or(u32::MAX));
         let reports = "Reports that were computed; who asks for one at the same moment shares it.";
         let reports = Metric::counter("reports_computed", reports).value(computed);
         Ok(vec![connections, mails, reports])
