@@ -8,8 +8,9 @@ use std::time::Duration;
 use host_interface::{HostHandle, Method, Response};
 use plugin::app::App;
 use plugin::error::Error;
-use plugin::sql::Statement;
+use plugin::sql::{Statement, Table};
 use plugin::store::Store;
+use plugin::value::Kind;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 use tests::PermissiveHost;
@@ -307,6 +308,35 @@ async fn a_statement_ends_soon_after_its_request_is_over() {
         store.app.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;
+    store.app.store.close().await;
+}
+
+/// A connection whose statement went on would be closed only when that is over.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server ends it")]
+async fn who_only_reads_and_leaves_is_soon_not_at_work_any_more() {
+    const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                           SELECT count(*) AS c0 FROM n";
+    let store = Bare::on(Engine::Sqlite).await;
+    let reading = async || {
+        let asked = store.app.store.clone();
+        let table = Table::new(ENDLESS, Vec::new(), &[Kind::COUNT]);
+        let asked = tokio::spawn(async move { asked.table(table).await });
+        eventually("it has a connection", async || {
+            (store.app.store.usage()[0].busy > 0).then_some(())
+        })
+        .await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+    };
+    store.app.store.ping().await.unwrap();
+    for _ in 0..3 {
+        reading().await;
+        eventually("none is at work", async || {
+            (store.app.store.usage()[0].busy == 0).then_some(())
+        })
+        .await;
+    }
     store.app.store.close().await;
 }
 

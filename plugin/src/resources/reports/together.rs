@@ -147,6 +147,7 @@ async fn place(turn: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSem
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use futures_util::FutureExt;
     use tokio::sync::Notify;
