@@ -4,7 +4,8 @@
 //! An asynchronous runtime keeps its context in thread-local variables of which each library has
 //! its own copy, so nothing here may rely on the host's. A request is polled where the host polls
 //! it, inside this runtime's context. One that reads stays there: it waits for one answer of the
-//! database, and to move it would wake one thread more for that. Anything else that is not ready at
+//! database, and to move it would wake one thread more for that; what takes a processor for long, as
+//! a report does, finds a thread for itself. Anything else that is not ready at
 //! once moves to this runtime's threads, where the many answers that it waits for arrive.
 
 use std::future::Future;

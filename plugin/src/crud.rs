@@ -101,6 +101,9 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
         let mut scene = Scene { call, transaction: &mut transaction };
         spread(&before, &after, &mut scene).await?;
     }
+    if transaction.dialect().changes_all {
+        draft.fill_in(&after);
+    }
     let cells = write(&draft, resource, key, &mut transaction).await?;
     transaction.commit().await?;
     single(200, call, resource, &cells)

@@ -50,6 +50,12 @@ pub struct Dialect {
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
+    /// Whether the limit of a page stands in the text. An engine that takes bound ones for a large part
+    /// of the table plans such a statement anew each time, which takes longer than to read the page.
+    pub limits_in_text: bool,
+    /// Whether a change writes all fields of a record, so that there is one statement for all changes of
+    /// a resource: where all connections together have so many statements and no more.
+    pub changes_all: bool,
     /// Reads which columns the store's tables have, without those that the engine computes or that
     /// count turns: table, column, type, and how many fraction digits the type has.
     pub columns: &'static str,
@@ -95,6 +101,8 @@ pub static SQLITE: Dialect = Dialect {
     returns_keys: false,
     keys_follow: false,
     max_binds: 32_000,
+    limits_in_text: false,
+    changes_all: false,
     columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
         WHERE m.type = 'table' AND m.name GLOB 'shop_*' \
@@ -131,6 +139,8 @@ pub static POSTGRES: Dialect = Dialect {
     returns_keys: true,
     keys_follow: true,
     max_binds: 65_535,
+    limits_in_text: true,
+    changes_all: false,
     columns: "SELECT table_name::text AS c0, column_name::text AS c1, data_type::text AS c2, \
         coalesce(numeric_scale, 0)::bigint AS c3 FROM information_schema.columns \
         WHERE table_schema = current_schema() AND left(table_name, 5) = 'shop_' \
@@ -170,6 +180,8 @@ pub static MYSQL: Dialect = Dialect {
     returns_keys: false,
     keys_follow: false,
     max_binds: 65_535,
+    limits_in_text: false,
+    changes_all: true,
     columns: "SELECT table_name AS c0, column_name AS c1, data_type AS c2, \
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \

@@ -4,6 +4,7 @@
 //! request's id and never to the client.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use host_interface::{Problem, Response, Source};
 use sqlx::migrate::MigrateError;
@@ -176,6 +177,9 @@ pub enum Error {
     /// The store cannot be copied as it is, or the copy is not the same.
     #[error("{0}")]
     Copy(String),
+    /// What others asked for, too, has failed for all of them.
+    #[error(transparent)]
+    Shared(Arc<Error>),
     /// The plugin was asked for something that it never offered.
     #[error("{0}")]
     Contract(&'static str),
@@ -209,18 +213,34 @@ impl Error {
         matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
     }
 
+    /// What is wrong with the request, where that is all.
+    fn faults(&self) -> Option<&[Fault]> {
+        match self {
+            Error::Faults(faults) => Some(faults),
+            Error::Shared(error) => error.faults(),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may succeed later.
+    fn passes(&self) -> bool {
+        match self {
+            Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
+            Error::Shared(error) => error.passes(),
+            _ => false,
+        }
+    }
+
     /// The answer to the client. Where the client is not at fault, the cause is logged.
     pub fn into_response(self, request_id: &str) -> Response {
-        let faults = match self {
-            Error::Faults(faults) => faults,
-            error => {
-                let causes = chain(&error);
+        let faults = match self.faults() {
+            Some(faults) => faults.to_vec(),
+            None => {
+                let causes = chain(&self);
                 tracing::error!(request_id, causes, "request failed");
-                let kind = match error {
-                    Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => {
-                        FaultKind::Unavailable
-                    }
-                    _ => FaultKind::Internal,
+                let kind = match self.passes() {
+                    true => FaultKind::Unavailable,
+                    false => FaultKind::Internal,
                 };
                 let advice = match kind {
                     FaultKind::Unavailable => "The store cannot answer at the moment; try again.",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::app::{Endpoint, Operation};
 use crate::document::MEDIA_TYPE;
 use crate::error::FaultKind;
-use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SOUGHT};
 use crate::resource::{Access, Field, Filter, Gives, Report, Resource, Special, Test};
 use crate::resources;
 use crate::schema::{self, example_of, output};
@@ -276,7 +276,8 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
             let text = format!("Text that stands anywhere in {fields}, without regard to case.");
-            (text, json!({"type": "string"}), json!("lamp"))
+            let schema = json!({"type": "string", "maxLength": MAX_SOUGHT});
+            (text, schema, json!("lamp"))
         }
         Test::From(field) => {
             let day = schema::or_empty(schema::input_day());

@@ -242,6 +242,16 @@ impl Draft {
         Record { values: values.collect(), ..*before }
     }
 
+    /// Gives the fields that are not to be changed the values that they have, where there is a change.
+    pub fn fill_in(&mut self, after: &Record) {
+        if self.changes().next().is_none() {
+            return;
+        }
+        for (slot, value) in self.values.iter_mut().zip(&after.values) {
+            slot.get_or_insert_with(|| value.clone());
+        }
+    }
+
     /// A new record with these values; unset where none is valid.
     pub fn as_record(&self) -> Record {
         self.as_record_of(0)

@@ -20,6 +20,10 @@ pub const DEFAULT_LIMIT: i64 = 20;
 /// How many records a page has at most.
 pub const MAX_LIMIT: i64 = 100;
 
+/// How many characters a text has at most that is searched for: as many as the longest text that is
+/// searched, but for two names that are searched as one.
+pub const MAX_SOUGHT: usize = 255;
+
 /// How a list is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
@@ -418,6 +422,10 @@ fn filter(
         return Ok(None);
     }
     match filter.test {
+        Test::Contains(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
+            let detail = format!("{name} must be at most {MAX_SOUGHT} characters.");
+            Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
+        }
         Test::Contains(fields) => {
             Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
         }

@@ -13,6 +13,10 @@ use crate::value::{Kind, Value, fold};
 /// takes 3,072 bytes, in which two keys have to have room too.
 const COPIED: usize = 750;
 
+/// The limits that stand in a text. Others are rounded up to one of them, so that few texts are
+/// prepared; whoever reads the page leaves the rest away.
+const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
+
 /// SQL text with the values bound in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -364,23 +368,20 @@ pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statemen
     })
 }
 
-/// Inserts many rows into a table, in as few statements as the engine permits. Keys that are given
-/// are passed over by those that the engine gives later.
+/// Inserts many rows into a table, with few statements. Keys that are given are passed over by those
+/// that the engine gives later.
 pub fn insert_rows(
     table: &str,
     columns: &[&str],
     rows: &[Vec<Value>],
     dialect: &Dialect,
 ) -> Vec<Statement> {
-    let at_once = (dialect.max_binds / columns.len().max(1)).max(1);
     let gives_keys =
         |resource: &&Resource| resource.table == table && columns.contains(&resource.key);
     let given = resources::ALL.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
-    rows.chunks(at_once)
-        .map(|rows| insert_at_once(table, columns, rows.concat(), dialect))
-        .chain(after)
-        .collect()
+    let inserts = insert_many(table, columns, rows.concat(), usize::MAX, dialect);
+    inserts.into_iter().chain(after).collect()
 }
 
 /// Inserts very many rows, which are these values, row after row, no more than so many with one
@@ -529,6 +530,15 @@ impl<'a> Builder<'a> {
         self.text.push('?');
     }
 
+    /// Values with a comma between them, of which the last is repeated: lists of many lengths have few
+    /// texts, and what is in a list twice is in it.
+    fn bind_list(&mut self, values: Vec<Value>) {
+        let length = values.len().next_power_of_two();
+        let last = values.last().cloned();
+        let repeated = last.into_iter().cycle().take(length - values.len());
+        self.list(values.into_iter().chain(repeated), |sql, value| sql.bind(value));
+    }
+
     /// Text with the values of each of its `?`; where there are none, with null, which no value
     /// is equal to.
     fn spread(&mut self, text: &str, binds: Vec<Vec<Value>>) {
@@ -537,7 +547,7 @@ impl<'a> Builder<'a> {
             if position > 0 {
                 let values = binds.next().filter(|values| !values.is_empty());
                 let values = values.unwrap_or_else(|| vec![Value::Null]);
-                self.list(values.into_iter(), |sql, value| sql.bind(value));
+                self.bind_list(values);
             }
             self.push(piece);
         }
@@ -632,7 +642,10 @@ impl<'a> Builder<'a> {
     /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
     /// The column `place` has the position of a key's group.
     fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
-        for (place, group) in groups.iter().enumerate() {
+        // Groups of which nothing is on the page are added, so that few numbers of them occur.
+        let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
+        let nones = none.iter().cycle().take(groups.len().next_power_of_two() - groups.len());
+        for (place, group) in groups.iter().chain(nones).enumerate() {
             if place > 0 {
                 self.push(" UNION ALL ");
             }
@@ -653,7 +666,8 @@ impl<'a> Builder<'a> {
                 [0] => self.push(" IS NULL"),
                 _ => {
                     self.push(" IN (");
-                    self.list(group.of.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                    let keys = group.of.iter().map(|key| Value::Int(*key));
+                    self.bind_list(keys.collect());
                     self.push(")");
                 }
             }
@@ -670,12 +684,13 @@ impl<'a> Builder<'a> {
         self.push(" AS page_key");
     }
 
-    /// Ends what is read. PostgreSQL takes values that are bound here for a large part of the table, and
-    /// therefore plans the statement anew each time, which takes longer than to read the page. Of one that
-    /// an index leads `straight` to, it may know the number, and plans it once.
+    /// Ends what is read, where it is not the engine that plans anew for each limit that is bound, or no
+    /// index leads `straight` to the page.
     fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
-        if offset == 0 && (straight || self.binds.is_empty()) {
-            return self.push(&format!(" LIMIT {limit}"));
+        let known = offset == 0 && (straight || self.binds.is_empty());
+        if known && self.dialect.limits_in_text {
+            let rounded = LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit);
+            return self.push(&format!(" LIMIT {rounded}"));
         }
         self.push(" LIMIT ");
         self.bind(Value::Int(limit));
@@ -900,7 +915,7 @@ impl<'a> Builder<'a> {
             Condition::Keys(keys) => {
                 self.push(&own(resource.key));
                 self.push(" IN (");
-                self.list(keys.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
                 self.push(")");
             }
             Condition::Equals(name, value) => {

@@ -45,5 +45,6 @@ mod requests;
 mod season;
 mod serving;
 mod specification;
+mod statements;
 mod transactions;
 mod values;

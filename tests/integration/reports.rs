@@ -1,9 +1,11 @@
 //! Reports: what was sold, to whom, and what is left.
 
+use host_interface::Method;
 use plugin::sql::Statement;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use crate::bare::Bare;
 use crate::harness::{Answer, Shop};
 
 /// Makes an order of some moment, with these attributes beside.
@@ -224,13 +226,18 @@ async fn what_a_report_cannot_be_asked_is_refused() {
             assert_eq!(answer.errors(), [error], "{name} {query}");
         }
     }
-    // Only sales are told by periods.
+    // So many periods and no more, also where they are not told one by one.
     let long = "filter[date_from]=1990-01-01&filter[date_to]=2020-01-01";
-    let answer = shop.get(&format!("/reports/sales?{long}")).send().await.expect(422);
-    assert_eq!(answer.errors(), ["422 invalid_filter parameter filter[period]"]);
-    report(&shop, &format!("sales?{long}&filter[period]=week")).await;
-    report(&shop, &format!("products?{long}")).await;
     let ever = "filter[date_from]=0001-01-01&filter[date_to]=9999-12-31";
+    for name in ["sales", "products", "customers"] {
+        for range in [long, ever, &format!("{ever}&filter[period]=month")] {
+            let answer = shop.get(&format!("/reports/{name}?{range}")).send().await.expect(422);
+            assert_eq!(answer.errors(), ["422 invalid_filter parameter filter[period]"]);
+        }
+        report(&shop, &format!("{name}?{long}&filter[period]=week")).await;
+        report(&shop, &format!("{name}?{ever}&filter[period]=year")).await;
+    }
+    report(&shop, &format!("inventory?{ever}")).await;
     let sales = report(&shop, &format!("sales?{ever}&filter[period]=year&page[offset]=9998")).await;
     assert_eq!(rows(&sales, &["period_start", "period_end"]), ["9999-01-01 9999-12-31"]);
     report(&shop, "sales?filter[date_to]=0001-01-01").await;
@@ -411,4 +418,42 @@ async fn the_inventory_is_reported_lowest_first_with_exact_values() {
     let value = value + Decimal::new(212_001, 4);
     let totals = &dearest.json()["meta"]["totals"];
     assert_eq!(totals["value"], value.normalize().to_string());
+}
+
+/// What a report costs does not depend on how many ask for it. While one is computed, others share the
+/// next one, which has in it what was committed before they asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_reports_that_are_asked_for_together_are_computed_once() {
+    let store = Bare::open().await;
+    // Each day is read by itself, so that the report takes longer than it takes to ask for it.
+    for day in 1..=90 {
+        let created_on = format!("2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28);
+        let items = json!([{"orderitem_price": "5", "product_id": null}]);
+        let body = json!({
+            "user_email": "ada@example.com", "order_state_id": 1, "created_on": created_on, "items": items,
+        });
+        assert_eq!(store.ask(Method::Post, "/orders", body).await.status(), 201);
+    }
+    let computed = async || {
+        let metrics = store.app.metrics().await.unwrap();
+        let reports = metrics.iter().find(|metric| metric.name == "reports_computed").unwrap();
+        reports.samples[0].value
+    };
+    for name in ["products", "customers"] {
+        let before = computed().await;
+        let path =
+            format!("/reports/{name}?filter[date_from]=2026-01-01&filter[date_to]=2026-12-31");
+        let asked = (0..30).map(|_| store.ask(Method::Get, &path, json!(null)));
+        let answers = futures_util::future::join_all(asked).await;
+        for answer in &answers {
+            assert_eq!(answer.status(), 200);
+            assert_eq!(answer.body(), answers[0].body());
+        }
+        let times = computed().await - before;
+        assert!((1.0..=2.0).contains(&times), "{name} was computed {times} times");
+        // Another page is another report.
+        store.ask(Method::Get, &format!("{path}&page[limit]=1"), json!(null)).await;
+        assert_eq!(computed().await, before + times + 1.0);
+    }
+    store.app.store.close().await;
 }

@@ -934,3 +934,56 @@ async fn an_answer_is_compressed_when_the_client_asks() {
         assert_eq!(answer.header("content-length"), answer.body.len().to_string());
     }
 }
+
+/// What a text costs that is searched for does not grow with what a stranger sends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_longer_than_any_that_is_searched_is_refused() {
+    let shop = Shop::open().await;
+    for (kind, filter) in [("products", "search"), ("products", "sku"), ("zones", "search")] {
+        let search = |text: &str| format!("/{kind}?filter[{filter}]={text}");
+        let longest = "ä".repeat(255);
+        let found = shop.get(&search(&longest)).send().await.expect(200);
+        assert_eq!(found.total(), 0);
+        let refused = shop.get(&search(&format!("{longest}0"))).send().await.expect(422);
+        assert_eq!(refused.errors(), [format!("422 invalid_filter parameter filter[{filter}]")]);
+        let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("255"), "{detail}");
+        // What nobody can see does not count.
+        shop.get(&search(&format!("+{longest}+%00"))).send().await.expect(200);
+    }
+}
+
+/// Long texts are found by a part of them, and must be there as a whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_text_is_found_as_a_whole() {
+    let shop = Shop::open().await;
+    let letters =
+        |from: u32| (from..from + 80).map(|n| char::from_u32('a' as u32 + n * 7 % 26).unwrap());
+    let long: String = letters(0).chain(letters(1)).chain(letters(3)).collect();
+    for (name, sku) in [
+        (long.clone(), "0".repeat(255)),
+        // The same at both ends.
+        (
+            long.replacen(&long[100..110], "##########", 1),
+            format!("{}1{}", "0".repeat(99), "0".repeat(99)),
+        ),
+    ] {
+        shop.create("/products", json!({"product_name": name, "sku": sku})).await;
+    }
+    let found = async |query: String| {
+        let found = shop.get(&format!("/products?{query}")).send().await.expect(200);
+        (found.ids(), found.total())
+    };
+    for length in [3, 17, 18, 19, 20, 40, 150, 240] {
+        let whole = found(format!("filter[search]={}", &long[..length])).await;
+        let expected = if length > 100 { (vec![1], 1) } else { (vec![1, 2], 2) };
+        assert_eq!(whole, expected, "{length}");
+        let none =
+            found(format!("filter[search]={}!{}", &long[..length / 2], &long[length / 2..length]));
+        assert_eq!(none.await, (vec![], 0), "{length}");
+    }
+    for (zeros, expected) in [(99, vec![1, 2]), (100, vec![1]), (255, vec![1])] {
+        let ids = found(format!("filter[sku]={}", "0".repeat(zeros))).await.0;
+        assert_eq!(ids, expected, "{zeros} zeros");
+    }
+}

@@ -3,14 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 use time::PrimitiveDateTime;
 
 use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, average};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Report, count, email, int, moment, money, text};
@@ -161,10 +159,9 @@ const NAMES: &str = "\
     WHERE o.shop_order_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
-    let mut transaction = call.app.reports().begin_read().await?;
-    let spent = Ranking::of(&call.app.daily.customers, &asked, &mut transaction).await?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let spent = Ranking::of(&sources.daily.customers, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
@@ -204,5 +201,5 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.answer(call, &rows, spent.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&rows, spent.total, vec![asked.range(), ("totals", totals.into())])
 }

@@ -3,13 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 
 use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, average};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Report, count, int, money, text};
@@ -168,10 +166,9 @@ const NAMES: &str = "\
     WHERE i.shop_orderitem_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUNT, Kind::COUNT];
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
-    let mut transaction = call.app.reports().begin_read().await?;
-    let sold = Ranking::of(&call.app.daily.products, &asked, &mut transaction).await?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let sold = Ranking::of(&sources.daily.products, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
@@ -210,5 +207,5 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.answer(call, &rows, sold.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&rows, sold.total, vec![asked.range(), ("totals", totals.into())])
 }

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 
 use super::period::{Range, Unit};
-use super::{ASKED, Asked, CURRENCY_CODE, amount, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Field, Report, count, money, signed_money, text};
@@ -102,8 +100,7 @@ macro_rules! sales_by {
     };
 }
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
     let unit = Unit::of(&asked.listing.conditions);
     let periods = asked.range.periods(unit)?;
     let text = match unit {
@@ -120,7 +117,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
     let statuses = || asked.statuses.clone();
     let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
-    let sums = call.app.reports().table(Table::new(text, binds, COLUMNS)).await?;
+    let sums = sources.store.table(Table::new(text, binds, COLUMNS)).await?;
     let sums = Sales::read(&sums.rows()?, &periods, &asked.currency)?;
 
     let currencies: Vec<&String> = sums.currencies.iter().collect();
@@ -143,12 +140,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let before: BTreeSet<&String> = sums.before.keys().chain(currencies).collect();
     let previous = self::totals(&sums.before, before.into_iter())?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
-    asked.answer(
-        call,
-        &rows,
-        total,
-        vec![asked.range(), ("totals", totals), ("previous", previous)],
-    )
+    asked.document(&rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
 }
 
 fn totals<'a>(
