@@ -205,7 +205,8 @@ impl Draft {
         let (at, faults) = (body.at.clone(), body.faults.clone());
         let mut draft = Draft { resource, values, intent, at, parts: Vec::new(), faults };
         for (name, literal) in &body.members {
-            match resource.position(name) {
+            let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
+            match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back what it read.
                 None if *name == resource.key => {}
@@ -434,7 +435,8 @@ impl Draft {
 
     fn refuse_name(&mut self, name: &str) {
         let brings = self.resource.brings.map(|part| part.name);
-        let known = self.resource.fields().map(|field| field.name).chain(brings);
+        let open = self.resource.fields().map(|field| field.name);
+        let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
         let detail = match nearest(name, known) {
             Some(known) => {
                 format!("{} has no field {name:?}; did you mean {known}?", self.resource.kind)

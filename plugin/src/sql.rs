@@ -5,7 +5,7 @@ use crate::approach::{self, Approach, Group, Keys, Survey};
 use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Page};
 use crate::resource::{Count, Field, Join, Resource, Steps};
-use crate::resources;
+use crate::resources::{self, Reference};
 use crate::texts::{Column, Found};
 use crate::value::{Kind, Value, fold};
 
@@ -315,16 +315,16 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
 
 /// Counts the records that refer to one: one row with one number for each referring field, which
 /// has the value by which the record is known to it.
-pub fn count_references(referring: &[(&Resource, &Field, Value)], dialect: &Dialect) -> Statement {
+pub fn count_references(referring: &[Reference], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    sql.list(referring.iter(), |sql, (resource, field, value)| {
+    sql.list(referring.iter(), |sql, reference| {
         sql.push("(SELECT count(*) FROM ");
-        sql.push(resource.table);
+        sql.push(reference.resource.table);
         sql.push(" WHERE ");
-        sql.push(field.name);
+        sql.push(reference.field.name);
         sql.push(" = ");
-        sql.bind(value.clone());
+        sql.bind(reference.value.clone());
         sql.push(")");
     });
     sql.finish()

@@ -171,7 +171,7 @@ async fn sums_follow_every_write_and_the_statuses_of_the_configuration() {
     assert_eq!(sums().await, "EUR 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([6])).await.unwrap();
     assert_eq!(sums().await, "USD 1 3 16.00");
-    shop.site.set_parameter("default_currency", &json!("CHF")).await.unwrap();
+    shop.set_default_currency("CHF").await;
     shop.delete(&order).send().await.expect(204);
     assert_eq!(sums().await, "CHF 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([])).await.unwrap();

@@ -73,16 +73,10 @@ const BALANCE: Resource = Resource {
 /// A voucher as the one it was given to sees it is worked out from these fields.
 const MINE: Resource = Resource {
     view: Some("vouchers.mine"),
-    list: &[
-        text("masked_code", 255).joined("t", "voucher_code"),
-        VOUCHER_TYPE,
-        VOUCHER_VALUE,
-        REMAINING_BALANCE,
-        VALID_FROM,
-        VALID_TO,
-    ],
+    list: &[VOUCHER_TYPE, VOUCHER_VALUE, REMAINING_BALANCE, VALID_FROM, VALID_TO],
     detail: &[],
-    hidden: &[flag("enabled")],
+    // No list field, for a list that is sorted by the code would tell what its mask covers.
+    hidden: &[flag("enabled"), text("voucher_code", 255)],
     crud: false,
     special: &[],
     ..VOUCHERS
@@ -221,7 +215,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let now = value::now();
     let mut records = Vec::new();
     for row in cells.rows()? {
-        let [key, code, kind, value, balance, from, to, enabled] = &row[..] else {
+        let [key, kind, value, balance, from, to, enabled, code] = &row[..] else {
             return Err(Error::Contract("a voucher has other columns"));
         };
         let masked = Cell::Text(masked(code.text()).into());
@@ -286,6 +280,13 @@ async fn derive(
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);
         let detail = format!("voucher_value must be at least {spent}, which has been spent.");
+        draft.refuse("voucher_value", detail);
+    } else if value + moved > MAX_AMOUNT {
+        let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
+        let detail = format!(
+            "voucher_value must be at most {most}: the balance would be too large, by what has been \
+             credited."
+        );
         draft.refuse("voucher_value", detail);
     }
     Ok(())
