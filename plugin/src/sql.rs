@@ -43,7 +43,8 @@ pub struct RowsOf {
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The text; in place of each `?` stand as many values as are to be bound there.
+    /// The text; in place of each `?` stand as many values as are to be bound there, and in place of
+    /// `{high column}` and `{low column}` the [parts](Dialect::wide_sum) of the sum of a column.
     text: &'static str,
     binds: Vec<Vec<Value>>,
     /// What the columns hold.
@@ -532,6 +533,7 @@ impl<'a> Builder<'a> {
     /// Text with the values of each of its `?`; where there are none, with null, which no value
     /// is equal to.
     fn spread(&mut self, text: &str, binds: Vec<Vec<Value>>) {
+        let text = self.with_sums(text);
         let mut binds = binds.into_iter();
         for (position, piece) in text.split('?').enumerate() {
             if position > 0 {
@@ -541,6 +543,20 @@ impl<'a> Builder<'a> {
             }
             self.push(piece);
         }
+    }
+
+    /// Text with the parts of sums in it.
+    fn with_sums(&self, text: &str) -> String {
+        let mut pieces = text.split('{');
+        let mut whole = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let (sum, rest) = piece.split_once('}').unwrap_or((piece, ""));
+            let (part, column) = sum.split_once(' ').unwrap_or(("", sum));
+            let [high, low] = (self.dialect.wide_sum)(column);
+            whole.push_str(if part == "high" { &high } else { &low });
+            whole.push_str(rest);
+        }
+        whole
     }
 
     fn list<T>(&mut self, items: impl Iterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
