@@ -36,6 +36,7 @@ mod mails;
 mod metrics;
 mod openapi;
 mod orders;
+mod outbox;
 mod plans;
 mod records;
 mod replica;
