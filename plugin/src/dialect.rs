@@ -19,6 +19,9 @@ pub struct Dialect {
     /// The sum of a column of money in two whole numbers, neither of which 64 bits are too few for: how
     /// often it has 10^4 in it, and how many units of 10^-5 are left.
     pub wide_sum: fn(&str) -> [String; 2],
+    /// The sum of a column of money that is no larger than money can be, although what is added up on
+    /// the way to it may be.
+    pub narrow_sum: fn(&str) -> String,
     /// What makes a text of all values of a column: a list in JSON.
     pub list: &'static str,
     /// A column so that no index serves it, where the engine would take one that it should not.
@@ -92,6 +95,9 @@ pub static SQLITE: Dialect = Dialect {
             (format!("sum({column} / 1000000000)"), format!("sum({column} % 1000000000)"));
         [format!("({high} + {low} / 1000000000)"), format!("({low} % 1000000000)")]
     },
+    narrow_sum: |column| {
+        format!("(sum({column} / 1000000000) * 1000000000 + sum({column} % 1000000000))")
+    },
     list: "json_group_array",
     walked_past: |column| format!("+{column}"),
     by_index: |_| String::new(),
@@ -132,6 +138,7 @@ pub static POSTGRES: Dialect = Dialect {
     wide_sum: |column| {
         [format!("div(sum({column}), 10000)"), format!("(mod(sum({column}), 10000) * 100000)")]
     },
+    narrow_sum: |column| format!("sum({column})"),
     list: "json_agg",
     walked_past: str::to_owned,
     by_index: |_| String::new(),
@@ -171,6 +178,7 @@ pub static MYSQL: Dialect = Dialect {
     wide_sum: |column| {
         [format!("(sum({column}) DIV 10000)"), format!("(sum({column}) % 10000 * 100000)")]
     },
+    narrow_sum: |column| format!("sum({column})"),
     list: "json_arrayagg",
     walked_past: str::to_owned,
     by_index: |name| format!(" FORCE INDEX ({name})"),

@@ -320,7 +320,8 @@ pub struct Field {
     pub foreign: Option<&'static str>,
     /// What its relationship is called, where not by the field's name.
     pub relation: Option<&'static str>,
-    /// The expression that it is computed by; `t` is the resource's own table.
+    /// The expression that it is computed by; `t` is the resource's own table. `{sum column}` is a
+    /// [sum of money](crate::dialect::Dialect::narrow_sum).
     pub computed: Option<&'static str>,
     /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
     /// column of the field's name.

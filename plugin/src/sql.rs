@@ -518,7 +518,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self) -> Statement {
-        Statement { text: self.text, binds: self.binds }
+        Statement { text: with_sums(self.text, self.dialect), binds: self.binds }
     }
 
     fn push(&mut self, text: &str) {
@@ -533,7 +533,6 @@ impl<'a> Builder<'a> {
     /// Text with the values of each of its `?`; where there are none, with null, which no value
     /// is equal to.
     fn spread(&mut self, text: &str, binds: Vec<Vec<Value>>) {
-        let text = self.with_sums(text);
         let mut binds = binds.into_iter();
         for (position, piece) in text.split('?').enumerate() {
             if position > 0 {
@@ -543,20 +542,6 @@ impl<'a> Builder<'a> {
             }
             self.push(piece);
         }
-    }
-
-    /// Text with the parts of sums in it.
-    fn with_sums(&self, text: &str) -> String {
-        let mut pieces = text.split('{');
-        let mut whole = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let (sum, rest) = piece.split_once('}').unwrap_or((piece, ""));
-            let (part, column) = sum.split_once(' ').unwrap_or(("", sum));
-            let [high, low] = (self.dialect.wide_sum)(column);
-            whole.push_str(if part == "high" { &high } else { &low });
-            whole.push_str(rest);
-        }
-        whole
     }
 
     fn list<T>(&mut self, items: impl Iterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
@@ -983,6 +968,27 @@ impl<'a> Builder<'a> {
         self.push(&own(page.resource.key));
         self.push(direction(page));
     }
+}
+
+/// Text with sums as the engine makes them, in place of their names in braces.
+fn with_sums(text: String, dialect: &Dialect) -> String {
+    if !text.contains('{') {
+        return text;
+    }
+    let mut pieces = text.split('{');
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (sum, rest) = piece.split_once('}').unwrap_or((piece, ""));
+        let (name, column) = sum.split_once(' ').unwrap_or(("", sum));
+        let [high, low] = (dialect.wide_sum)(column);
+        whole.push_str(&match name {
+            "high" => high,
+            "low" => low,
+            _ => (dialect.narrow_sum)(column),
+        });
+        whole.push_str(rest);
+    }
+    whole
 }
 
 fn direction(page: &Page) -> &'static str {

@@ -988,6 +988,12 @@ async fn the_balance_of_a_voucher_is_never_beyond_what_money_can_be() {
     adjust("debit", "0.00001").await.expect(200);
     value("999999999000").await.expect(200);
 
+    // However much has gone to and fro, the ledger is added up.
+    for _ in 0..100 {
+        adjust("debit", "999999999999.99").await.expect(200);
+        adjust("credit", "999999999999.99").await.expect(200);
+    }
+
     // Changes and adjustments at the same time are taken one after the other.
     value("999999998000").await.expect(200);
     let writes = (0..24).map(|number| {
