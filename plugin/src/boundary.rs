@@ -12,6 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use host_interface::{
     BoxFuture, DemoSize, Description, Environment, HostHandle, Method, Metric, Plugin,
@@ -24,6 +25,10 @@ use crate::app::{self, App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
 use crate::{copy, demo, logging, parameters, reference};
+
+/// How long a shutdown waits for connections to be closed, after it has waited for mails. Both together
+/// are less than any host waits.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// The store's plugin.
 #[derive(Debug)]
@@ -143,10 +148,15 @@ impl Plugin for ShopPlugin {
             {
                 tracing::error!(%error, "the sender of mails broke off");
             }
-            if let Some(replica) = &app.replica {
-                replica.close().await;
+            let closed = async {
+                if let Some(replica) = &app.replica {
+                    replica.close().await;
+                }
+                app.store.close().await;
+            };
+            if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
+                tracing::warn!("the database did not let go of all connections");
             }
-            app.store.close().await;
         });
         BoxFuture::new(async move {
             // A runtime that has gone has closed everything already.

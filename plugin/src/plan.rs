@@ -208,7 +208,8 @@ impl Draft {
         let (related, parts) = (Vec::new(), Vec::new());
         let mut draft = Draft { resource, values, intent, at, related, parts, faults };
         for (name, literal) in &body.members {
-            match resource.position(name) {
+            let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
+            match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back what it read.
                 None if *name == resource.key => {}
@@ -504,7 +505,8 @@ impl Draft {
             return;
         }
         let brings = self.resource.brings.map(|part| part.name);
-        let known = self.resource.fields().map(|field| field.name).chain(brings);
+        let open = self.resource.fields().map(|field| field.name);
+        let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
         let detail = unknown("field", name, self.resource, nearest(name, known));
         self.fault_at(FaultKind::UnknownField, name, detail);
     }

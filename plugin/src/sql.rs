@@ -5,7 +5,7 @@ use crate::approach::{self, Approach, Group, Keys, Survey};
 use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Page};
 use crate::resource::{Count, Field, Join, Resource, Steps};
-use crate::resources;
+use crate::resources::{self, Reference};
 use crate::texts::{Column, Found};
 use crate::value::{Kind, Value, fold};
 
@@ -47,7 +47,8 @@ pub struct RowsOf {
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The text; in place of each `?` stand as many values as are to be bound there.
+    /// The text; in place of each `?` stand as many values as are to be bound there, and in place of
+    /// `{high column}` and `{low column}` the [parts](Dialect::wide_sum) of the sum of a column.
     text: &'static str,
     binds: Vec<Vec<Value>>,
     /// What the columns hold.
@@ -319,16 +320,16 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
 
 /// Counts the records that refer to one: one row with one number for each referring field, which
 /// has the value by which the record is known to it.
-pub fn count_references(referring: &[(&Resource, &Field, Value)], dialect: &Dialect) -> Statement {
+pub fn count_references(referring: &[Reference], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    sql.list(referring.iter(), |sql, (resource, field, value)| {
+    sql.list(referring.iter(), |sql, reference| {
         sql.push("(SELECT count(*) FROM ");
-        sql.push(resource.table);
+        sql.push(reference.resource.table);
         sql.push(" WHERE ");
-        sql.push(field.name);
+        sql.push(reference.field.name);
         sql.push(" = ");
-        sql.bind(value.clone());
+        sql.bind(reference.value.clone());
         sql.push(")");
     });
     sql.finish()
@@ -518,7 +519,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self) -> Statement {
-        Statement { text: self.text, binds: self.binds }
+        Statement { text: with_sums(self.text, self.dialect), binds: self.binds }
     }
 
     fn push(&mut self, text: &str) {
@@ -982,6 +983,27 @@ impl<'a> Builder<'a> {
         self.push(&own(page.resource.key));
         self.push(direction(page));
     }
+}
+
+/// Text with sums as the engine makes them, in place of their names in braces.
+fn with_sums(text: String, dialect: &Dialect) -> String {
+    if !text.contains('{') {
+        return text;
+    }
+    let mut pieces = text.split('{');
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (sum, rest) = piece.split_once('}').unwrap_or((piece, ""));
+        let (name, column) = sum.split_once(' ').unwrap_or(("", sum));
+        let [high, low] = (dialect.wide_sum)(column);
+        whole.push_str(&match name {
+            "high" => high,
+            "low" => low,
+            _ => (dialect.narrow_sum)(column),
+        });
+        whole.push_str(rest);
+    }
+    whole
 }
 
 fn direction(page: &Page) -> &'static str {

@@ -450,6 +450,8 @@ async fn an_extension_is_switched_off_and_on_again() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
     let shop = shop().await;
+    let franc = format!("/currencies/{}", shop.currency("CHF").await);
+    shop.patch(&franc, serde_json::json!({"enabled": 1})).send().await.expect(200);
     let browser = Browser::of(&shop, "superuser", DESK).await;
     browser.goto("/extensions/webservices-shop").await;
     browser.press("Parameters").await;

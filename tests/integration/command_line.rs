@@ -658,16 +658,17 @@ async fn a_running_host_follows_permissions_extensions_and_parameters() {
     let currencies = "/api/index.php/v1/shop/currencies";
     let find = format!("{currencies}?list[ordering]=currency_code&page[limit]=100");
     let euro = served.until(200, &find, &administrator).await;
-    let euro = euro.json()["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|record| record["attributes"]["currency_code"] == "EUR")
-        .map(|record| record["id"].as_str().unwrap().to_owned())
-        .unwrap();
+    let list = euro.json()["data"].as_array().unwrap().clone();
+    let [euro, franc] = ["EUR", "CHF"].map(|code| {
+        let found = list.iter().find(|record| record["attributes"]["currency_code"] == code);
+        found.map(|record| record["id"].as_str().unwrap().to_owned()).unwrap()
+    });
     let delete =
         || Answer::to(served.ask("DELETE", &format!("{currencies}/{euro}"), &administrator));
     delete().await.expect(422);
+    let enable = served.ask("PATCH", &format!("{currencies}/{franc}"), &administrator);
+    let enable = enable.header("content-type", "application/json").body(r#"{"enabled": 1}"#);
+    Answer::to(enable).await.expect(200);
     place.call("config set default_currency").word("\"CHF\"").finish().await.succeeds();
     eventually("the euro is a currency like any other", async || {
         (delete().await.status == 204).then_some(())

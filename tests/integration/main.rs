@@ -37,6 +37,7 @@ mod mails;
 mod metrics;
 mod openapi;
 mod orders;
+mod outbox;
 mod plans;
 mod records;
 mod replica;

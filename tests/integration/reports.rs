@@ -173,7 +173,7 @@ async fn sums_follow_every_write_and_the_statuses_of_the_configuration() {
     assert_eq!(sums().await, "EUR 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([6])).await.unwrap();
     assert_eq!(sums().await, "USD 1 3 16.00");
-    shop.site.set_parameter("default_currency", &json!("CHF")).await.unwrap();
+    shop.set_default_currency("CHF").await;
     shop.delete(&order).send().await.expect(204);
     assert_eq!(sums().await, "CHF 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([])).await.unwrap();
@@ -456,4 +456,80 @@ async fn equal_reports_that_are_asked_for_together_are_computed_once() {
         assert_eq!(computed().await, before + times + 1.0);
     }
     store.app.store.close().await;
+}
+
+/// The greatest amount that there is.
+const HUGE: &str = "999999999999.99999";
+
+/// So much money that 64 bits do not count it in its smallest unit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_of_a_hundred_of_the_greatest_orders_is_added_up_exactly() {
+    const ORDERS: i64 = 100;
+    let shop = Shop::open().await;
+    for number in 0..ORDERS {
+        let greatest = json!({
+            "user_email": "ada@example.com", "order_state_id": 1, "order_subtotal": HUGE,
+            "order_tax": HUGE, "order_shipping": HUGE, "order_discount": HUGE,
+            "order_refund": HUGE, "order_total": HUGE, "created_on": "2026-03-05",
+            "items": [{
+                "orderitem_name": "Crown", "orderitem_sku": format!("C-{number}"),
+                "product_id": 7, "orderitem_price": "499999999999.99",
+                "orderitem_quantity": 2, "orderitem_tax": "0.00002",
+            }],
+        });
+        shop.create("/orders", greatest).await;
+        let crown = json!({"product_name": "Crown", "price": HUGE, "quantity": i32::MAX});
+        shop.create("/products", crown).await;
+    }
+    let day = "filter[date_from]=2026-03-05&filter[date_to]=2026-03-05";
+    for unit in ["day", "week", "month", "year"] {
+        let sales = report(&shop, &format!("sales?{day}&filter[period]={unit}")).await;
+        let names =
+            ["orders", "gross_sales", "shipping", "tax", "net_sales", "average_order_value"];
+        let sums = "100 99999999999999.999 99999999999999.999 99999999999999.999 \
+            -99999999999999.999 -1000000000000.00";
+        assert_eq!(rows(&sales, &names), [sums], "{unit}");
+        assert_eq!(line(&sales.json()["meta"]["totals"][0], &names), sums);
+    }
+    let after = "sales?filter[date_from]=2026-03-06&filter[date_to]=2026-03-06";
+    let previous = report(&shop, after).await.json()["meta"]["previous"][0].clone();
+    assert_eq!(previous["gross_sales"], "99999999999999.999");
+    let stock = report(&shop, "inventory").await.json()["meta"]["totals"].clone();
+    assert_eq!(stock["units"], ORDERS * i64::from(i32::MAX));
+    assert_eq!(stock["value"], "214748364699999997852516.353");
+
+    // By product and by customer, from days that are kept and from the database.
+    for range in [day, "filter[date_from]=2020-01-01&filter[date_to]=2026-12-31"] {
+        let products = report(&shop, &format!("products?{range}")).await;
+        let names = ["quantity_sold", "orders", "revenue"];
+        assert_eq!(rows(&products, &names), ["200 100 99999999999998.00"], "{range}");
+        assert_eq!(
+            line(&products.json()["meta"]["totals"][0], &names),
+            "200 100 99999999999998.00"
+        );
+        let customers = report(&shop, &format!("customers?{range}")).await;
+        let names = ["orders", "total_spent", "average_order_value"];
+        let sums = "100 99999999999999.999 1000000000000.00";
+        assert_eq!(rows(&customers, &names), [sums], "{range}");
+        let names = ["customers", "total_spent"];
+        let totals = customers.json()["meta"]["totals"][0].clone();
+        assert_eq!(line(&totals, &names), "1 99999999999999.999");
+    }
+
+    // And all of it can be read, changed and removed.
+    let list = shop.get("/orders?list[ordering]=order_total&page[limit]=100").send().await;
+    let list = list.expect(200).ids();
+    assert_eq!(list.len(), ORDERS as usize);
+    for (key, turn) in list.into_iter().zip(0..) {
+        let order = format!("/orders/{key}");
+        let change = match turn % 3 {
+            0 => json!({"order_subtotal": "1"}),
+            1 => json!({"currency_code": "USD"}),
+            _ => json!({"order_state_id": 7}),
+        };
+        shop.patch(&order, change).send().await.expect(200);
+        shop.delete(&order).send().await.expect(204);
+    }
+    let sales = report(&shop, &format!("sales?{day}")).await;
+    assert_eq!(rows(&sales, &["currency_code", "orders", "gross_sales"]), ["EUR 0 0.00"]);
 }

@@ -204,6 +204,12 @@ fn amount(sum: i128) -> Cell<'static> {
     }
 }
 
+/// A sum of money in its smallest unit, from the two parts in which it is added up: of 10^4 and of the
+/// unit.
+fn wide(high: i64, low: i64) -> i128 {
+    i128::from(high) * 1_000_000_000 + i128::from(low)
+}
+
 /// The sum of amounts divided by their count, rounded half away from zero to the decimals of the
 /// currency; nothing on average where nothing was counted.
 fn average(sum: i128, count: i64, decimals: i64) -> Cell<'static> {
