@@ -1,6 +1,7 @@
 //! The store on SQLite: a file, many readers, and one writer at a time.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -87,17 +88,32 @@ pub(super) fn drop_tables(pools: &Pools) -> Result<(), Error> {
 }
 
 /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
-/// What the engine puts beside it gets the same permissions.
+/// What the engine puts beside it gets the same permissions. A file that is there is not opened: to
+/// close it again would drop the locks that this process holds on it.
 pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
     let path = pools.writer.pool().connect_options().get_filename().to_owned();
     let mut options = std::fs::File::options();
-    options.create(true).append(true);
+    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(&path) {
-        Ok(_) => Ok(()),
-        Err(cause) => Err(Error::File(path, cause)),
-    }
+    let created = match options.open(&path) {
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => writable(&path),
+        created => created.map(drop),
+    };
+    created.map_err(|cause| Error::File(path, cause))
+}
+
+/// Asks the system, without opening it, whether a file can be written.
+#[cfg(unix)]
+fn writable(path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// The engine finds out, elsewhere.
+#[cfg(not(unix))]
+fn writable(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Takes away and makes anew what is kept up to date with each row of these tables. In the order in
