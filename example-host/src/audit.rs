@@ -1,6 +1,7 @@
 //! The audit trail: who has changed what, in the administration, through the API and on the command
-//! line. What is answered only leaves a note in memory; one task writes the notes down, many in one
-//! transaction, so that no request waits for it. Keeps what was done and to what, and nothing of
+//! line. What changes the site is written down in the transaction that changes it. A request to the
+//! API only leaves a note in memory; one task writes the notes down, many in one transaction, so
+//! that no request waits for it. Keeps what was done and to what, and nothing of
 //! what a request carried. Who may read it is the administration's.
 
 use std::fmt;
@@ -93,6 +94,8 @@ pub(crate) enum Means {
     Token(TokenHash),
     /// Credentials of this scheme, which an extension knows.
     Scheme(String),
+    /// A shell of the machine, as the user of the system with this number.
+    Shell(Option<u32>),
 }
 
 /// What tells one token or session from another, and is of no use to anybody: the beginning of its
@@ -107,6 +110,8 @@ impl fmt::Display for Means {
             Means::Session(hash) => write!(f, "session {}", fingerprint(hash)),
             Means::Token(hash) => write!(f, "token {}", fingerprint(hash)),
             Means::Scheme(scheme) => f.write_str(scheme),
+            Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
+            Means::Shell(None) => f.write_str("command line"),
         }
     }
 }
@@ -182,9 +187,26 @@ pub(crate) struct Audit {
     /// How many were lost since somebody was told.
     lost: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
+    /// How many entries stay.
+    keep: i64,
 }
 
 impl Audit {
+    /// Writes an entry down in the transaction of the change that it is about.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        entry: &Entry,
+    ) -> Result<(), Error> {
+        let newest = transaction.insert(insertion(entry)).await?;
+        prune(transaction, newest, self.keep).await
+    }
+
+    /// Counts entries whose transaction has been committed.
+    pub(crate) fn has_written(&self, count: u64) {
+        self.metrics.audited("written", count);
+    }
+
     /// Notes a change. Takes no time, and fails nobody: what cannot be noted is counted.
     pub(crate) fn note(&self, entry: Entry) {
         if self.notes.try_send(entry).is_err() {
@@ -217,15 +239,16 @@ pub(crate) fn begin(state: &Arc<State>, metrics: &Arc<Metrics>, keep: u64) -> (A
     let (notes, noted) = mpsc::channel(WAITING);
     let (stop, stopping) = oneshot::channel();
     let lost = Arc::new(AtomicU64::new(0));
+    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
     let writer = Writer {
         state: Arc::clone(state),
         metrics: Arc::clone(metrics),
         lost: Arc::clone(&lost),
         noted,
         stopping: Some(stopping),
-        keep: i64::try_from(keep).unwrap_or(i64::MAX),
+        keep,
     };
-    let audit = Audit { notes, lost, metrics: Arc::clone(metrics) };
+    let audit = Audit { notes, lost, metrics: Arc::clone(metrics), keep };
     (audit, Writing { stop, task: tokio::spawn(writer.write()) })
 }
 
@@ -279,7 +302,7 @@ impl Writer {
     /// Writes notes down, and gives whether that was done in the end.
     async fn put(&mut self, batch: &[Entry]) -> bool {
         for attempt in 1..=ATTEMPTS {
-            match write(self.state.database(), batch, Some(self.keep)).await {
+            match write(self.state.database(), batch, self.keep).await {
                 Ok(()) => return true,
                 // Once, not every second.
                 Err(error) if attempt == 1 => {
@@ -313,29 +336,30 @@ async fn stopped(stopping: &mut Option<oneshot::Receiver<()>>) {
     *stopping = None;
 }
 
-/// Writes entries down, and lets as many of the oldest go as there are too many: by their keys, which
-/// costs the same however many there are.
-pub(crate) async fn write(
-    database: &Database,
-    entries: &[Entry],
-    keep: Option<i64>,
-) -> Result<(), Error> {
+/// Writes entries down, all of them or none.
+async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
     transact!(database, |transaction| {
         let mut newest = 0;
         for entry in entries {
             newest = transaction.insert(insertion(entry)).await?;
         }
-        let (oldest,): (Option<i64>,) =
-            transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
-        if let (Some(keep), Some(oldest)) = (keep, oldest) {
-            let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
-            if last >= oldest {
-                let removal = sql("DELETE FROM host_audit WHERE id <= ?");
-                transaction.execute(removal.bind(last)).await?;
-            }
-        }
-        Ok(())
+        prune(transaction, newest, keep).await
     })
+}
+
+/// Lets as many of the oldest entries go as there are too many: by their keys, which costs the same
+/// however many there are.
+async fn prune(transaction: &mut Connection, newest: i64, keep: i64) -> Result<(), Error> {
+    let (oldest,): (Option<i64>,) =
+        transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
+    if let Some(oldest) = oldest {
+        let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
+        if last >= oldest {
+            let removal = sql("DELETE FROM host_audit WHERE id <= ?");
+            transaction.execute(removal.bind(last)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies every entry to another database, in the order in which they were written down. Keys are
@@ -380,13 +404,48 @@ fn short(text: &str, length: usize) -> String {
     text.chars().filter(|character| *character != '\0').take(length).collect()
 }
 
+/// A command that whoever runs this program has given, and on whose behalf a site is changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// What the command is called.
+    pub(crate) name: &'static str,
+    /// Who gives it, as the system knows them.
+    pub(crate) username: String,
+    pub(crate) uid: Option<u32>,
+}
+
+impl Command {
+    /// Writes down what it changes, within the transaction of the change.
+    pub(crate) async fn record(
+        &self,
+        transaction: &mut Connection,
+        record: Record,
+        what: &str,
+    ) -> Result<(), Error> {
+        let entry = Entry::new(Origin::CommandLine, "", self.name, record);
+        // Users of the system are none of the site, and have no key there.
+        let entry = entry.by(0, &self.username, &Means::Shell(self.uid)).saying(what);
+        transaction.insert(insertion(&entry)).await?;
+        Ok(())
+    }
+}
+
 impl Site {
-    /// Writes down what was done by a command: it has been done, so only the log says if it cannot
-    /// be written down.
-    pub(crate) async fn record_command(&self, route: &str, record: Record, what: &str) {
-        let entry = Entry::new(Origin::CommandLine, "", route, record).saying(what);
-        if let Err(error) = write(self.state().database(), &[entry], None).await {
-            tracing::error!(%error, route, "a change is missing in the audit trail");
+    /// Writes down what is changed on behalf of a command, within the transaction of the change. A
+    /// program that uses this library without one writes nothing down.
+    pub(crate) async fn record(
+        &self,
+        transaction: &mut Connection,
+        kind: &str,
+        id: impl fmt::Display,
+        what: &str,
+    ) -> Result<(), Error> {
+        match self.command() {
+            Some(command) => {
+                let record = Record { kind: kind.to_owned(), id: id.to_string() };
+                command.record(transaction, record, what).await
+            }
+            None => Ok(()),
         }
     }
 }

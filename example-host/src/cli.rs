@@ -15,12 +15,13 @@ use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use crate::acl::Setting;
-use crate::audit::Record;
+use crate::audit;
 use crate::config::{LogFormat, Settings, TlsFiles};
 use crate::copy;
 use crate::database::DatabaseUrl;
 use crate::error::one_line;
 use crate::loader;
+use crate::operator::Operator;
 use crate::quickstart;
 use crate::server::{self, MetricsServer, Running};
 use crate::site::Site;
@@ -45,7 +46,7 @@ Examples:
       A user who works through the API; the token is shown this once.
   example-host permission explain ann store.delete com_shop.products
       Why somebody may or may not do something.
-  example-host copy --from sqlite://data/host.db --to postgres://shop:secret@localhost/shop
+  COPY_TO_URL=postgres://shop:secret@localhost/shop example-host copy --from sqlite://data/host.db
       Move a site that has been stopped to a server.
 
 The commands work while a host serves the same database; it notices within a second.
@@ -135,10 +136,11 @@ enum Command {
 #[derive(Args)]
 struct CopyArgs {
     /// The database that the site is in. Nobody may write to it meanwhile: stop its hosts first.
-    #[arg(long, value_name = "URL")]
+    /// Everybody on the machine can read arguments, so a password is better in the environment.
+    #[arg(long, value_name = "URL", env = "COPY_FROM_URL", hide_env_values = true)]
     from: String,
     /// A new database for it, or one that an earlier copy was cut off in.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "COPY_TO_URL", hide_env_values = true)]
     to: String,
 }
 
@@ -339,14 +341,16 @@ pub fn main() -> ExitCode {
 async fn run(cli: Cli, settings: &Settings) -> Result<(), Failure> {
     let plugins = plugins(cli.plugin)?;
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
-        return print(copy::copy(&from.parse()?, &to.parse()?, &plugins, Bar::new).await?);
+        let (from, to) = (from.parse()?, to.parse()?);
+        let copied = copy::copy_on_behalf_of(Some(by("copy")), &from, &to, &plugins, Bar::new);
+        return print(copied.await?);
     }
     let url: DatabaseUrl = cli.database.parse()?;
     let reports = cli.database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
     let site = Site::open_with(&url, reports.as_ref(), &plugins, &settings.mail).await?;
     let done = match cli.command {
-        None => quick_start(&site, settings).await,
+        None => quick_start(&site.on_behalf_of(by("quick start")), settings).await,
         Some(Command::Serve(args)) => serve(&site, args, settings).await,
         Some(command) => administer(&site, command).await,
     };
@@ -368,78 +372,46 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// Does what a command says, and writes down what was changed by it.
+/// Does what a command says; what it changes is written down as its doing.
 async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
-    let Some(Told { route, kind, name, what }) = told(&command) else {
-        return perform(site, command).await;
-    };
-    // A user is told by the key, which is not there before the user is, nor afterwards.
-    let key = async || match kind {
-        "user" => site.user(&name).await.ok().map(|user| user.id.to_string()),
-        _ => None,
-    };
-    let before = key().await;
-    perform(site, command).await?;
-    let after = if before.is_none() { key().await } else { None };
-    let record = Record { kind: kind.to_owned(), id: before.or(after).unwrap_or(name.clone()) };
-    site.record_command(route, record, &what).await;
-    Ok(())
+    match name(&command) {
+        Some(name) => perform(&site.on_behalf_of(by(name)), command).await,
+        None => perform(site, command).await,
+    }
 }
 
-/// What a command changes.
-struct Told {
-    route: &'static str,
-    kind: &'static str,
-    name: String,
-    what: String,
+/// A command, and whoever has given it.
+fn by(name: &'static str) -> audit::Command {
+    let Operator { name: username, uid } = Operator::of_this_process();
+    audit::Command { name, username, uid }
 }
 
-/// What a command changes; nothing where it only reads, or serves.
-fn told(command: &Command) -> Option<Told> {
-    let of = |route, kind, name: &str, what: &str| {
-        let (name, what) = (name.to_owned(), what.to_owned());
-        Some(Told { route, kind, name, what })
-    };
+/// What a command is called that changes something; nothing where it only reads, or serves.
+fn name(command: &Command) -> Option<&'static str> {
     match command {
         Command::User(command) => match command {
             UserCommand::List => None,
-            UserCommand::Add { name, .. } => of("user add", "user", name, "add a user"),
-            UserCommand::Password { name } => of("user password", "user", name, "set a password"),
-            UserCommand::Block { name } => of("user block", "user", name, "block a user"),
-            UserCommand::Unblock { name } => of("user unblock", "user", name, "unblock a user"),
-            UserCommand::Remove { name } => of("user remove", "user", name, "delete a user"),
+            UserCommand::Add { .. } => Some("user add"),
+            UserCommand::Password { .. } => Some("user password"),
+            UserCommand::Block { .. } => Some("user block"),
+            UserCommand::Unblock { .. } => Some("user unblock"),
+            UserCommand::Remove { .. } => Some("user remove"),
         },
-        Command::Token(TokenCommand::Generate { name }) => {
-            of("token generate", "user", name, "generate a token")
-        }
-        Command::Token(TokenCommand::Revoke { name }) => {
-            of("token revoke", "user", name, "revoke a token")
-        }
-        Command::Group(GroupCommand::Add { name, .. }) => {
-            of("group add", "group", name, "add a group")
-        }
-        Command::Permission(PermissionCommand::Set { group, action, asset, setting }) => {
-            let setting = format!("{setting:?}").to_lowercase();
-            let what = format!("change permissions: {setting} {action} for {group}");
-            of("permission set", "asset", asset, &what)
-        }
-        Command::Extension(ExtensionCommand::Enable { name }) => {
-            of("extension enable", "extension", name, "enable an extension")
-        }
-        Command::Extension(ExtensionCommand::Disable { name }) => {
-            of("extension disable", "extension", name, "disable an extension")
-        }
-        Command::Config(ConfigCommand::Set { key, .. }) => {
-            of("config set", "parameter", key, "set a parameter")
-        }
-        Command::Demo(_) => of("demo", "", "", "fill the store"),
+        Command::Token(TokenCommand::Generate { .. }) => Some("token generate"),
+        Command::Token(TokenCommand::Revoke { .. }) => Some("token revoke"),
+        Command::Group(GroupCommand::Add { .. }) => Some("group add"),
+        Command::Permission(PermissionCommand::Set { .. }) => Some("permission set"),
+        Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
+        Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
+        Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
+        Command::Demo(_) => Some("demo"),
+        Command::Copy(_) => Some("copy"),
         Command::Group(GroupCommand::List)
         | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
         | Command::Extension(ExtensionCommand::List)
         | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
         | Command::Openapi
-        | Command::Serve(_)
-        | Command::Copy(_) => None,
+        | Command::Serve(_) => None,
     }
 }
 

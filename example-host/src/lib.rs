@@ -4,7 +4,8 @@
 //! [`Site::open`] opens a database and creates the plugins, [`Site::serve`] answers requests, and
 //! the other methods of [`Site`] are what administrators do; the command line is a thin layer
 //! above them. Nothing is kept in the process outside of a [`Site`], so that many can live side by
-//! side; only the program itself says where the log goes.
+//! side, but for whose turn it is to hash a password; only the program itself says where the log
+//! goes.
 //!
 //! # Invariants
 //!
@@ -30,8 +31,10 @@ mod groups;
 mod loader;
 mod mail;
 mod metrics;
+mod operator;
 mod parameters;
 mod passwords;
+mod private;
 mod quickstart;
 mod server;
 mod services;

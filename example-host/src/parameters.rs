@@ -69,7 +69,11 @@ impl Site {
                 return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
             }
         }
-        change!(self.state(), |transaction| put(transaction, extension, name, wanted).await)
+        let what = format!("change parameters: {name}");
+        change!(self.state(), |transaction| {
+            put(transaction, extension, name, wanted).await?;
+            self.record(transaction, "extension", extension, &what).await
+        })
     }
 
     /// A parameter, with the name of the extension that declares it and the extension.

@@ -11,6 +11,7 @@ use host_interface::{
     DemoSize, Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress,
 };
 
+use crate::audit::Command;
 use crate::config::MailSettings;
 use crate::database::{Database, DatabaseUrl, sql, transact};
 use crate::error::Error;
@@ -34,6 +35,8 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
+    /// The command that it is changed on behalf of, if any.
+    command: Option<Arc<Command>>,
 }
 
 #[derive(Debug)]
@@ -97,6 +100,7 @@ impl Site {
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Self {
+            command: None,
             inner: Arc::new(Inner {
                 state,
                 metrics,
@@ -132,7 +136,7 @@ impl Site {
         }
         change!(self.state(), |transaction| {
             transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            Ok(())
+            self.record(transaction, "", "", "fill the store").await
         })?;
         Ok(lines)
     }
@@ -160,6 +164,16 @@ impl Site {
             }
         }
         self.state().database().close().await;
+    }
+
+    /// The same site on behalf of a command: what it changes stands in the audit trail.
+    pub(crate) fn on_behalf_of(&self, command: Command) -> Self {
+        Self { inner: Arc::clone(&self.inner), command: Some(Arc::new(command)) }
+    }
+
+    /// The command that this site is changed on behalf of.
+    pub(crate) fn command(&self) -> Option<&Command> {
+        self.command.as_deref()
     }
 
     pub(crate) fn state(&self) -> &Arc<State> {

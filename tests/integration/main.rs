@@ -15,6 +15,7 @@ mod harness;
 mod process;
 mod proxy;
 mod smtp;
+mod visitor;
 
 mod access;
 mod administration;
@@ -48,4 +49,5 @@ mod serving;
 mod specification;
 mod statements;
 mod transactions;
+mod trust;
 mod values;

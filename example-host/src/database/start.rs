@@ -10,6 +10,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{ConnectOptions, Connection as _, Executor, MySqlConnection, PgConnection};
 
 use crate::error::Error;
+use crate::private;
 
 use super::connection::in_time;
 use super::lease::Lease;
@@ -168,7 +169,7 @@ async fn lock_file(path: PathBuf) -> Result<File, Error> {
         move |source| Error::File { path, source }
     };
     let locking = tokio::task::spawn_blocking(move || {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = private::open_lock(&path)?;
         file.lock()?;
         Ok(file)
     });
