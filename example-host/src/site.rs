@@ -91,8 +91,8 @@ impl Site {
         let libraries = created.iter().map(|created| created.library.clone()).collect();
         let database = Database::open(url).await?;
         // Starts at the same time must not install at the same time.
-        let start = database.start(url).await?;
-        let installed = install(database, url, created).await;
+        let mut start = database.start(url).await?;
+        let installed = start.keep(install(database, url, created)).await;
         // Whoever waits is not to wait for a start that has failed.
         start.end().await;
         let (state, plugins) = installed?;
