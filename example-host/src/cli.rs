@@ -292,12 +292,12 @@ enum ConfigCommand {
     List,
     /// Print the value of a parameter as JSON.
     Get {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
     },
     /// Set a parameter.
     Set {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
         /// The value as JSON, for example 20 or '"EUR"'; null brings the default back.
         #[arg(value_name = "JSON", allow_negative_numbers = true)]
@@ -528,8 +528,9 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::List => print(site.parameters().into_iter().map(|parameter| {
             let state = if parameter.set { "set" } else { "default" };
+            let name = parameter.full_name();
             let description = one_line(parameter.description);
-            format!("{}\t{}\t{state}\t{description}", parameter.name, parameter.value)
+            format!("{name}\t{}\t{state}\t{description}", parameter.value)
         })),
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
