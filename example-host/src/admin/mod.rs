@@ -57,6 +57,11 @@ pub(crate) const BASE: &str = "/administrator";
 /// How many passwords may be hashed at the same time: each takes 19 MiB and a processor.
 const HASHING: usize = 2;
 
+/// How many bytes a form may have: the longest parameter that an extension may declare, escaped.
+const LONGEST_FORM: usize = 256 * 1024;
+/// How many bytes a form may have that somebody sends who has not signed in.
+const LONGEST_SIGN_IN: usize = 8 * 1024;
+
 /// Who may do something by a page.
 type Needed = &'static str;
 const MANAGE: Needed = CORE_MANAGE;
@@ -212,6 +217,8 @@ pub(crate) struct Arrival {
     pub(crate) encrypted: bool,
     /// What the log calls the request.
     pub(crate) id: String,
+    /// What the client calls it.
+    pub(crate) id_of_client: Option<String>,
 }
 
 /// The answer, and what the log is to say of the request.
@@ -234,6 +241,16 @@ impl Administration {
         let (throttle, hashing) = (Throttle::default(), Semaphore::new(HASHING));
         let catalogue = Arc::default();
         Ok(Self { site, api, audit, catalogue, pages, throttle, hashing })
+    }
+
+    /// How many bytes what is sent to a page may have: whoever has not signed in sends no more than
+    /// a name and a password.
+    pub(crate) async fn longest_form(&self, arrival: &Arrival) -> Result<usize, Error> {
+        let session = match Cookies::of(arrival).session() {
+            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
+            None => None,
+        };
+        Ok(if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -358,7 +375,8 @@ impl Administration {
         let entry =
             trail::Entry::new(Origin::Administration, arrival.method.as_str(), page.name, record)
                 .by(*user, username, &by.means)
-                .answered(response.status().as_u16(), &arrival.id);
+                .answered(response.status().as_u16(), &arrival.id)
+                .called(arrival.id_of_client.as_deref());
         self.audit.note(match more {
             "" => entry.saying(change.what),
             more => entry.saying(&format!("{}: {more}", change.what)),

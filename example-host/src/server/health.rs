@@ -13,7 +13,8 @@ use crate::site::Site;
 /// How long each part may take.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The names of what does not answer, or not in time: the database, and extensions in use.
+/// The names of what does not answer, or not in time: the database, the site where what this host
+/// knows of it is too old, and extensions in use.
 pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let plugins: Vec<_> = site
         .plugins()
@@ -26,6 +27,10 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let mut failing = Vec::new();
     if database_fails(site).await {
         failing.push("database".to_owned());
+    }
+    // A database that answers is of no use to a host that does not ask it.
+    if !site.state().is_trusted() {
+        failing.push("site".to_owned());
     }
     for (name, asked) in plugins {
         match asked.await {
