@@ -1381,3 +1381,28 @@ async fn a_form_has_a_limit_for_whoever_has_signed_in_too() {
     assert_eq!(fill(&mut ann, 100_000).await, 422, "it is read, and too long for a title");
     assert_eq!(fill(&mut ann, 300_000).await, 413);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_whose_browser_leaves_is_in_the_audit_trail_if_it_was_done() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let route = "/api/webservices-shop/manufacturers.create";
+    ann.get(route).await;
+    for number in 0..20 {
+        let body = json!({"manufacturer_name": format!("m{number}")}).to_string();
+        let fields = [("body", &*body), ("sure", "yes")];
+        let after = Duration::from_micros(number * 1_000);
+        // Either it is answered by then or the browser has gone.
+        let _ = tokio::time::timeout(after, ann.post(route, &fields)).await;
+    }
+    ann.fill(route, route, &[("body", "{\"manufacturer_name\": \"last\"}"), ("sure", "yes")]).await;
+    for _ in 0..200 {
+        let list = shop.get("/manufacturers?page[limit]=50").send().await.expect(200);
+        let seen = ann.get("/audit?type=manufacturers&origin=administration").await;
+        if changes(&seen.html).len() == list.ids().len() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("what is there is not what is in the audit trail: {:?}", changes(&ann.html));
+}

@@ -176,5 +176,16 @@ async fn a_change_that_a_stop_cuts_off_is_noted_as_such() {
     let entries = entries(&place).await;
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!((&*entries[0].2, entries[0].3), ("never", 0));
-    assert_eq!(entries[0].4, "cut off, and perhaps done");
+    assert_eq!(entries[0].4, "broke off; it may be done or not");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_panics_is_noted_because_it_may_be_done() {
+    let (place, served, token) = serve(&[]).await;
+    let path = "/api/index.php/v1/misbehaves/break";
+    Answer::to(served.ask("POST", path, &token)).await.expect(500);
+    served.stop().await;
+    let entries = entries(&place).await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!((entries[0].3, &*entries[0].4), (0, "broke off; it may be done or not"));
 }

@@ -188,3 +188,43 @@ async fn a_stranger_sends_no_more_to_a_page_than_a_name_and_a_password() {
     }
     served.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_a_site_is_found_out_once_for_all_who_ask_at_the_same_moment() {
+    let (_place, served, _) = serve(&[]).await;
+    let asked = || served.log.all().iter().filter(|line| line.contains("how am I")).count();
+    let ask = || Answer::to(served.bare("GET", "/health"));
+    // Connections that are open already, so that all are there at the same moment.
+    futures_util::future::join_all((0..100).map(|_| ask())).await;
+    let before = asked();
+    let answers = futures_util::future::join_all((0..100).map(|_| ask())).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    let looks = asked() - before;
+    assert!(looks < 100, "a hundred strangers had it asked {looks} times");
+    // Whoever comes later is told how it is then.
+    ask().await;
+    eventually("it is asked again", async || (asked() > before + looks).then_some(())).await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_to_its_end_takes_little() {
+    let (_place, served, _) = serve(&[("HOST_HEADER_TIMEOUT", "3600")]).await;
+    let mut connection = served.connect().await;
+    let head = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx: {}", "x".repeat(200_000));
+    let answer = exchange(&mut connection, head.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_a_request_that_has_only_been_begun() {
+    let environment = [("HOST_HEADER_TIMEOUT", "3600"), ("HOST_STOP_TIMEOUT", "3600")];
+    let (_place, mut served, _) = serve(&environment).await;
+    let mut begun = served.connect().await;
+    begun.write_all(b"GET /health HTTP/1.1\r\nhost: local").await.unwrap();
+    served.is_alive().await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+}

@@ -167,8 +167,11 @@ impl Api {
         let begun = Begun::new(Arc::clone(self), asked);
         let (called, own) = (route.clone(), id.clone());
         let changing = self.changes.run(place, async move {
-            let changed = call_plugin(&called, call, &Known::default()).await;
-            begun.end(changed.unwrap_or_else(|refusal| refusal.response(&own))).await
+            match call_plugin(&called, call, &Known::default()).await {
+                Ok(response) => begun.end(response).await,
+                // How far it has come, nobody knows.
+                Err(refusal) => refusal.response(&own),
+            }
         });
         match timeout_at(deadline, changing).await {
             Ok(Ok(Some(response))) => response,
@@ -278,11 +281,15 @@ pub(super) async fn answer_outside(
     FromRequest(id): FromRequest<RequestId>,
     request: HttpRequest<Body>,
 ) -> HttpResponse<Body> {
-    let mut response = match request.uri().path() {
-        HEALTH_PATH => answer_health(&server, &id, request.method()).await,
+    let (parts, body) = request.into_parts();
+    let mut response = match parts.uri.path() {
+        HEALTH_PATH => answer_health(&server, &id, &parts.method).await,
         _ => Refusal::Unavailable.response(&id),
     };
-    if request.method() == HttpMethod::HEAD {
+    if !parts.headers.contains_key(header::EXPECT) {
+        body::discard(body).await;
+    }
+    if parts.method == HttpMethod::HEAD {
         without_body(&mut response);
     }
     response
@@ -292,7 +299,7 @@ async fn answer_health(server: &Server, id: &RequestId, method: &HttpMethod) -> 
     if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
         return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
     }
-    let mut response = health::answer(&server.api.site).await;
+    let mut response = health::answer(&server.api.site, &server.health).await;
     let seen = Seen { route: "health".into(), ..Seen::default() };
     response.extensions_mut().insert(seen);
     response

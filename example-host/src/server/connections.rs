@@ -33,6 +33,10 @@ const OUTSIDE_OF_ONE: usize = 4;
 /// How long each step of such a connection may take.
 const OUTSIDE_TIME: Duration = Duration::from_secs(2);
 
+/// How many bytes of a request are kept until its head is whole. Who does not come to its end has as
+/// much for each connection.
+const BUFFER: usize = 64 * 1024;
+
 /// How long a connection that makes room for another may take over its last answer.
 const LEAVING_TIME: Duration = Duration::from_secs(2);
 
@@ -189,13 +193,18 @@ impl Connection {
         };
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.header_timeout);
-        http.keep_alive(!self.outside);
+        http.keep_alive(!self.outside).max_buf_size(BUFFER);
         let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
         let mut closing = false;
         let closed = loop {
             tokio::select! {
                 served = served.as_mut() => break served,
-                () = told(&mut stopping), if !closing => {}
+                () = told(&mut stopping), if !closing => {
+                    // What has only been begun to be asked is not in flight.
+                    if !self.guest.has_asked() {
+                        return;
+                    }
+                }
                 () = self.guest.has_to_leave(), if !closing => {
                     if !self.guest.has_asked() {
                         return;

@@ -36,12 +36,18 @@ fn of_header(headers: &HeaderMap, version: Version) -> Result<bool, Refusal> {
     }
 }
 
-/// Whether a text is the name or address of a host, with a port or without.
+/// Whether a text is the name or address of a host, with a port or without. What a name may have by
+/// the letter and none has is refused as well: a comma is what two headers become that are put
+/// together.
 fn is_host(text: &str) -> bool {
     let Ok(authority) = text.parse::<Authority>() else { return false };
-    let port = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
-    let ported = port.is_empty() || port == ":" || authority.port_u16().is_some();
-    !authority.host().is_empty() && !text.contains('@') && ported
+    let host = authority.host();
+    // What does not begin with the host begins with a user.
+    let Some(port) = text.strip_prefix(host) else { return false };
+    let ported =
+        port.is_empty() || port == ":" || (port.starts_with(':') && authority.port_u16().is_some());
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
+    !host.is_empty() && ported && (host.starts_with('[') || host.bytes().all(named))
 }
 
 #[cfg(test)]
@@ -65,7 +71,10 @@ mod tests {
         for host in ["shop.example", "shop.example:8080", "127.0.0.1", "[::1]:80", "shop:"] {
             assert_eq!(settled(&[host]).as_deref(), Some(host));
         }
-        for host in ["", " ", "a b", "a/b", "a@b", "a:b", "a:99999", "[::1", "a,b", ":80", "ä"] {
+        for host in [
+            "", " ", "a b", "a/b", "a@b", "b@b:80", "a:b", "a:99999", "[::1", "a,b", "a;b", ":80",
+            "ä",
+        ] {
             assert_eq!(settled(&[host]), None, "{host:?}");
         }
         assert_eq!(settled(&[]), None);

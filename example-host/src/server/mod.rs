@@ -47,6 +47,7 @@ use crate::tokens::Usage;
 
 use self::changes::Changes;
 use self::connections::{Connections, Stop};
+use self::health::Watch;
 use self::request_id::RequestIds;
 use self::routing::Routes;
 use self::tasks::Background;
@@ -104,10 +105,12 @@ impl Running {
         let (patience, end) = (after(50), after(55));
         // Only fails when the task has ended, which is what is asked for.
         let _ = self.stop.send(Some(Stop { patience, end }));
-        if let Some(accepting) = self.accepting
-            && let Err(error) = accepting.await
-        {
-            tracing::error!(%error, "the server did not stop in order");
+        if let Some(accepting) = self.accepting {
+            match timeout_at(after(60), accepting).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the server did not stop in order"),
+                Err(_) => tracing::error!("the server did not stop in time"),
+            }
         }
         // Those whose clients have gone.
         let api = &self.server.api;
@@ -154,6 +157,7 @@ impl Site {
             administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
             api,
             forms: Changes::new(settings.connections),
+            health: Watch::default(),
             encrypted: settings.tls.is_some(),
             strict_transport: strict_transport(settings)?,
             trusted_proxies: settings.trusted_proxies.clone(),
@@ -243,6 +247,7 @@ struct Server {
     administration: Administration,
     /// The forms of the administration that are being dealt with.
     forms: Changes,
+    health: Watch,
     /// Whether connections to this server are encrypted.
     encrypted: bool,
     /// What browsers are told of that, if anything.

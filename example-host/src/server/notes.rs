@@ -86,8 +86,8 @@ impl Asked {
     }
 }
 
-/// A change that has been begun. If it is dropped before its end is known, that is noted: it may
-/// have changed something all the same.
+/// A change that has been begun. If it breaks off, that is noted: it may have changed something all
+/// the same.
 pub(super) struct Begun {
     api: Arc<Api>,
     asked: Option<Asked>,
@@ -110,7 +110,7 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(asked) = &self.asked {
-            let entry = asked.entry(None, 0).saying("cut off, and perhaps done");
+            let entry = asked.entry(None, 0).saying("broke off; it may be done or not");
             self.api.audit.note(entry);
         }
     }
