@@ -12,6 +12,7 @@ use std::time::Duration;
 use time::PrimitiveDateTime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::database::{Connection, Database, Statement, sql, transact};
 use crate::error::Error;
@@ -38,9 +39,6 @@ const GO_AT_ONCE: i64 = 1000;
 /// How often notes are tried to be written down that the database does not take, a second apart.
 const ATTEMPTS: u32 = 300;
 
-/// How long the end of a host waits for the last notes.
-const LAST: Duration = Duration::from_secs(5);
-
 /// How many entries a page has.
 const PAGE: usize = 50;
 
@@ -48,7 +46,7 @@ const PAGE: usize = 50;
 macro_rules! columns {
     () => {
         "SELECT id, done_on, user_id, username, means, method, route, what, status, origin, \
-         record_type, record_id, request_id FROM host_audit"
+         record_type, record_id, request_id, client_request_id FROM host_audit"
     };
 }
 
@@ -140,7 +138,10 @@ pub(crate) struct Entry {
     pub(crate) what: String,
     pub(crate) record: Record,
     pub(crate) status: u16,
+    /// What the log calls the request.
     pub(crate) request: String,
+    /// What the client has called it, which may be what it has called others.
+    pub(crate) request_of_client: Option<String>,
 }
 
 impl Entry {
@@ -158,6 +159,7 @@ impl Entry {
             record,
             status: 0,
             request: String::new(),
+            request_of_client: None,
         }
     }
 
@@ -170,6 +172,12 @@ impl Entry {
     /// The same by a request that was answered with this status.
     pub(crate) fn answered(mut self, status: u16, request: &str) -> Self {
         (self.status, self.request) = (status, request.to_owned());
+        self
+    }
+
+    /// The same by a request that its client has called this.
+    pub(crate) fn called(mut self, request: Option<&str>) -> Self {
+        self.request_of_client = request.map(str::to_owned);
         self
     }
 
@@ -224,11 +232,11 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Writes down what is left, when nothing is answered any more.
-    pub(crate) async fn finish(self) {
+    /// Writes down what is left, when nothing is answered any more, as far as that is done in time.
+    pub(crate) async fn finish(self, end: Instant) {
         // Only fails when the task has ended.
         let _ = self.stop.send(());
-        if tokio::time::timeout(LAST, self.task).await.is_err() {
+        if tokio::time::timeout_at(end, self.task).await.is_err() {
             tracing::error!("the last changes could not be written down in the audit trail");
         }
     }
@@ -381,8 +389,8 @@ pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(
 
 fn insertion(entry: &Entry) -> Statement {
     let statement = sql("INSERT INTO host_audit (done_on, user_id, username, username_fold, \
-         means, origin, method, route, what, record_type, record_id, status, request_id) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+         means, origin, method, route, what, record_type, record_id, status, request_id, \
+         client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     statement
         .bind(entry.at)
         .bind(entry.user)
@@ -397,6 +405,7 @@ fn insertion(entry: &Entry) -> Statement {
         .bind(short(&entry.record.id, 150))
         .bind(i64::from(entry.status))
         .bind(short(&entry.request, 64))
+        .bind(entry.request_of_client.as_deref().map(|request| short(request, 64)))
 }
 
 /// As much of a text as has room, without what no text of a database may have.
@@ -523,7 +532,7 @@ macro_rules! page {
             $beyond,
             " ?) AND (? = '' OR username_fold = ?) AND (? = '' OR origin = ?) \
              AND (? = '' OR record_type = ?) AND (? = '' OR record_id = ?) \
-             AND (? = '' OR request_id = ?) ORDER BY done_on ",
+             AND (? = '' OR request_id = ? OR client_request_id = ?) ORDER BY done_on ",
             $order,
             ", id ",
             $order,
@@ -539,7 +548,7 @@ macro_rules! page {
 async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry)>, Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = page!("");
-    const OF_REQUEST: [&str; 2] = page!("request_id = ? AND");
+    const OF_REQUEST: [&str; 2] = page!("(request_id = ? OR client_request_id = ?) AND");
     const OF_USER: [&str; 2] = page!("username_fold = ? AND");
     const OF_RECORD: [&str; 2] = page!("record_id = ? AND");
     const OF_TYPE: [&str; 2] = page!("record_type = ? AND");
@@ -559,7 +568,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     let seldom = wanted.origin.is_some_and(|origin| origin != Origin::Api);
     // What fits the fewest entries comes first.
     let statement = if !wanted.request.is_empty() {
-        sql(OF_REQUEST[direction]).bind(wanted.request.as_str())
+        sql(OF_REQUEST[direction]).bind(wanted.request.as_str()).bind(wanted.request.as_str())
     } else if !id.is_empty() {
         sql(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
@@ -574,7 +583,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     let statement = statement.bind(since).bind(until).bind(beside.at).bind(beside.id);
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
-    let statement = asked.into_iter().fold(statement, twice);
+    let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
     let rows: Vec<Row> = database.fetch_all(statement.bind(PAGE as i64 + 1)).await?;
     Ok(rows.into_iter().map(line).collect())
 }
@@ -593,10 +602,11 @@ type Row = (
     String,
     String,
     String,
+    Option<String>,
 );
 
 fn line(row: Row) -> (Place, Entry) {
-    let (id, at, user, username, means, method, route, what, status, origin, kind, key, request) =
+    let (id, at, user, username, means, method, route, what, status, origin, kind, key, own, sent) =
         row;
     let entry = Entry {
         at,
@@ -610,7 +620,8 @@ fn line(row: Row) -> (Place, Entry) {
         what,
         record: Record { kind, id: key },
         status: u16::try_from(status).unwrap_or_default(),
-        request,
+        request: own,
+        request_of_client: sent,
     };
     (Place { at, id }, entry)
 }

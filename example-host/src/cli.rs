@@ -59,8 +59,13 @@ Environment (beside those named above):
   HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
   HOST_REQUEST_TIMEOUT  seconds that a request may take [default: 30]
   HOST_HEADER_TIMEOUT   seconds that the headers of a request may take [default: 10]
+  HOST_STALL_TIMEOUT    seconds that a client may neither send nor take anything [default: 10]
+  HOST_STOP_TIMEOUT     seconds that stopping may take [default: 25]
   HOST_CONNECTIONS      connections at the same time [default: 1024]
+  HOST_CONNECTIONS_PER_ADDRESS  those of one client [default: 256]
   HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate to serve with, and its key [default: none]
+  HOST_HSTS_MAX_AGE     seconds that browsers keep to HTTPS, where it is served; 0 says nothing
+                        [default: 31536000]
   HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
@@ -294,12 +299,12 @@ enum ConfigCommand {
     List,
     /// Print the value of a parameter as JSON.
     Get {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
     },
     /// Set a parameter.
     Set {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
         /// The value as JSON, for example 20 or '"EUR"'; null brings the default back.
         #[arg(value_name = "JSON", allow_negative_numbers = true)]
@@ -325,7 +330,7 @@ pub fn main() -> ExitCode {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(run(cli, &settings));
         // Whatever is still at work in the background has had its time.
-        runtime.shutdown_timeout(Duration::from_secs(1));
+        runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
     });
     match done {
@@ -500,8 +505,9 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::List => print(site.parameters().into_iter().map(|parameter| {
             let state = if parameter.set { "set" } else { "default" };
+            let name = parameter.full_name();
             let description = one_line(parameter.description);
-            format!("{}\t{}\t{state}\t{description}", parameter.name, parameter.value)
+            format!("{name}\t{}\t{state}\t{description}", parameter.value)
         })),
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
@@ -599,17 +605,20 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// be read to the end.
 async fn until_told(
     mut signals: Signals,
-    running: Running,
+    mut running: Running,
     metrics: Option<MetricsServer>,
 ) -> Result<(), Failure> {
-    signals.next().await;
+    let failed = tokio::select! {
+        () = signals.next() => false,
+        () = running.failed() => true,
+    };
     tracing::info!("stopping; requests in flight are finished");
     tokio::select! {
         () = running.shutdown() => {}
         () = signals.next() => tracing::warn!("stopped at once"),
     }
     drop(metrics);
-    Ok(())
+    if failed { Err("the server has failed, see the log".into()) } else { Ok(()) }
 }
 
 #[cfg(unix)]

@@ -825,7 +825,7 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
     shop.get("/products").by(Role::Nobody).send().await.expect(401);
     shop.get("/nothing").send().await.expect(404);
     let refused = shop.delete("/products/1").by(Role::Manager);
-    refused.header("x-request-id", "of-manager").send().await.expect(403);
+    let refused = refused.send().await.expect(403);
     let wrong = shop.post("/manufacturers", json!({"manufacturer_name": "<b>", "enabled": 7}));
     wrong.send().await.expect(422);
 
@@ -843,7 +843,7 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
     };
     has(rows[0], &["422", "invalid_value", "POST /api/index.php/v1/shop/manufacturers"]);
     has(rows[1], &["403", "forbidden", "store.delete on com_shop.products", ">manager<"]);
-    has(rows[1], &["of-manager", "DELETE /api/index.php/v1/shop/products/1"]);
+    has(rows[1], &[refused.header("x-request-id"), "DELETE /api/index.php/v1/shop/products/1"]);
     has(rows[2], &["401", "unauthorised", "Nobody"]);
     assert_eq!(rows.iter().filter(|row| row.contains("<code class=\"id\">")).count(), 3);
 }
@@ -1198,4 +1198,41 @@ async fn the_administration_is_unavailable_and_not_open_while_the_site_is_closed
     let answer = Answer::to(ann.client.get(format!("{}/health", ann.origin))).await;
     assert_eq!(answer.status, 503);
     running.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_form_has_a_limit_for_whoever_has_signed_in_too() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = "/groups/new";
+    let fill = async |ann: &mut Visitor, length: usize| {
+        ann.fill(page, page, &[("title", &*"x".repeat(length))]).await.status
+    };
+    assert_eq!(fill(&mut ann, 100_000).await, 422, "it is read, and too long for a title");
+    assert_eq!(fill(&mut ann, 300_000).await, 413);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_whose_browser_leaves_is_in_the_audit_trail_if_it_was_done() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let route = "/api/webservices-shop/manufacturers.create";
+    ann.get(route).await;
+    for number in 0..20 {
+        let body = json!({"manufacturer_name": format!("m{number}")}).to_string();
+        let fields = [("body", &*body), ("sure", "yes")];
+        let after = Duration::from_micros(number * 1_000);
+        // Either it is answered by then or the browser has gone.
+        let _ = tokio::time::timeout(after, ann.post(route, &fields)).await;
+    }
+    ann.fill(route, route, &[("body", "{\"manufacturer_name\": \"last\"}"), ("sure", "yes")]).await;
+    for _ in 0..200 {
+        let list = shop.get("/manufacturers?page[limit]=50").send().await.expect(200);
+        let seen = ann.get("/audit?type=manufacturers&origin=administration").await;
+        if changes(&seen.html).len() == list.ids().len() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("what is there is not what is in the audit trail: {:?}", changes(&ann.html));
 }

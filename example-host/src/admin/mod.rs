@@ -55,6 +55,11 @@ use self::visit::{Outcome, Problem, Recorded, Visit};
 /// Where the pages are.
 pub(crate) const BASE: &str = "/administrator";
 
+/// How many bytes a form may have: the longest parameter that an extension may declare, escaped.
+const LONGEST_FORM: usize = 256 * 1024;
+/// How many bytes a form may have that somebody sends who has not signed in.
+const LONGEST_SIGN_IN: usize = 8 * 1024;
+
 /// Who may do something by a page.
 type Needed = &'static str;
 const MANAGE: Needed = CORE_MANAGE;
@@ -228,6 +233,8 @@ pub(crate) struct Arrival {
     pub(crate) encrypted: bool,
     /// What the log calls the request.
     pub(crate) id: String,
+    /// What the client calls it.
+    pub(crate) id_of_client: Option<String>,
 }
 
 /// The answer, and what the log is to say of the request.
@@ -249,6 +256,16 @@ impl Administration {
         }
         let (catalogue, throttle) = (Arc::default(), Arc::default());
         Ok(Self { site, api, audit, catalogue, pages, throttle })
+    }
+
+    /// How many bytes what is sent to a page may have: whoever has not signed in sends no more than
+    /// a name and a password.
+    pub(crate) async fn longest_form(&self, arrival: &Arrival) -> Result<usize, Error> {
+        let session = match Cookies::of(arrival).session() {
+            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
+            None => None,
+        };
+        Ok(if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -319,6 +336,7 @@ impl Administration {
             throttle: Arc::clone(&self.throttle),
             client: arrival.client,
             id: arrival.id.clone(),
+            id_of_client: arrival.id_of_client.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),

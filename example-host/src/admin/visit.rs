@@ -34,6 +34,8 @@ pub(super) struct Visit {
     pub(super) client: IpAddr,
     /// What the log calls the request.
     pub(super) id: String,
+    /// What the client calls it.
+    pub(super) id_of_client: Option<String>,
     pub(super) session: Session,
     /// What the browser keeps of the session.
     pub(super) secret: String,
@@ -192,7 +194,8 @@ impl Visit {
         // Forms are all that changes something here, and they are posted.
         let entry = Entry::new(Origin::Administration, "POST", self.page, record)
             .by(*user, username, &Means::Session(self.kept()))
-            .answered(status.as_u16(), &self.id);
+            .answered(status.as_u16(), &self.id)
+            .called(self.id_of_client.as_deref());
         let entry = match more {
             "" => entry.saying(change.what),
             more => entry.saying(&format!("{}: {more}", change.what)),
