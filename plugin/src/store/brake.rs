@@ -1,5 +1,5 @@
-//! Ending what a connection does when nobody waits for it any more: its request is over, or the answer
-//! takes too long.
+//! Ending the statement of a connection when nobody waits for it any more: its request is over, or the
+//! answer takes too long.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,41 +8,41 @@ use std::time::Duration;
 
 use super::ENDING;
 
-/// What ends what a connection does, for somebody who cannot ask the connection itself.
+/// A handle that ends a statement of a connection while another task waits for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Brake {
-    /// What an engine in this process asks again and again as it works.
+    /// Set to end the statement. An engine in this process asks for it as it works.
     pressed: Arc<AtomicBool>,
-    /// Which server a connection is to, and what it is there, where the server does not notice by
-    /// itself that it has gone.
+    /// The server and the connection's id there, where the server does not notice by itself that a
+    /// connection was closed.
     pub(super) at: Option<(String, u64)>,
 }
 
 impl Brake {
-    /// That of a connection to a server.
+    /// The brake of a connection with this id at a server.
     pub(super) fn at(server: String, connection: u64) -> Self {
         Self { at: Some((server, connection)), ..Self::default() }
     }
 
-    /// What an engine asks as it works: whether it may go on.
+    /// The question that an engine asks as it works: whether it may go on.
     pub(super) fn released(&self) -> impl FnMut() -> bool + Send + 'static {
         let pressed = Arc::clone(&self.pressed);
         move || !pressed.load(Ordering::Relaxed)
     }
 
-    /// Ends what the connection does.
+    /// Ends the statement.
     pub(super) fn press(&self) {
         self.pressed.store(true, Ordering::Relaxed);
     }
 
-    /// Lets it do something else.
+    /// Lets the connection run other statements.
     pub(super) fn release(&self) {
         self.pressed.store(false, Ordering::Relaxed);
     }
 
-    /// Waits for an answer so long; then ends what is asked, and waits a little for what comes of that,
-    /// after which the connection owes nothing. A server ends a statement by itself. Nothing where there
-    /// is still no answer.
+    /// Waits for an answer up to the limit, then ends the statement and waits a little for the failure
+    /// that says so, after which the connection owes no answer. A server ends a statement by itself at the
+    /// same limit. Nothing where no answer comes.
     pub(super) async fn answered<T>(
         &self,
         limit: Duration,

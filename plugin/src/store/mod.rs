@@ -198,12 +198,12 @@ trait Session: Connection {
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
 
-    /// What ends what the connection does, once somebody else holds that.
+    /// A handle that ends a statement of this connection while another task waits for it.
     async fn brake(&mut self) -> Result<Brake, sqlx::Error> {
         Ok(Brake::default())
     }
-    /// Ends what the connection does, where that takes more than to break it off. Gives whether it can
-    /// be used again then.
+    /// Ends the statement that the connection still runs. Returns whether the connection can be used
+    /// again; otherwise it is closed.
     fn end(
         &mut self,
         _brake: &Brake,
@@ -211,7 +211,7 @@ trait Session: Connection {
     ) -> impl Future<Output = bool> + Send {
         std::future::ready(false)
     }
-    /// Whether a failure is one that passes when the connection is closed.
+    /// Whether closing the connection removes the cause of a failure.
     fn is_worn_out(_error: &sqlx::Error) -> bool {
         false
     }
@@ -546,9 +546,9 @@ impl Leased {
     }
 }
 
-/// A connection on its way back to its pool. What one still does for a request that is over is ended;
-/// it is closed then, unless it is certain that it owes no answer. A transaction that is left open is
-/// undone.
+/// A connection on its way back to its pool. A statement that it still runs is ended, because its
+/// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
+/// that is left open is undone.
 struct Lease<DB: Database<Connection: Session>> {
     connection: Option<Taken<DB>>,
     ready: Ready<DB>,
@@ -556,7 +556,7 @@ struct Lease<DB: Database<Connection: Session>> {
     open: bool,
     /// Whether everything that was asked has been answered as it should be.
     sound: bool,
-    /// Whether others fare better when it is closed.
+    /// Whether it is to be closed, which frees what the server is short of.
     worn_out: bool,
     /// How long an answer is waited for.
     answer: Duration,

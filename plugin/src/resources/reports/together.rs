@@ -1,9 +1,9 @@
 //! One computation for all who ask for the same at the same moment, so that what a report costs does
 //! not depend on how many ask. Knows nothing of what is reported.
 //!
-//! What has begun may not have in it what was committed since. Who asks then shares the next one, so
-//! that everybody is told of all that was committed when they asked. It belongs to nobody: it goes on
-//! when who asked first has left, and ends when all have.
+//! A computation that has begun may miss what was committed since. A request that comes then shares
+//! the next one, so that its report has in it all that was committed before. No request owns a
+//! computation: it goes on when the first one has left, and ends when all have left.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -57,7 +57,7 @@ where
     A: Clone + PartialEq,
     V: Clone + Send + Sync + 'static,
 {
-    /// What is computed from what is asked for, by whoever asks for it at this moment.
+    /// The result for what is asked for, computed once for all who ask for it at this moment.
     ///
     /// # Errors
     /// Those of the computation, and when it takes too long or its turn does not come.
@@ -65,7 +65,7 @@ where
     where
         F: Future<Output = Result<V, Error>> + Send + 'static,
     {
-        // One that all others have just left may end before it is joined.
+        // A computation that all others have just left may end before it is joined.
         for _ in 0..2 {
             let mut outcome = self.join(&asked, &compute);
             let outcome = outcome.wait_for(Option::is_some).await;
