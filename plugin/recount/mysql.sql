@@ -117,6 +117,6 @@ FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);
 -- All of these are in slot 0 now.
 DELETE FROM shop_slots;
 INSERT INTO shop_slots
-SELECT (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
+SELECT 1, (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
     (SELECT coalesce(max(shop_order_id), 0) FROM shop_orders),
     (SELECT coalesce(max(shop_address_id), 0) FROM shop_addresses);

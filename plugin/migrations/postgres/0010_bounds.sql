@@ -35,6 +35,7 @@ CREATE TABLE shop_sales_by_day (
 -- Counting anew leaves everything in slot 0, which is read faster than sixteen. Up to these keys records are
 -- counted there, and younger ones in the slot of their key.
 CREATE TABLE shop_slots (
+    one       smallint NOT NULL PRIMARY KEY CHECK (one = 1),
     products  bigint NOT NULL,
     orders    bigint NOT NULL,
     addresses bigint NOT NULL
@@ -343,7 +344,7 @@ SELECT coalesce(country_id, 0), coalesce(zone_id, 0), 0, count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);
 DELETE FROM shop_slots;
 INSERT INTO shop_slots
-SELECT (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
+SELECT 1, (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
     (SELECT coalesce(max(shop_order_id), 0) FROM shop_orders),
     (SELECT coalesce(max(shop_address_id), 0) FROM shop_addresses);
 
