@@ -75,7 +75,8 @@ async fn silent_connections_lock_nobody_out() {
 
 #[tokio::test]
 async fn a_connection_that_is_idle_makes_room_for_the_next() {
-    let (_place, served, token) = serve(&[("HOST_CONNECTIONS", "1")]).await;
+    let (_place, served, token) =
+        serve(&[("HOST_CONNECTIONS", "1"), ("HOST_HEADER_TIMEOUT", "3600")]).await;
     let mut first = served.connect().await;
     for number in 0..2 {
         first.write_all(request(ECHO, &token).as_bytes()).await.unwrap();

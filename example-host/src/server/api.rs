@@ -1,6 +1,7 @@
 //! From a request to its answer: the order of the checks, the call of the plugin, and its response
-//! as HTTP. A plugin that fails, panics or never answers costs this one request. One that changes
-//! something is not given up: its end is waited for, by the audit trail if by nobody else.
+//! as HTTP. A plugin that fails, panics or never answers costs this one request. A request
+//! that changes something is never given up: it runs to its end and is written down, whether or not
+//! its client waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub(crate) struct Api {
     pub(super) routes: Routes,
     pub(super) usage: Arc<Usage>,
     pub(super) audit: Arc<Audit>,
-    /// Those that plugins are at.
+    /// The changes that plugins are making.
     pub(super) changes: Changes,
     /// How long a request may take, its body included.
     pub(super) request_timeout: Duration,
@@ -104,7 +105,7 @@ impl Api {
             if notes::changes(&method) {
                 record = matched.record(&route);
             }
-            // Whoever says who they are wants to be known, on a public route as well.
+            // On a public route, credentials count if they are sent.
             if !route.public || asker.is_named(&headers) {
                 let admitted = timeout_at(deadline, self.admit(&asker, &headers))
                     .await
@@ -169,7 +170,7 @@ impl Api {
         let changing = self.changes.run(place, async move {
             match call_plugin(&called, call, &Known::default()).await {
                 Ok(response) => begun.end(response).await,
-                // How far it has come, nobody knows.
+                // It is not known how far it came, which is noted when `begun` is dropped.
                 Err(refusal) => refusal.response(&own),
             }
         });

@@ -92,8 +92,8 @@ impl Refusal {
                 "timeout",
                 "Timeout",
                 format!(
-                    "The answer took too long and was given up. Whoever runs this site can find \
-                     out by the request id {}.",
+                    "The answer took too long. What the request was to change may be changed all \
+                     the same. Whoever runs this site can find out by the request id {}.",
                     id.as_str()
                 ),
             ),
