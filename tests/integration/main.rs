@@ -15,6 +15,7 @@ mod harness;
 mod process;
 mod proxy;
 mod smtp;
+mod visitor;
 
 mod access;
 mod administration;
@@ -45,4 +46,5 @@ mod season;
 mod serving;
 mod specification;
 mod transactions;
+mod trust;
 mod values;
