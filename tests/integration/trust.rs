@@ -121,8 +121,8 @@ async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
             shop.database.number(waiting).await > 0
         }
         Engine::MariaDb => {
-            let waiting = "SELECT count(*) FROM information_schema.innodb_trx \
-                 WHERE trx_state = 'LOCK WAIT'";
+            let waiting = "SELECT count(*) FROM information_schema.processlist \
+                 WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'";
             shop.database.number(waiting).await > 0
         }
     };
@@ -134,15 +134,15 @@ async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
         "UPDATE host_users SET password_hash = 'another' WHERE username = 'superuser'",
         "DELETE FROM host_sessions",
     ];
-    let signing_in = shop.database.during(&change, async {
-        let signing_in =
-            tokio::spawn(async move { guest.sign_in("superuser", PASSWORD).await.status });
+    let mut signing_in = None;
+    let meanwhile = async {
+        let password = async move { guest.sign_in("superuser", PASSWORD).await.status };
+        signing_in = Some(tokio::spawn(password));
         let what = "the old password was right, and the session waits for its turn";
         eventually(what, async || waits().await.then_some(())).await;
-        signing_in
-    });
-    let signing_in = signing_in.await;
-    assert_eq!(signing_in.await.unwrap(), 422);
+    };
+    shop.database.during(&change, meanwhile).await;
+    assert_eq!(signing_in.unwrap().await.unwrap(), 422);
     assert_eq!(sessions(&shop).await, 0);
 }
 
