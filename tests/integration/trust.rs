@@ -2,7 +2,11 @@
 //! changes that have to be confirmed, the entry of each change in the audit trail, numbers that are
 //! not given again, and files that nobody else can read.
 
+use std::path::Path;
+
 use example_host::{NewUser, Site};
+use sqlx::migrate::Migrator;
+use sqlx::{Connection, SqliteConnection};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
@@ -103,9 +107,13 @@ async fn a_session_is_refused_after_an_hour_without_use_and_after_twelve() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
-    let shop = shop().await;
+/// Makes a change past the program while something is asked of the shop that has begun before the
+/// change counts, and has its turn when it does.
+async fn overtaken<T: Send + 'static>(
+    shop: &Shop,
+    change: &[&'static str],
+    asked: impl Future<Output = T> + Send + 'static,
+) -> T {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let metrics = format!("http://{}/metrics", listener.local_addr().unwrap());
     let _metrics = shop.site.serve_metrics(listener).unwrap();
@@ -126,24 +134,42 @@ async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
             shop.database.number(waiting).await > 0
         }
     };
-    // Whoever signs in reads the old password, because the new one is not there yet, and is let in
-    // by it when the new one is.
+    let mut asking = None;
+    let meanwhile = async {
+        asking = Some(tokio::spawn(asked));
+        eventually("a turn is waited for", async || waits().await.then_some(())).await;
+    };
+    let turn = ["UPDATE host_state SET revision = revision + 1"];
+    let change: Vec<&'static str> = turn.iter().chain(change).copied().collect();
+    shop.database.during(&change, meanwhile).await;
+    asking.unwrap().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
+    let shop = shop().await;
+    // The old password is right, because the new one is not there yet.
     let mut guest = Visitor::of(&shop.url(""));
     let change = [
-        "UPDATE host_state SET revision = revision + 1",
         "UPDATE host_users SET password_hash = 'another' WHERE username = 'superuser'",
         "DELETE FROM host_sessions",
     ];
-    let mut signing_in = None;
-    let meanwhile = async {
-        let password = async move { guest.sign_in("superuser", PASSWORD).await.status };
-        signing_in = Some(tokio::spawn(password));
-        let what = "the old password was right, and the session waits for its turn";
-        eventually(what, async || waits().await.then_some(())).await;
-    };
-    shop.database.during(&change, meanwhile).await;
-    assert_eq!(signing_in.unwrap().await.unwrap(), 422);
+    let asked = async move { guest.sign_in("superuser", PASSWORD).await.status };
+    assert_eq!(overtaken(&shop, &change, asked).await, 422);
     assert_eq!(sessions(&shop).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_meanwhile_changes_nothing_any_more() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = format!("/users/{}", id(&shop.site, "manager").await);
+    ann.get(&page).await;
+    let asked = async move { ann.post(&format!("{page}/block"), &[]).await.status };
+    assert_eq!(overtaken(&shop, &["DELETE FROM host_sessions"], asked).await, 303);
+    assert!(!shop.site.user("manager").await.unwrap().blocked);
+    let entries = "SELECT count(*) FROM host_audit WHERE origin = 'administration'";
+    assert_eq!(shop.database.number(entries).await, 0);
 }
 
 #[tokio::test]
@@ -429,9 +455,42 @@ async fn the_number_of_a_removed_group_or_user_is_never_given_again() {
     copied.close().await;
 }
 
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is made anew on SQLite alone")]
+async fn a_site_of_an_earlier_version_keeps_its_groups_and_all_that_names_them() {
+    let database = Database::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");
+    let mut earlier = Migrator::new(folder).await.unwrap();
+    earlier.migrations =
+        earlier.migrations.iter().filter(|migration| migration.version <= 4).cloned().collect();
+    let url = format!("{}?mode=rwc", database.url());
+    let mut file = SqliteConnection::connect(&url).await.unwrap();
+    earlier.run(&mut file).await.unwrap();
+    file.close().await.unwrap();
+    for statement in [
+        "INSERT INTO host_groups VALUES (9, 'Tills', 'tills', 3), (7, 'Desks', 'desks', 9)",
+        "INSERT INTO host_users (username, username_fold, name, email, email_fold, created_on) \
+         VALUES ('ann', 'ann', 'Ann', 'a@example.com', 'a@example.com', '2026-01-01T00:00:00')",
+        "INSERT INTO host_user_groups VALUES (1, 7)",
+        "INSERT INTO host_rules VALUES (1, 9, 'core.manage', 1)",
+    ] {
+        database.execute(statement).await;
+    }
+    let site = Site::open(&database.address(), &[]).await.unwrap();
+    let groups = site.groups().await.unwrap().into_iter();
+    let groups: Vec<_> = groups.map(|group| (group.id, group.title, group.parent)).collect();
+    let group = |id, title: &str, parent: &str| (id, title.to_owned(), Some(parent.to_owned()));
+    assert_eq!(groups[5..], [group(7, "Desks", "Tills"), group(9, "Tills", "Manager")]);
+    assert_eq!(site.user("ann").await.unwrap().groups, ["Desks"]);
+    let decision = site.explain("ann", "core.manage", "root").await.unwrap();
+    assert_eq!(decision.reason, "allow core.manage on root for Tills");
+    assert_eq!(site.add_group("Counters", "Desks").await.unwrap(), 10);
+    site.close().await;
+}
+
 /// Every file and folder below this one that somebody else may do anything with.
 #[cfg(unix)]
-fn open_to_others(folder: &std::path::Path) -> Vec<String> {
+fn open_to_others(folder: &Path) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
