@@ -2,9 +2,11 @@
 //! small store. What is chosen follows from the indexes that a resource declares and from what the
 //! store has counted; how that is said to an engine is not known here.
 
+use time::PrimitiveDateTime;
+
 use crate::plan::{Condition, Page};
 use crate::resource::{Count, Field, Index, Join, Resource, Steps};
-use crate::value::{Kind, Value};
+use crate::value::{self, Kind, Value};
 
 /// From how many records on it is worth while to look up where they end.
 const FAR: i64 = 4_096;
@@ -280,11 +282,15 @@ fn bound(page: &Page, steps: &Steps, step: &Value) -> Condition {
             let next = step.int().saturating_add(1).saturating_mul(BLOCK);
             Condition::AtMost(page.resource.key, Value::Int(next - 1))
         }
-        (Some(field), false) => {
-            Condition::AtLeast(field, Value::Moment(format!("{}T00:00:00", step.text())))
-        }
-        (Some(field), true) => {
-            Condition::AtMost(field, Value::Moment(format!("{}T23:59:59", step.text())))
+        (Some(field), descending) => {
+            // A step without a day would be one that the store has not made.
+            let moments = value::day(step.text()).map(value::bounds);
+            let [first, last] =
+                moments.map_or([Value::Null, Value::Null], |of| of.map(Value::Moment));
+            match descending {
+                false => Condition::AtLeast(field, first),
+                true => Condition::AtMost(field, last),
+            }
         }
     }
 }
@@ -310,14 +316,16 @@ fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -
 /// Whether a table of kept counts can tell the total of a page.
 fn fits(count: &Count, page: &Page) -> bool {
     let has = |name: &&str| count.by.contains(name);
-    let whole_days = |name: &str, value: &Value, time: &str| {
-        count.day_of == Some(name) && value.text().ends_with(time)
+    // The first or the last moment of a day, as a filter asks for it.
+    let whole_days = |name: &str, value: &Value, end: usize| {
+        let is_end = |moment: PrimitiveDateTime| value::bounds(moment.date())[end] == moment;
+        count.day_of == Some(name) && value.moment().is_some_and(is_end)
     };
     page.resource.fixed.iter().all(|(name, _)| has(name))
         && page.conditions.iter().all(|condition| match condition {
             Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
-            Condition::AtLeast(name, value) => whole_days(name, value, "T00:00:00"),
-            Condition::AtMost(name, value) => whole_days(name, value, "T23:59:59"),
+            Condition::AtLeast(name, value) => whole_days(name, value, 0),
+            Condition::AtMost(name, value) => whole_days(name, value, 1),
             Condition::Equals(..)
             | Condition::Key(_)
             | Condition::Keys(_)

@@ -276,7 +276,7 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
             let text = format!("Text that stands anywhere in {fields}, without regard to case.");
-            let schema = json!({"type": "string", "maxLength": MAX_SOUGHT});
+            let schema = schema::sought(MAX_SOUGHT);
             (text, schema, json!("lamp"))
         }
         Test::From(field) => {

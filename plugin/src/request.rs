@@ -434,10 +434,10 @@ fn filter(
                 let detail = format!("{name} must be a day, YYYY-MM-DD.");
                 Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
             })?;
-            let moment = |time| Value::Moment(format!("{day}T{time}"));
+            let [first, last] = value::bounds(day).map(Value::Moment);
             let condition = match filter.test {
-                Test::From(_) => Condition::AtLeast(field, moment("00:00:00")),
-                _ => Condition::AtMost(field, moment("23:59:59")),
+                Test::From(_) => Condition::AtLeast(field, first),
+                _ => Condition::AtMost(field, last),
             };
             Ok(Some((filter, condition)))
         }
@@ -457,11 +457,11 @@ fn filter(
 /// The fault of a period that ends before it begins.
 fn reversed_period(conditions: &[(&Filter, Condition)]) -> Option<Fault> {
     let from = conditions.iter().find_map(|(_, condition)| match condition {
-        Condition::AtLeast(_, value) => Some(value.text()),
+        Condition::AtLeast(_, value) => value.moment(),
         _ => None,
     })?;
     let (filter, to) = conditions.iter().find_map(|(filter, condition)| match condition {
-        Condition::AtMost(_, value) => Some((filter, value.text())),
+        Condition::AtMost(_, value) => Some((filter, value.moment()?)),
         _ => None,
     })?;
     let name = format!("filter[{}]", filter.name);

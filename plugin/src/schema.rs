@@ -61,7 +61,7 @@ pub fn input(field: &Field) -> Value {
         }),
         Kind::Ids => json!({"anyOf": [
             {"type": "array", "items": {"anyOf": [
-                {"type": "integer", "minimum": 1},
+                {"type": "integer", "format": "int64", "minimum": 1, "maximum": i64::MAX},
                 {"type": "string", "pattern": "^0*[1-9][0-9]{0,17}$"},
             ]}},
             {
@@ -80,7 +80,7 @@ pub fn input(field: &Field) -> Value {
             let address = json!({"type": "string", "format": "email", "maxLength": 254});
             match field.required {
                 true => address,
-                false => or_empty(address),
+                false => json!({"anyOf": [address, {"type": "string", "maxLength": 0}]}),
             }
         }
     };
@@ -105,6 +105,16 @@ pub fn filter(kind: Kind) -> Value {
         }
     };
     or_empty(schema)
+}
+
+/// Text that is looked for. Control characters in it, and white space around it, do not count.
+pub fn sought(max: usize) -> Value {
+    let (ignored, counted) = (r"[\u0000-\u001f\u007f-\u009f]", r"[^\u0000-\u001f\u007f-\u009f]");
+    json!({
+        "type": "string",
+        "description": format!("At most {max} characters."),
+        "pattern": format!(r"^(\s|{ignored})*({counted}{ignored}*){{0,{max}}}(\s|{ignored})*$"),
+    })
 }
 
 /// A day, `YYYY-MM-DD`.
@@ -191,11 +201,9 @@ fn flag() -> Value {
 fn whole(min: i64, max: Option<i64>) -> Value {
     let sign = if min < 0 { "-?" } else { "" };
     let digits = max.map_or(18, |max| max.to_string().len().min(18));
-    let mut number = Map::from_iter([("type".to_owned(), json!("integer"))]);
-    number.insert("minimum".to_owned(), json!(min));
-    if let Some(max) = max.filter(|max| *max < i64::MAX) {
-        number.insert("maximum".to_owned(), json!(max));
-    }
+    let number = json!({
+        "type": "integer", "format": "int64", "minimum": min, "maximum": max.unwrap_or(i64::MAX),
+    });
     let text = match min {
         // No other least number than these occurs, and one that did would be checked by the store.
         1.. => format!("^0*[1-9][0-9]{{0,{}}}$", digits - 1),

@@ -1102,7 +1102,7 @@ fn searched(resource: &Resource, name: &str) -> String {
 
 /// The day of a moment.
 fn day(moment: &Value) -> Value {
-    Value::Text(moment.text().chars().take("YYYY-MM-DD".len()).collect())
+    Value::Text(moment.moment().map(|moment| moment.date().to_string()).unwrap_or_default())
 }
 
 /// Whether a condition is about a field of this join.

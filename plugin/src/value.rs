@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde::ser::{SerializeSeq, Serializer};
 use serde_json::value::RawValue;
 use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
+use time::macros::{format_description, time};
 use time::{Date, Duration, PrimitiveDateTime};
 
 /// The greatest amount of money, and the greatest of most decimals, in units of 10^-5: a million
@@ -103,7 +103,11 @@ impl Kind {
     pub fn typed(self, value: Value) -> Value {
         match (self, value) {
             (Kind::Decimal { places, .. }, Value::Int(units)) => Value::Decimal { units, places },
-            (Kind::DateTime, Value::Text(text)) => Value::Moment(text),
+            (Kind::DateTime, Value::Text(text)) => match read_moment(&text) {
+                Some(moment) => Value::Moment(moment),
+                // What no program of this store has written; an engine with types refuses it.
+                None => Value::Text(text),
+            },
             (Kind::Json, Value::Text(text)) => Value::Json(text),
             (_, value) => value,
         }
@@ -134,8 +138,8 @@ pub enum Value {
     },
     /// Text, a word, or the text of a list.
     Text(String),
-    /// A moment in UTC, in the form of the wire.
-    Moment(String),
+    /// A moment in UTC, to the second.
+    Moment(PrimitiveDateTime),
     /// The text of an object.
     Json(String),
 }
@@ -164,11 +168,19 @@ impl Value {
         matches!(self, Value::Text(text) if text.trim().is_empty())
     }
 
+    /// The moment, where it is one.
+    pub fn moment(&self) -> Option<PrimitiveDateTime> {
+        match self {
+            Value::Moment(moment) => Some(*moment),
+            _ => None,
+        }
+    }
+
     /// The text; empty where there is none.
     pub fn text(&self) -> &str {
         match self {
-            Value::Text(text) | Value::Moment(text) | Value::Json(text) => text,
-            Value::Null | Value::Int(_) | Value::Decimal { .. } => "",
+            Value::Text(text) | Value::Json(text) => text,
+            Value::Null | Value::Int(_) | Value::Decimal { .. } | Value::Moment(_) => "",
         }
     }
 }
@@ -180,7 +192,8 @@ impl fmt::Display for Value {
             Value::Null => f.write_str("null"),
             Value::Int(number) => write!(f, "{number}"),
             Value::Decimal { units, places } => f.write_str(&decimal_text(*units, *places, 0)),
-            Value::Text(text) | Value::Moment(text) | Value::Json(text) => f.write_str(text),
+            Value::Text(text) | Value::Json(text) => f.write_str(text),
+            Value::Moment(moment) => f.write_str(&written(*moment)),
         }
     }
 }
@@ -234,7 +247,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         },
         Kind::DateTime => {
             let text = unquote(literal).ok_or_else(moment_form)?;
-            moment(&text).and_then(written).map(Value::Text).ok_or_else(moment_form)
+            moment(&text).map(Value::Moment).ok_or_else(moment_form)
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
@@ -261,7 +274,7 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
             Err(format!("must be one of {}", words.join(", ")))
         }
         Kind::Choice(_) => Ok(Value::Text(text.to_owned())),
-        Kind::DateTime => moment(text).and_then(written).map(Value::Moment).ok_or_else(moment_form),
+        Kind::DateTime => moment(text).map(Value::Moment).ok_or_else(moment_form),
         Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
             Ok(Value::Text(text.to_owned()))
         }
@@ -582,20 +595,35 @@ fn has_shape(text: &str, shape: &str) -> bool {
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }
 
-/// The moment that a text in the form of the wire says.
+/// The moment of a text in the form of the wire.
 pub fn read_moment(text: &str) -> Option<PrimitiveDateTime> {
     PrimitiveDateTime::parse(text, MOMENT).ok()
 }
 
-/// This moment.
-pub fn now() -> String {
+/// This moment, to the second.
+pub fn now() -> PrimitiveDateTime {
     let now = time::UtcDateTime::now();
-    written(PrimitiveDateTime::new(now.date(), now.time())).unwrap_or_default()
+    let time = now.time().replace_nanosecond(0).unwrap_or(now.time());
+    PrimitiveDateTime::new(now.date(), time)
 }
 
-/// A moment in the form of the wire, if it is in one of the years that have four digits.
-pub fn written(moment: PrimitiveDateTime) -> Option<String> {
-    (0..=9999).contains(&moment.year()).then(|| moment.format(MOMENT).ok()).flatten()
+/// The first moment of a day, and the last one that is told from others.
+pub fn bounds(day: Date) -> [PrimitiveDateTime; 2] {
+    [day.midnight(), day.with_time(time!(23:59:59))]
+}
+
+/// A moment in the form of the wire.
+pub fn written(moment: PrimitiveDateTime) -> String {
+    let (date, time) = (moment.date(), moment.time());
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        time.hour(),
+        time.minute(),
+        time.second()
+    )
 }
 
 /// Reads a list of keys, or a string of keys separated by commas, and keeps it as the latter.

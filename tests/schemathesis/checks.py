@@ -24,7 +24,10 @@ DETAILS = {
     r"at most \d digits? after the decimal point": "a JSON number in binary floating point, "
     "whose shortest text has more digits; as a string it would not fit its pattern",
     r"must be at least 0\.0+1": "a JSON number greater than 0 that is less than the smallest unit",
-    r"must be a whole number": "20863.0, which JSON Schema takes for a whole number",
+    r"must be a (list of )?whole numbers?": "20863.0, which JSON Schema takes for a whole number",
+    r"more than 10000 periods": "two days that are too far apart for the periods asked for",
+    r"must not exceed what the line costs": "a discount that is more than what it is taken from",
+    r"Only a correction may be negative": "a credit or a debit of a negative amount",
     r"cannot be disabled": "a core order status, or the currency that the store counts in",
     r"amount must not be zero": "an adjustment of a voucher by nothing",
     r"must be one of -2, 0, 1, 2": "the state -1 of a category, in a range that has it",

@@ -24,7 +24,7 @@ use tokio::sync::mpsc::{self, Receiver};
 use crate::error::{Error, Fault, FaultKind};
 use crate::sql::{self, RowsOf, Statement};
 use crate::store::{self, Filling, Store, Transaction};
-use crate::value::{Value, fold};
+use crate::value::{self, Value, fold};
 
 use setup::Setup;
 
@@ -290,8 +290,9 @@ fn cents(cents: i64) -> i64 {
     cents * 1_000
 }
 
-fn moment(text: impl Into<String>) -> Value {
-    Value::Moment(text.into())
+/// The moment of a text that the demonstration has made.
+fn moment(text: impl AsRef<str>) -> Value {
+    value::read_moment(text.as_ref()).map_or(Value::Null, Value::Moment)
 }
 
 /// A moment some days before today.

@@ -53,9 +53,9 @@ fn values_go_together(coupon: &Record) -> Vec<Complaint> {
     complaints
 }
 
-/// A period must not end before it begins. Moments sort as their text does.
+/// A period must not end before it begins.
 pub(super) fn valid_from_before_to(record: &Record) -> Option<Complaint> {
-    let (from, to) = (record.value("valid_from").text(), record.value("valid_to").text());
-    let reversed = !from.is_empty() && !to.is_empty() && from > to;
+    let (from, to) = (record.value("valid_from").moment(), record.value("valid_to").moment());
+    let reversed = from.zip(to).is_some_and(|(from, to)| from > to);
     reversed.then(|| ("valid_to", "valid_to must not be before valid_from.".to_owned()))
 }

@@ -63,7 +63,7 @@ pub(super) const ORDER: Join =
 pub(super) struct Entry {
     pub(super) order: i64,
     pub(super) status: i64,
-    pub(super) created_on: String,
+    pub(super) created_on: Value,
 }
 
 /// Writes an entry that says nothing but the status.
@@ -75,7 +75,7 @@ pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Err
             Value::Int(entry.order),
             Value::Int(entry.status),
             Value::Int(acting_user(scene.call)),
-            Value::Moment(entry.created_on),
+            entry.created_on,
         ],
     );
     scene.transaction.execute(statement).await.map(|_| ())
@@ -150,10 +150,11 @@ async fn mail(
     let decimals = currency.map_or(2, |currency| currency.value("currency_num_decimals").int());
     let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
     let text = |name| order.value(name).text().to_owned();
+    let created_on = order.value("created_on").moment();
     let notice = Notice {
         store_name: parameters.store_name.clone(),
         order_id: text("order_id"),
-        created_on: text("created_on").chars().take("YYYY-MM-DD".len()).collect(),
+        created_on: created_on.map(|moment| moment.date().to_string()).unwrap_or_default(),
         status: status.value("orderstatus_name").text().to_owned(),
         comment: entry.value("comment").text().to_owned(),
         first_name: text("billing_first_name"),

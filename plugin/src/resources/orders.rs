@@ -11,7 +11,7 @@ use crate::resource::{
     unique, user,
 };
 use crate::store::Transaction;
-use crate::value::{self, MAX_AMOUNT, Value};
+use crate::value::{MAX_AMOUNT, Value};
 
 use super::currencies::CURRENCIES;
 use super::orderhistories::{self, Entry};
@@ -220,7 +220,7 @@ async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<
     let entry = Entry {
         order: key,
         status: order.value("order_state_id").int(),
-        created_on: order.value("created_on").text().to_owned(),
+        created_on: order.value("created_on").clone(),
     };
     orderhistories::write(entry, scene).await
 }
@@ -232,7 +232,7 @@ async fn next_entry(before: &Record, after: &Record, scene: &mut Scene<'_>) -> R
     let entry = Entry {
         order: after.key(),
         status: after.value("order_state_id").int(),
-        created_on: value::now(),
+        created_on: Value::now(),
     };
     orderhistories::write(entry, scene).await
 }

@@ -2,6 +2,7 @@
 //! ever added to.
 
 use host_interface::{Method, Response};
+use time::PrimitiveDateTime;
 
 use crate::app::Call;
 use crate::crud;
@@ -212,7 +213,8 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
             return Err(Error::Contract("a voucher has other columns"));
         };
         let masked = Cell::Text(masked(code.text()).into());
-        let status = status(enabled, balance, from.text(), to.text(), &now);
+        let [begins, ends] = [from, to].map(|moment| value::read_moment(moment.text()));
+        let status = status(enabled, balance, begins, ends, now);
         let status = Cell::Text(status.into());
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
         records.push((key.int().to_string(), document::attributes(SHOWN, &shown)?));
@@ -231,12 +233,18 @@ fn masked(code: &str) -> String {
     covered.chain(code.chars().skip(length - shown)).collect()
 }
 
-fn status(enabled: &Cell<'_>, balance: &Cell<'_>, from: &str, to: &str, now: &str) -> &'static str {
+fn status(
+    enabled: &Cell<'_>,
+    balance: &Cell<'_>,
+    from: Option<PrimitiveDateTime>,
+    to: Option<PrimitiveDateTime>,
+    now: PrimitiveDateTime,
+) -> &'static str {
     if enabled.int() == 0 {
         "disabled"
-    } else if from > now {
+    } else if from.is_some_and(|from| from > now) {
         "not_yet_valid"
-    } else if !to.is_empty() && to < now {
+    } else if to.is_some_and(|to| to < now) {
         "expired"
     } else if balance.int() == 0 {
         "depleted"

@@ -81,7 +81,8 @@ macro_rules! cells_of {
                 }
                 Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
                 Kind::DateTime => {
-                    Cell::Text(moment_text(row.try_get::<PrimitiveDateTime, _>(column)?)?)
+                    let moment = row.try_get::<PrimitiveDateTime, _>(column)?;
+                    Cell::Text(crate::value::written(moment).into())
                 }
                 _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
             })
@@ -97,7 +98,6 @@ mod ready;
 mod sqlite;
 mod upkeep;
 
-use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::task::Poll;
@@ -110,7 +110,6 @@ use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolOptions;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
-use time::PrimitiveDateTime;
 
 use self::brake::Brake;
 use self::ready::{Ready, Taken};
@@ -121,7 +120,7 @@ use crate::error::{Error, Fault, FaultKind, chain};
 use crate::plan::Page;
 use crate::resource::{Resource, Unique};
 use crate::sql::{self, Statement, Table};
-use crate::value::{self, Cell, Kind, Value};
+use crate::value::{Cell, Kind, Value};
 
 pub use filling::Filling;
 
@@ -988,16 +987,4 @@ fn units(mut decimal: Decimal, places: u8) -> Result<i64, sqlx::Error> {
         // There are more digits than even an exact decimal has.
         false => Err(sqlx::Error::Decode(TooLarge.into())),
     }
-}
-
-/// The moment that is to be bound.
-fn moment(text: &str) -> Result<PrimitiveDateTime, sqlx::Error> {
-    let unreadable = || sqlx::Error::Encode(format!("{text:?} is no moment").into());
-    value::read_moment(text).ok_or_else(unreadable)
-}
-
-/// The text of a moment that was read.
-fn moment_text(moment: PrimitiveDateTime) -> Result<Cow<'static, str>, sqlx::Error> {
-    let unwritable = || sqlx::Error::Decode("a year of more than four digits".into());
-    value::written(moment).map(Cow::Owned).ok_or_else(unwritable)
 }

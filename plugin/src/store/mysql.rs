@@ -18,7 +18,7 @@ use time::PrimitiveDateTime;
 
 use super::brake::Brake;
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, Session, Stream, bounded};
-use super::{count, moment, moment_text, sql_text, statements, units, values};
+use super::{count, sql_text, statements, units, values};
 use crate::dialect::MYSQL;
 use crate::error::Error;
 use crate::plan::Page;
@@ -455,7 +455,7 @@ fn query(statement: Statement) -> Result<Query<'static, MySql, MySqlArguments>, 
             Value::Int(number) => query.bind(number),
             Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
             Value::Text(text) | Value::Json(text) => query.bind(text),
-            Value::Moment(text) => query.bind(moment(&text)?),
+            Value::Moment(moment) => query.bind(moment),
         })
     })
 }

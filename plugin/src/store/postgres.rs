@@ -19,13 +19,13 @@ use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, 
 use time::PrimitiveDateTime;
 
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
-use super::{count, moment, moment_text, sql_text, statements, units, values};
+use super::{count, sql_text, statements, units, values};
 use crate::dialect::POSTGRES;
 use crate::error::Error;
 use crate::plan::Page;
 use crate::resources;
 use crate::sql::{self, RowsOf, Statement, Table};
-use crate::value::{Cell, Kind, Value};
+use crate::value::{self, Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 pub(super) const RECOUNT: &str = include_str!("../../recount/postgres.sql");
@@ -204,7 +204,8 @@ impl Copy {
         for (value, place) in values.iter().zip(1..) {
             match value {
                 Value::Null => self.lines.push_str("\\N"),
-                Value::Text(text) | Value::Moment(text) | Value::Json(text) => {
+                Value::Moment(moment) => self.lines.push_str(&value::written(*moment)),
+                Value::Text(text) | Value::Json(text) => {
                     for character in text.chars() {
                         match character {
                             '\\' => self.lines.push_str("\\\\"),
@@ -250,7 +251,7 @@ fn query(statement: Statement) -> Result<Query<'static, Postgres, PgArguments>, 
             Value::Int(number) => query.bind(number),
             Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
             Value::Text(text) => query.bind(text),
-            Value::Moment(text) => query.bind(moment(&text)?),
+            Value::Moment(moment) => query.bind(moment),
             Value::Json(text) => query.bind(JsonText(text)),
         })
     })

@@ -24,7 +24,7 @@ use crate::dialect::SQLITE;
 use crate::error::Error;
 use crate::plan::Page;
 use crate::sql::{self, RowsOf, Statement, Table};
-use crate::value::{Cell, Kind, Value};
+use crate::value::{self, Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 pub(super) const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
@@ -257,7 +257,8 @@ fn query(statement: Statement) -> sqlx::query::Query<'static, Sqlite, SqliteArgu
     statement.binds.into_iter().fold(query, |query, value| match value {
         Value::Null => query.bind(None::<i64>),
         Value::Int(number) | Value::Decimal { units: number, .. } => query.bind(number),
-        Value::Text(text) | Value::Moment(text) | Value::Json(text) => query.bind(text),
+        Value::Text(text) | Value::Json(text) => query.bind(text),
+        Value::Moment(moment) => query.bind(value::written(moment)),
     })
 }
 

@@ -184,8 +184,7 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
         };
         let name = [first.text(), last.text()].join(" ").trim().to_owned();
         let value = average(spent.spent, orders, decimals.int());
-        let moment =
-            |moment| value::written(moment).map_or(Cell::Null, |text| Cell::Text(text.into()));
+        let moment = |moment| Cell::Text(value::written(moment).into());
         let cells = [
             Cell::Int(user),
             email.clone(),

@@ -28,7 +28,7 @@ use crate::resource::{
     moment, text,
 };
 use crate::store::{self, Store};
-use crate::value::{Cell, Value, decimal_text};
+use crate::value::{self, Cell, Value, decimal_text};
 
 use days::Days;
 use period::{Range, Unit};
@@ -168,8 +168,9 @@ impl Asked {
     /// and their statuses.
     fn orders_of(&self, range: Range) -> [Vec<Value>; 3] {
         let Range { from, to } = range;
-        let moment = |day, time: &str| vec![Value::Moment(format!("{day}T{time}"))];
-        [moment(from, "00:00:00"), moment(to, "23:59:59"), self.statuses.clone()]
+        let [first, _] = value::bounds(from);
+        let [_, last] = value::bounds(to);
+        [vec![Value::Moment(first)], vec![Value::Moment(last)], self.statuses.clone()]
     }
 
     /// What a page passes over and how many rows it has, as values to bind.

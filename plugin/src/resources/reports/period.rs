@@ -6,7 +6,7 @@ use time::{Date, Duration, Month, PrimitiveDateTime};
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::plan::Condition;
-use crate::value::{self, Value};
+use crate::value::Value;
 
 /// How many days a report is about where nothing is said.
 const USUAL_DAYS: i64 = 30;
@@ -23,7 +23,7 @@ pub(super) struct Range {
 impl Range {
     /// The days that the filters ask for, or the last ones.
     pub(super) fn of(conditions: &[Condition], today: Date) -> Self {
-        let day = |moment: &Value| value::read_moment(moment.text()).map(PrimitiveDateTime::date);
+        let day = |value: &Value| value.moment().map(PrimitiveDateTime::date);
         let from = conditions.iter().find_map(|condition| match condition {
             Condition::AtLeast(_, moment) => day(moment),
             _ => None,
