@@ -26,6 +26,7 @@ mod contract;
 mod copies;
 mod counts;
 mod crash;
+mod documents;
 mod encrypted;
 mod engines;
 mod faults;
