@@ -89,15 +89,17 @@ impl Site {
         if !self.state().snapshot().access.knows_action(action) {
             return Err(Error::not_found("action", action));
         }
-        let allowed = match setting {
-            Setting::Allow => Some(true),
-            Setting::Deny => Some(false),
-            Setting::Inherit => None,
+        let (said, allowed) = match setting {
+            Setting::Allow => ("allow", Some(true)),
+            Setting::Deny => ("deny", Some(false)),
+            Setting::Inherit => ("inherit", None),
         };
+        let what = format!("change permissions: {said} {action} for {group}");
         change!(self.state(), |transaction| {
             let group = crate::groups::find(transaction, group).await?;
-            let asset = find_asset(transaction, asset).await?;
-            put_rule(transaction, asset, group, action, allowed).await
+            let key = find_asset(transaction, asset).await?;
+            put_rule(transaction, key, group, action, allowed).await?;
+            self.record(transaction, "asset", asset, &what).await
         })
     }
 

@@ -1,6 +1,7 @@
 //! The audit trail: who has changed what, in the administration, through the API and on the command
-//! line. What is answered only leaves a note in memory; one task writes the notes down, many in one
-//! transaction, so that no request waits for it. Keeps what was done and to what, and nothing of
+//! line. What changes the site is written down in the transaction that changes it. A request to the
+//! API only leaves a note in memory; one task writes the notes down, many in one transaction, so
+//! that no request waits for it. Keeps what was done and to what, and nothing of
 //! what a request carried. Who may read it is the administration's.
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use time::PrimitiveDateTime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::database::{Connection, Database, Statement, sql, transact};
 use crate::error::Error;
@@ -37,9 +39,6 @@ const GO_AT_ONCE: i64 = 1000;
 /// How often notes are tried to be written down that the database does not take, a second apart.
 const ATTEMPTS: u32 = 300;
 
-/// How long the end of a host waits for the last notes.
-const LAST: Duration = Duration::from_secs(5);
-
 /// How many entries a page has.
 const PAGE: usize = 50;
 
@@ -47,7 +46,7 @@ const PAGE: usize = 50;
 macro_rules! columns {
     () => {
         "SELECT id, done_on, user_id, username, means, method, route, what, status, origin, \
-         record_type, record_id, request_id FROM host_audit"
+         record_type, record_id, request_id, client_request_id FROM host_audit"
     };
 }
 
@@ -93,6 +92,8 @@ pub(crate) enum Means {
     Token(TokenHash),
     /// Credentials of this scheme, which an extension knows.
     Scheme(String),
+    /// A shell of the machine, as the user of the system with this number.
+    Shell(Option<u32>),
 }
 
 /// What tells one token or session from another, and is of no use to anybody: the beginning of its
@@ -107,6 +108,8 @@ impl fmt::Display for Means {
             Means::Session(hash) => write!(f, "session {}", fingerprint(hash)),
             Means::Token(hash) => write!(f, "token {}", fingerprint(hash)),
             Means::Scheme(scheme) => f.write_str(scheme),
+            Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
+            Means::Shell(None) => f.write_str("command line"),
         }
     }
 }
@@ -135,7 +138,10 @@ pub(crate) struct Entry {
     pub(crate) what: String,
     pub(crate) record: Record,
     pub(crate) status: u16,
+    /// What the log calls the request.
     pub(crate) request: String,
+    /// What the client has called it, which may be what it has called others.
+    pub(crate) request_of_client: Option<String>,
 }
 
 impl Entry {
@@ -153,6 +159,7 @@ impl Entry {
             record,
             status: 0,
             request: String::new(),
+            request_of_client: None,
         }
     }
 
@@ -165,6 +172,12 @@ impl Entry {
     /// The same by a request that was answered with this status.
     pub(crate) fn answered(mut self, status: u16, request: &str) -> Self {
         (self.status, self.request) = (status, request.to_owned());
+        self
+    }
+
+    /// The same by a request that its client has called this.
+    pub(crate) fn called(mut self, request: Option<&str>) -> Self {
+        self.request_of_client = request.map(str::to_owned);
         self
     }
 
@@ -182,9 +195,26 @@ pub(crate) struct Audit {
     /// How many were lost since somebody was told.
     lost: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
+    /// How many entries stay.
+    keep: i64,
 }
 
 impl Audit {
+    /// Writes an entry down in the transaction of the change that it is about.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        entry: &Entry,
+    ) -> Result<(), Error> {
+        let newest = transaction.insert(insertion(entry)).await?;
+        prune(transaction, newest, self.keep).await
+    }
+
+    /// Counts entries whose transaction has been committed.
+    pub(crate) fn has_written(&self, count: u64) {
+        self.metrics.audited("written", count);
+    }
+
     /// Notes a change. Takes no time, and fails nobody: what cannot be noted is counted.
     pub(crate) fn note(&self, entry: Entry) {
         if self.notes.try_send(entry).is_err() {
@@ -202,11 +232,11 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Writes down what is left, when nothing is answered any more.
-    pub(crate) async fn finish(self) {
+    /// Writes down what is left, when nothing is answered any more, as far as that is done in time.
+    pub(crate) async fn finish(self, end: Instant) {
         // Only fails when the task has ended.
         let _ = self.stop.send(());
-        if tokio::time::timeout(LAST, self.task).await.is_err() {
+        if tokio::time::timeout_at(end, self.task).await.is_err() {
             tracing::error!("the last changes could not be written down in the audit trail");
         }
     }
@@ -217,15 +247,16 @@ pub(crate) fn begin(state: &Arc<State>, metrics: &Arc<Metrics>, keep: u64) -> (A
     let (notes, noted) = mpsc::channel(WAITING);
     let (stop, stopping) = oneshot::channel();
     let lost = Arc::new(AtomicU64::new(0));
+    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
     let writer = Writer {
         state: Arc::clone(state),
         metrics: Arc::clone(metrics),
         lost: Arc::clone(&lost),
         noted,
         stopping: Some(stopping),
-        keep: i64::try_from(keep).unwrap_or(i64::MAX),
+        keep,
     };
-    let audit = Audit { notes, lost, metrics: Arc::clone(metrics) };
+    let audit = Audit { notes, lost, metrics: Arc::clone(metrics), keep };
     (audit, Writing { stop, task: tokio::spawn(writer.write()) })
 }
 
@@ -279,7 +310,7 @@ impl Writer {
     /// Writes notes down, and gives whether that was done in the end.
     async fn put(&mut self, batch: &[Entry]) -> bool {
         for attempt in 1..=ATTEMPTS {
-            match write(self.state.database(), batch, Some(self.keep)).await {
+            match write(self.state.database(), batch, self.keep).await {
                 Ok(()) => return true,
                 // Once, not every second.
                 Err(error) if attempt == 1 => {
@@ -313,29 +344,30 @@ async fn stopped(stopping: &mut Option<oneshot::Receiver<()>>) {
     *stopping = None;
 }
 
-/// Writes entries down, and lets as many of the oldest go as there are too many: by their keys, which
-/// costs the same however many there are.
-pub(crate) async fn write(
-    database: &Database,
-    entries: &[Entry],
-    keep: Option<i64>,
-) -> Result<(), Error> {
+/// Writes entries down, all of them or none.
+async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
     transact!(database, |transaction| {
         let mut newest = 0;
         for entry in entries {
             newest = transaction.insert(insertion(entry)).await?;
         }
-        let (oldest,): (Option<i64>,) =
-            transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
-        if let (Some(keep), Some(oldest)) = (keep, oldest) {
-            let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
-            if last >= oldest {
-                let removal = sql("DELETE FROM host_audit WHERE id <= ?");
-                transaction.execute(removal.bind(last)).await?;
-            }
-        }
-        Ok(())
+        prune(transaction, newest, keep).await
     })
+}
+
+/// Lets as many of the oldest entries go as there are too many: by their keys, which costs the same
+/// however many there are.
+async fn prune(transaction: &mut Connection, newest: i64, keep: i64) -> Result<(), Error> {
+    let (oldest,): (Option<i64>,) =
+        transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
+    if let Some(oldest) = oldest {
+        let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
+        if last >= oldest {
+            let removal = sql("DELETE FROM host_audit WHERE id <= ?");
+            transaction.execute(removal.bind(last)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies every entry to another database, in the order in which they were written down. Keys are
@@ -357,8 +389,8 @@ pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(
 
 fn insertion(entry: &Entry) -> Statement {
     let statement = sql("INSERT INTO host_audit (done_on, user_id, username, username_fold, \
-         means, origin, method, route, what, record_type, record_id, status, request_id) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+         means, origin, method, route, what, record_type, record_id, status, request_id, \
+         client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     statement
         .bind(entry.at)
         .bind(entry.user)
@@ -373,6 +405,7 @@ fn insertion(entry: &Entry) -> Statement {
         .bind(short(&entry.record.id, 150))
         .bind(i64::from(entry.status))
         .bind(short(&entry.request, 64))
+        .bind(entry.request_of_client.as_deref().map(|request| short(request, 64)))
 }
 
 /// As much of a text as has room, without what no text of a database may have.
@@ -380,13 +413,48 @@ fn short(text: &str, length: usize) -> String {
     text.chars().filter(|character| *character != '\0').take(length).collect()
 }
 
+/// A command that whoever runs this program has given, and on whose behalf a site is changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// What the command is called.
+    pub(crate) name: &'static str,
+    /// Who gives it, as the system knows them.
+    pub(crate) username: String,
+    pub(crate) uid: Option<u32>,
+}
+
+impl Command {
+    /// Writes down what it changes, within the transaction of the change.
+    pub(crate) async fn record(
+        &self,
+        transaction: &mut Connection,
+        record: Record,
+        what: &str,
+    ) -> Result<(), Error> {
+        let entry = Entry::new(Origin::CommandLine, "", self.name, record);
+        // Users of the system are none of the site, and have no key there.
+        let entry = entry.by(0, &self.username, &Means::Shell(self.uid)).saying(what);
+        transaction.insert(insertion(&entry)).await?;
+        Ok(())
+    }
+}
+
 impl Site {
-    /// Writes down what was done by a command: it has been done, so only the log says if it cannot
-    /// be written down.
-    pub(crate) async fn record_command(&self, route: &str, record: Record, what: &str) {
-        let entry = Entry::new(Origin::CommandLine, "", route, record).saying(what);
-        if let Err(error) = write(self.state().database(), &[entry], None).await {
-            tracing::error!(%error, route, "a change is missing in the audit trail");
+    /// Writes down what is changed on behalf of a command, within the transaction of the change. A
+    /// program that uses this library without one writes nothing down.
+    pub(crate) async fn record(
+        &self,
+        transaction: &mut Connection,
+        kind: &str,
+        id: impl fmt::Display,
+        what: &str,
+    ) -> Result<(), Error> {
+        match self.command() {
+            Some(command) => {
+                let record = Record { kind: kind.to_owned(), id: id.to_string() };
+                command.record(transaction, record, what).await
+            }
+            None => Ok(()),
         }
     }
 }
@@ -464,7 +532,7 @@ macro_rules! page {
             $beyond,
             " ?) AND (? = '' OR username_fold = ?) AND (? = '' OR origin = ?) \
              AND (? = '' OR record_type = ?) AND (? = '' OR record_id = ?) \
-             AND (? = '' OR request_id = ?) ORDER BY done_on ",
+             AND (? = '' OR request_id = ? OR client_request_id = ?) ORDER BY done_on ",
             $order,
             ", id ",
             $order,
@@ -480,7 +548,7 @@ macro_rules! page {
 async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry)>, Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = page!("");
-    const OF_REQUEST: [&str; 2] = page!("request_id = ? AND");
+    const OF_REQUEST: [&str; 2] = page!("(request_id = ? OR client_request_id = ?) AND");
     const OF_USER: [&str; 2] = page!("username_fold = ? AND");
     const OF_RECORD: [&str; 2] = page!("record_id = ? AND");
     const OF_TYPE: [&str; 2] = page!("record_type = ? AND");
@@ -500,7 +568,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     let seldom = wanted.origin.is_some_and(|origin| origin != Origin::Api);
     // What fits the fewest entries comes first.
     let statement = if !wanted.request.is_empty() {
-        sql(OF_REQUEST[direction]).bind(wanted.request.as_str())
+        sql(OF_REQUEST[direction]).bind(wanted.request.as_str()).bind(wanted.request.as_str())
     } else if !id.is_empty() {
         sql(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
@@ -515,7 +583,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry
     let statement = statement.bind(since).bind(until).bind(beside.at).bind(beside.id);
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
-    let statement = asked.into_iter().fold(statement, twice);
+    let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
     let rows: Vec<Row> = database.fetch_all(statement.bind(PAGE as i64 + 1)).await?;
     Ok(rows.into_iter().map(line).collect())
 }
@@ -534,10 +602,11 @@ type Row = (
     String,
     String,
     String,
+    Option<String>,
 );
 
 fn line(row: Row) -> (Place, Entry) {
-    let (id, at, user, username, means, method, route, what, status, origin, kind, key, request) =
+    let (id, at, user, username, means, method, route, what, status, origin, kind, key, own, sent) =
         row;
     let entry = Entry {
         at,
@@ -551,7 +620,8 @@ fn line(row: Row) -> (Place, Entry) {
         what,
         record: Record { kind, id: key },
         status: u16::try_from(status).unwrap_or_default(),
-        request,
+        request: own,
+        request_of_client: sent,
     };
     (Place { at, id }, entry)
 }

@@ -15,12 +15,13 @@ use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 use crate::acl::Setting;
-use crate::audit::Record;
+use crate::audit;
 use crate::config::{LogFormat, Settings, TlsFiles};
 use crate::copy;
 use crate::database::DatabaseUrl;
 use crate::error::one_line;
 use crate::loader;
+use crate::operator::Operator;
 use crate::quickstart;
 use crate::server::{self, MetricsServer, Running};
 use crate::site::Site;
@@ -45,7 +46,7 @@ Examples:
       A user who works through the API; the token is shown this once.
   example-host permission explain ann store.delete com_shop.products
       Why somebody may or may not do something.
-  example-host copy --from sqlite://data/host.db --to postgres://shop:secret@localhost/shop
+  COPY_TO_URL=postgres://shop:secret@localhost/shop example-host copy --from sqlite://data/host.db
       Move a site that has been stopped to a server.
 
 The commands work while a host serves the same database; it notices within a second.
@@ -58,8 +59,13 @@ Environment (beside those named above):
   HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
   HOST_REQUEST_TIMEOUT  seconds that a request may take [default: 30]
   HOST_HEADER_TIMEOUT   seconds that the headers of a request may take [default: 10]
+  HOST_STALL_TIMEOUT    seconds that a client may neither send nor take anything [default: 10]
+  HOST_STOP_TIMEOUT     seconds that stopping may take [default: 25]
   HOST_CONNECTIONS      connections at the same time [default: 1024]
+  HOST_CONNECTIONS_PER_ADDRESS  those of one client [default: 256]
   HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate to serve with, and its key [default: none]
+  HOST_HSTS_MAX_AGE     seconds that browsers keep to HTTPS, where it is served; 0 says nothing
+                        [default: 31536000]
   HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
@@ -135,10 +141,11 @@ enum Command {
 #[derive(Args)]
 struct CopyArgs {
     /// The database that the site is in. Nobody may write to it meanwhile: stop its hosts first.
-    #[arg(long, value_name = "URL")]
+    /// Everybody on the machine can read arguments, so a password is better in the environment.
+    #[arg(long, value_name = "URL", env = "COPY_FROM_URL", hide_env_values = true)]
     from: String,
     /// A new database for it, or one that an earlier copy was cut off in.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "COPY_TO_URL", hide_env_values = true)]
     to: String,
 }
 
@@ -292,12 +299,12 @@ enum ConfigCommand {
     List,
     /// Print the value of a parameter as JSON.
     Get {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
     },
     /// Set a parameter.
     Set {
-        /// The name of the parameter.
+        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
         key: String,
         /// The value as JSON, for example 20 or '"EUR"'; null brings the default back.
         #[arg(value_name = "JSON", allow_negative_numbers = true)]
@@ -323,7 +330,7 @@ pub fn main() -> ExitCode {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(run(cli, &settings));
         // Whatever is still at work in the background has had its time.
-        runtime.shutdown_timeout(Duration::from_secs(1));
+        runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
     });
     match done {
@@ -339,14 +346,16 @@ pub fn main() -> ExitCode {
 async fn run(cli: Cli, settings: &Settings) -> Result<(), Failure> {
     let plugins = plugins(cli.plugin)?;
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
-        return print(copy::copy(&from.parse()?, &to.parse()?, &plugins, Bar::new).await?);
+        let (from, to) = (from.parse()?, to.parse()?);
+        let copied = copy::copy_on_behalf_of(Some(by("copy")), &from, &to, &plugins, Bar::new);
+        return print(copied.await?);
     }
     let url: DatabaseUrl = cli.database.parse()?;
     let reports = cli.database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
     let site = Site::open_with(&url, reports.as_ref(), &plugins, &settings.mail).await?;
     let done = match cli.command {
-        None => quick_start(&site, settings).await,
+        None => quick_start(&site.on_behalf_of(by("quick start")), settings).await,
         Some(Command::Serve(args)) => serve(&site, args, settings).await,
         Some(command) => administer(&site, command).await,
     };
@@ -368,78 +377,46 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// Does what a command says, and writes down what was changed by it.
+/// Does what a command says; what it changes is written down as its doing.
 async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
-    let Some(Told { route, kind, name, what }) = told(&command) else {
-        return perform(site, command).await;
-    };
-    // A user is told by the key, which is not there before the user is, nor afterwards.
-    let key = async || match kind {
-        "user" => site.user(&name).await.ok().map(|user| user.id.to_string()),
-        _ => None,
-    };
-    let before = key().await;
-    perform(site, command).await?;
-    let after = if before.is_none() { key().await } else { None };
-    let record = Record { kind: kind.to_owned(), id: before.or(after).unwrap_or(name.clone()) };
-    site.record_command(route, record, &what).await;
-    Ok(())
+    match name(&command) {
+        Some(name) => perform(&site.on_behalf_of(by(name)), command).await,
+        None => perform(site, command).await,
+    }
 }
 
-/// What a command changes.
-struct Told {
-    route: &'static str,
-    kind: &'static str,
-    name: String,
-    what: String,
+/// A command, and whoever has given it.
+fn by(name: &'static str) -> audit::Command {
+    let Operator { name: username, uid } = Operator::of_this_process();
+    audit::Command { name, username, uid }
 }
 
-/// What a command changes; nothing where it only reads, or serves.
-fn told(command: &Command) -> Option<Told> {
-    let of = |route, kind, name: &str, what: &str| {
-        let (name, what) = (name.to_owned(), what.to_owned());
-        Some(Told { route, kind, name, what })
-    };
+/// What a command is called that changes something; nothing where it only reads, or serves.
+fn name(command: &Command) -> Option<&'static str> {
     match command {
         Command::User(command) => match command {
             UserCommand::List => None,
-            UserCommand::Add { name, .. } => of("user add", "user", name, "add a user"),
-            UserCommand::Password { name } => of("user password", "user", name, "set a password"),
-            UserCommand::Block { name } => of("user block", "user", name, "block a user"),
-            UserCommand::Unblock { name } => of("user unblock", "user", name, "unblock a user"),
-            UserCommand::Remove { name } => of("user remove", "user", name, "delete a user"),
+            UserCommand::Add { .. } => Some("user add"),
+            UserCommand::Password { .. } => Some("user password"),
+            UserCommand::Block { .. } => Some("user block"),
+            UserCommand::Unblock { .. } => Some("user unblock"),
+            UserCommand::Remove { .. } => Some("user remove"),
         },
-        Command::Token(TokenCommand::Generate { name }) => {
-            of("token generate", "user", name, "generate a token")
-        }
-        Command::Token(TokenCommand::Revoke { name }) => {
-            of("token revoke", "user", name, "revoke a token")
-        }
-        Command::Group(GroupCommand::Add { name, .. }) => {
-            of("group add", "group", name, "add a group")
-        }
-        Command::Permission(PermissionCommand::Set { group, action, asset, setting }) => {
-            let setting = format!("{setting:?}").to_lowercase();
-            let what = format!("change permissions: {setting} {action} for {group}");
-            of("permission set", "asset", asset, &what)
-        }
-        Command::Extension(ExtensionCommand::Enable { name }) => {
-            of("extension enable", "extension", name, "enable an extension")
-        }
-        Command::Extension(ExtensionCommand::Disable { name }) => {
-            of("extension disable", "extension", name, "disable an extension")
-        }
-        Command::Config(ConfigCommand::Set { key, .. }) => {
-            of("config set", "parameter", key, "set a parameter")
-        }
-        Command::Demo(_) => of("demo", "", "", "fill the store"),
+        Command::Token(TokenCommand::Generate { .. }) => Some("token generate"),
+        Command::Token(TokenCommand::Revoke { .. }) => Some("token revoke"),
+        Command::Group(GroupCommand::Add { .. }) => Some("group add"),
+        Command::Permission(PermissionCommand::Set { .. }) => Some("permission set"),
+        Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
+        Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
+        Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
+        Command::Demo(_) => Some("demo"),
+        Command::Copy(_) => Some("copy"),
         Command::Group(GroupCommand::List)
         | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
         | Command::Extension(ExtensionCommand::List)
         | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
         | Command::Openapi
-        | Command::Serve(_)
-        | Command::Copy(_) => None,
+        | Command::Serve(_) => None,
     }
 }
 
@@ -528,8 +505,9 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::List => print(site.parameters().into_iter().map(|parameter| {
             let state = if parameter.set { "set" } else { "default" };
+            let name = parameter.full_name();
             let description = one_line(parameter.description);
-            format!("{}\t{}\t{state}\t{description}", parameter.name, parameter.value)
+            format!("{name}\t{}\t{state}\t{description}", parameter.value)
         })),
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
@@ -627,17 +605,20 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// be read to the end.
 async fn until_told(
     mut signals: Signals,
-    running: Running,
+    mut running: Running,
     metrics: Option<MetricsServer>,
 ) -> Result<(), Failure> {
-    signals.next().await;
+    let failed = tokio::select! {
+        () = signals.next() => false,
+        () = running.failed() => true,
+    };
     tracing::info!("stopping; requests in flight are finished");
     tokio::select! {
         () = running.shutdown() => {}
         () = signals.next() => tracing::warn!("stopped at once"),
     }
     drop(metrics);
-    Ok(())
+    if failed { Err("the server has failed, see the log".into()) } else { Ok(()) }
 }
 
 #[cfg(unix)]

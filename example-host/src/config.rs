@@ -45,14 +45,24 @@ pub struct ServerSettings {
     pub request_timeout: Duration,
     /// How long a client may take to send a request's headers.
     pub header_timeout: Duration,
-    /// How many connections may be open; more wait.
+    /// How long a client may send nothing of a body, or take nothing of an answer.
+    pub stall_timeout: Duration,
+    /// How many connections may be open, and how many changes under way. For more, those make room
+    /// on which nothing is asked; where there are none, they are told to come again.
     pub connections: usize,
+    /// How many of them one client may have, by its address; a network of IPv6 is one client.
+    pub connections_per_address: usize,
     /// How many bytes a request's body may have.
     pub body_limit: usize,
     /// The certificate to serve with; in clear text without one.
     pub tls: Option<TlsFiles>,
+    /// How many seconds browsers that have seen the site encrypted ask for it in no other way; 0
+    /// says nothing to them.
+    pub hsts_max_age: u64,
     /// The proxies that are believed when they say whom they were asked by.
     pub trusted_proxies: Vec<IpNet>,
+    /// How long all of stopping may take.
+    pub stop_timeout: Duration,
     /// How many entries of the audit trail stay; the oldest go first.
     pub audit_entries: u64,
 }
@@ -96,10 +106,14 @@ impl Default for ServerSettings {
             cors_origins: Vec::new(),
             request_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(10),
             connections: 1024,
+            connections_per_address: 256,
             body_limit: 1024 * 1024,
             tls: None,
+            hsts_max_age: 365 * 24 * 60 * 60,
             trusted_proxies: Vec::new(),
+            stop_timeout: Duration::from_secs(25),
             audit_entries: 100_000,
         }
     }
@@ -213,7 +227,13 @@ impl Settings {
                 cors_origins: origins(get("HOST_CORS_ORIGINS"))?,
                 request_timeout: seconds("HOST_REQUEST_TIMEOUT", default.request_timeout)?,
                 header_timeout: seconds("HOST_HEADER_TIMEOUT", default.header_timeout)?,
+                stall_timeout: seconds("HOST_STALL_TIMEOUT", default.stall_timeout)?,
                 connections,
+                connections_per_address: count(
+                    "HOST_CONNECTIONS_PER_ADDRESS",
+                    "a number greater than 0",
+                    default.connections_per_address,
+                )?,
                 body_limit: count(
                     "HOST_BODY_LIMIT",
                     "a number of bytes greater than 0",
@@ -223,7 +243,16 @@ impl Settings {
                     get("HOST_TLS_CERT").map(PathBuf::from),
                     get("HOST_TLS_KEY").map(PathBuf::from),
                 )?,
+                hsts_max_age: match get("HOST_HSTS_MAX_AGE").as_deref() {
+                    Some("0") => 0,
+                    _ => number(
+                        "HOST_HSTS_MAX_AGE",
+                        "a number of seconds, or 0 for none",
+                        default.hsts_max_age,
+                    )?,
+                },
                 trusted_proxies: networks(get("HOST_TRUSTED_PROXIES"))?,
+                stop_timeout: seconds("HOST_STOP_TIMEOUT", default.stop_timeout)?,
                 audit_entries: number(
                     "HOST_AUDIT_ENTRIES",
                     "a number greater than 0",
@@ -311,13 +340,22 @@ mod tests {
 
     #[test]
     fn numbers_are_greater_than_zero() {
-        for name in
-            ["HOST_REQUEST_TIMEOUT", "HOST_CONNECTIONS", "HOST_BODY_LIMIT", "HOST_AUDIT_ENTRIES"]
-        {
+        for name in [
+            "HOST_REQUEST_TIMEOUT",
+            "HOST_STALL_TIMEOUT",
+            "HOST_STOP_TIMEOUT",
+            "HOST_CONNECTIONS",
+            "HOST_CONNECTIONS_PER_ADDRESS",
+            "HOST_BODY_LIMIT",
+            "HOST_AUDIT_ENTRIES",
+        ] {
             assert!(read(name, "12").is_ok(), "{name}");
             for wrong in ["0", "-1", "x", "1.5"] {
                 assert!(read(name, wrong).is_err(), "{name}={wrong}");
             }
         }
+        let age = |value| read("HOST_HSTS_MAX_AGE", value).map(|all| all.server.hsts_max_age);
+        assert_eq!((age("0"), age("60")), (Ok(0), Ok(60)));
+        assert!(age("-1").is_err() && age("x").is_err());
     }
 }

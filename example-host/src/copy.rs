@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use host_interface::{Environment, Progress};
 use time::PrimitiveDateTime;
 
-use crate::audit;
+use crate::audit::{self, Command};
 use crate::database::{Connection, Database, DatabaseUrl, Engine, sql, transact};
 use crate::error::Error;
 use crate::site::{self, Site};
@@ -58,14 +58,29 @@ pub async fn copy<P: Progress>(
     from: &DatabaseUrl,
     to: &DatabaseUrl,
     plugins: &[PathBuf],
+    progress: impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    copy_on_behalf_of(None, from, to, plugins, progress).await
+}
+
+/// The same on behalf of a command, which the audit trail of the copy goes on with.
+pub(crate) async fn copy_on_behalf_of<P: Progress>(
+    command: Option<Command>,
+    from: &DatabaseUrl,
+    to: &DatabaseUrl,
+    plugins: &[PathBuf],
     mut progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
     if from.is_same(to) {
         return Err(Error::Invalid(format!("{from} cannot be copied to itself")));
     }
     has_site(from).await?;
-    let source = Site::open(from, plugins).await?;
-    let copied = copy_site(&source, to, &mut progress).await;
+    let site = Site::open(from, plugins).await?;
+    let source = match command {
+        Some(command) => site.on_behalf_of(command),
+        None => site,
+    };
+    let copied = copy_site(&source, from, to, &mut progress).await;
     source.close().await;
     copied
 }
@@ -101,6 +116,7 @@ fn is_missing_table(error: &sqlx::Error) -> bool {
 
 async fn copy_site<P: Progress>(
     source: &Site,
+    from: &DatabaseUrl,
     to: &DatabaseUrl,
     progress: &mut impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
@@ -108,7 +124,7 @@ async fn copy_site<P: Progress>(
     let target = Database::open(to).await?;
     // Held to the end, so that nobody serves the new site or copies into it meanwhile.
     let start = target.start(to).await?;
-    let copied = copy_into(&target, source, to, progress).await;
+    let copied = copy_into(&target, source, from, to, progress).await;
     start.end().await;
     target.close().await;
     copied
@@ -117,6 +133,7 @@ async fn copy_site<P: Progress>(
 async fn copy_into<P: Progress>(
     target: &Database,
     source: &Site,
+    from: &DatabaseUrl,
     to: &DatabaseUrl,
     progress: &mut impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
@@ -136,9 +153,10 @@ async fn copy_into<P: Progress>(
             lines.push(line);
         }
     }
+    let what = format!("copy the site from {from}");
     transact!(target, |transaction| {
         transaction.execute(sql("UPDATE host_state SET copying = FALSE")).await?;
-        Ok(())
+        source.record(transaction, "", "", &what).await
     })?;
     Ok(lines)
 }
@@ -221,11 +239,18 @@ async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), E
         let statement = sql("INSERT INTO host_groups (id, title, title_fold) VALUES (?, ?, ?)");
         to.execute(statement.bind(*id).bind(title.as_str()).bind(fold.as_str())).await?;
     }
+    let last = groups.last().map_or(0, |(id, ..)| *id);
     for (id, _, _, parent) in groups {
         let statement = sql("UPDATE host_groups SET parent_id = ? WHERE id = ?");
         to.execute(statement.bind(parent).bind(id)).await?;
     }
-    Ok(())
+    let highest = highest(from, "host_groups").await?.max(last);
+    if highest > last && to.engine() != Engine::Postgres {
+        let statement = sql("INSERT INTO host_groups (id, title, title_fold) VALUES (?, '', '')");
+        to.execute(statement.bind(highest)).await?;
+        to.execute(sql("DELETE FROM host_groups WHERE id = ?").bind(highest)).await?;
+    }
+    keep_above(to, "SELECT setval('host_groups_id_seq', ?, TRUE)", highest).await
 }
 
 /// Users with their groups and tokens, a page at a time. Their sessions end here: whoever has signed
@@ -295,45 +320,45 @@ async fn copy_users(
         last = end;
         progress.report("users", done, total.unsigned_abs());
     }
-    let highest = highest_user(from).await?.max(last);
-    keep_above(to, highest, last).await
+    let highest = highest(from, "host_users").await?.max(last);
+    if highest > last && to.engine() != Engine::Postgres {
+        // The key of a row that is inserted counts, also if the row does not stay.
+        let statement = sql("INSERT INTO host_users \
+             (id, username, username_fold, name, email, email_fold, created_on) \
+             VALUES (?, '', '', '', '', '', ?)");
+        to.execute(statement.bind(highest).bind(crate::users::now())).await?;
+        to.execute(sql("DELETE FROM host_users WHERE id = ?").bind(highest)).await?;
+    }
+    keep_above(to, "SELECT setval('host_users_id_seq', ?, TRUE)", highest).await
 }
 
-/// The highest key that a user has ever had.
-async fn highest_user(connection: &mut Connection) -> Result<i64, Error> {
-    let statement = match connection.engine() {
-        Engine::Sqlite => "SELECT seq FROM sqlite_sequence WHERE name = 'host_users'",
-        Engine::Postgres => "SELECT last_value FROM host_users_id_seq WHERE is_called",
-        Engine::MySql => {
-            "SELECT CAST(AUTO_INCREMENT AS SIGNED) - 1 FROM information_schema.tables \
-             WHERE table_schema = DATABASE() AND table_name = 'host_users' \
-             AND AUTO_INCREMENT IS NOT NULL"
+/// The highest key that a row of a table has ever had.
+async fn highest(connection: &mut Connection, table: &'static str) -> Result<i64, Error> {
+    let statement = match (connection.engine(), table) {
+        (Engine::Sqlite, _) => sql("SELECT seq FROM sqlite_sequence WHERE name = ?").bind(table),
+        (Engine::Postgres, "host_users") => {
+            sql("SELECT last_value FROM host_users_id_seq WHERE is_called")
+        }
+        (Engine::Postgres, _) => sql("SELECT last_value FROM host_groups_id_seq WHERE is_called"),
+        (Engine::MySql, _) => {
+            sql("SELECT CAST(AUTO_INCREMENT AS SIGNED) - 1 FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name = ? AND AUTO_INCREMENT IS NOT NULL")
+            .bind(table)
         }
     };
-    let highest: Option<(i64,)> = connection.fetch_optional(sql(statement)).await?;
+    let highest: Option<(i64,)> = connection.fetch_optional(statement).await?;
     Ok(highest.map_or(0, |(highest,)| highest))
 }
 
-/// Sees to it that new rows get keys of their own, users above any that was ever given.
-async fn keep_above(to: &mut Connection, highest: i64, last: i64) -> Result<(), Error> {
-    match to.engine() {
-        // The key of a row that is inserted counts, also if the row does not stay.
-        Engine::Sqlite | Engine::MySql if highest > last => {
-            let statement = sql("INSERT INTO host_users \
-                 (id, username, username_fold, name, email, email_fold, created_on) \
-                 VALUES (?, '', '', '', '', '', ?)");
-            to.execute(statement.bind(highest).bind(crate::users::now())).await?;
-            to.execute(sql("DELETE FROM host_users WHERE id = ?").bind(highest)).await?;
-        }
-        Engine::Sqlite | Engine::MySql => {}
-        Engine::Postgres => {
-            let users = sql("SELECT setval('host_users_id_seq', ?, TRUE)");
-            if highest > 0 {
-                let _: (i64,) = to.fetch_one(users.bind(highest)).await?;
-            }
-            let groups = "SELECT setval('host_groups_id_seq', max(id)) FROM host_groups";
-            let _: (i64,) = to.fetch_one(sql(groups)).await?;
-        }
+/// Sees to it that new rows get keys above any that was ever given, where a row that is inserted
+/// does not see to it by itself.
+async fn keep_above(
+    to: &mut Connection,
+    statement: &'static str,
+    highest: i64,
+) -> Result<(), Error> {
+    if to.engine() == Engine::Postgres && highest > 0 {
+        let _: (i64,) = to.fetch_one(sql(statement).bind(highest)).await?;
     }
     Ok(())
 }

@@ -30,6 +30,12 @@ pub enum Error {
         /// The first migration that this program does not know.
         version: i64,
     },
+    /// The lock was lost that keeps starts apart.
+    #[error(
+        "this start has lost its lock on the database, so that another may have begun; nothing is \
+         served, start again"
+    )]
+    TurnLost,
     /// A site was being copied into the database, and that did not come to its end.
     #[error("{0} holds a copy of a site that was not finished; copy again, which starts over")]
     HalfACopy(String),

@@ -50,7 +50,11 @@ impl Site {
     /// # Errors
     /// When there is no such extension, or the database fails.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
-        change!(self.state(), |transaction| switch(transaction, name, enabled).await)
+        let what = if enabled { "enable an extension" } else { "disable an extension" };
+        change!(self.state(), |transaction| {
+            switch(transaction, name, enabled).await?;
+            self.record(transaction, "extension", name, what).await
+        })
     }
 }
 

@@ -38,7 +38,9 @@ impl Site {
         let title = title_of(title)?;
         change!(self.state(), |transaction| {
             let parent = find(transaction, parent).await?;
-            insert(transaction, title, parent).await
+            let id = insert(transaction, title, parent).await?;
+            self.record(transaction, "group", id, "add a group").await?;
+            Ok(id)
         })
     }
 }

@@ -4,7 +4,8 @@
 //! [`Site::open`] opens a database and creates the plugins, [`Site::serve`] answers requests, and
 //! the other methods of [`Site`] are what administrators do; the command line is a thin layer
 //! above them. Nothing is kept in the process outside of a [`Site`], so that many can live side by
-//! side; only the program itself says where the log goes.
+//! side, but for whose turn it is to hash a password; only the program itself says where the log
+//! goes.
 //!
 //! # Invariants
 //!
@@ -23,11 +24,13 @@
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | `config` | settings from the environment |
+//! | `operator` | who runs the program, as the system knows them |
+//! | `private` | files and folders that only the user of the host can read |
 //! | `quickstart` | the first start |
 //! | `site` | opening a site: database, plugins, installation |
 //! | `state` | the data kept in memory, and following other processes |
-//! | `server` | a site being served: `connections`, `tls`, `client` (proxies); for the API `api` (the order of the checks, the call of the plugin), `routing`, `checks` (`Accept`, tokens), `body`, `notes` (changes and refusals), `revalidation` (304); `problem` (the table of errors), `request_id`, `access_log`, `health`; `pages` (requests to the administration), `scrape` (the address of the metrics) |
-//! | `admin` | the administration: the table of all pages and what is done for each, a file for each page with a template in `templates/admin`; `visit`, `view`, `form`, `cookies`, `throttle`, `authority`; `catalogue` (the OpenAPI documents), `sales`, `chart`, `assets` |
+//! | `server` | a site being served: `connections` (limits, stopping), `room` (places for connections), `progress` (a client has to read), `tls`, `client` (proxies), `host_header`; `changes` (they run to their end), `tasks` (work in the background); for the API `api` (the order of the checks, the call of the plugin), `routing`, `checks` (`Accept`, tokens), `body`, `notes` (changes and refusals), `revalidation` (304); `problem` (the table of errors), `request_id`, `access_log`, `health`; `pages` (requests to the administration), `scrape` (the address of the metrics) |
+//! | `admin` | the administration: the table of all pages and what is done for each, a file for each page with a template in `templates/admin`; `visit`, `view`, `form`, `cookies`, `throttle`, `authority`, `claim` (whether a password is right), `confirm` (asking for it again); `catalogue` (the OpenAPI documents), `sales`, `chart`, `assets` |
 //! | `acl` | rules and decisions, with reasons |
 //! | `users`, `groups`, `tokens` | users, groups, tokens and their last use |
 //! | `passwords`, `sessions` | the rules for passwords; who is signed in |
@@ -58,8 +61,10 @@ mod groups;
 mod loader;
 mod mail;
 mod metrics;
+mod operator;
 mod parameters;
 mod passwords;
+mod private;
 mod quickstart;
 mod server;
 mod services;

@@ -12,8 +12,12 @@ use crate::state::change;
 /// A parameter with the value that is in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterEntry {
+    /// The extension that declares it.
+    pub extension: String,
     /// Its name.
     pub name: String,
+    /// Whether another extension has one of the same name, so that the name alone tells neither.
+    pub shared: bool,
     /// The value in force.
     pub value: Value,
     /// Whether the site has set it; else it is the extension's default.
@@ -22,39 +26,54 @@ pub struct ParameterEntry {
     pub description: String,
 }
 
+impl ParameterEntry {
+    /// What it has to be called to be told from all others: its name, where another extension has
+    /// one of the same after that of its extension and a slash.
+    pub fn full_name(&self) -> String {
+        if self.shared { full_name(&self.extension, &self.name) } else { self.name.clone() }
+    }
+}
+
 impl Site {
     /// The parameters of all loaded extensions, in the order they declare them.
     pub fn parameters(&self) -> Vec<ParameterEntry> {
         let snapshot = self.state().snapshot();
+        let descriptions = self.state().descriptions();
+        let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
         let entry = |extension: &str, parameter: &Parameter| {
             let set = snapshot.parameters.set(extension, &parameter.name);
             ParameterEntry {
+                extension: extension.to_owned(),
                 name: parameter.name.clone(),
+                shared: descriptions.iter().filter(|of| has(of, &parameter.name)).count() > 1,
                 value: set.unwrap_or(&parameter.default).clone(),
                 set: set.is_some(),
                 description: parameter.description.clone(),
             }
         };
-        self.state()
-            .descriptions()
+        descriptions
             .iter()
             .flat_map(|of| of.parameters.iter().map(|parameter| entry(&of.name, parameter)))
             .collect()
     }
 
-    /// One parameter with the value that is in force.
+    /// One parameter with the value that is in force, by its name. Where several extensions have
+    /// one of that name, theirs stands before it: `webservices-shop/default_currency`.
     ///
     /// # Errors
-    /// When no loaded extension declares it.
+    /// When no loaded extension declares it, or several do.
     pub fn parameter(&self, name: &str) -> Result<ParameterEntry, Error> {
-        let found = self.parameters().into_iter().find(|parameter| parameter.name == name);
+        let (extension, declared, _) = self.declared(name)?;
+        let is_it =
+            |entry: &ParameterEntry| entry.extension == extension && entry.name == declared.name;
+        let found = self.parameters().into_iter().find(is_it);
         found.ok_or_else(|| Error::not_found("parameter", name))
     }
 
-    /// Sets a parameter; `null` gives it back its default.
+    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
     ///
     /// # Errors
-    /// When no loaded extension declares it, the value is not one that the parameter takes or the
+    /// When no loaded extension declares it or several do, the value is not one that the parameter takes or the
     /// extension refuses it, or the database fails.
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let (extension, parameter, plugin) = self.declared(name)?;
@@ -69,18 +88,38 @@ impl Site {
                 return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
             }
         }
-        change!(self.state(), |transaction| put(transaction, extension, name, wanted).await)
+        let declared = &parameter.name;
+        let what = format!("change parameters: {declared}");
+        change!(self.state(), |transaction| {
+            put(transaction, extension, declared, wanted).await?;
+            self.record(transaction, "extension", extension, &what).await
+        })
     }
 
     /// A parameter, with the name of the extension that declares it and the extension.
     fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
-        self.plugins()
-            .find_map(|(of, plugin)| {
-                let parameter = of.parameters.iter().find(|parameter| parameter.name == name)?;
-                Some((of.name.as_str(), parameter, &**plugin))
-            })
-            .ok_or_else(|| Error::not_found("parameter", name))
+        let mut declaring = self.plugins().filter_map(|(of, plugin)| {
+            let wanted = |parameter: &&Parameter| {
+                parameter.name == name || full_name(&of.name, &parameter.name) == name
+            };
+            let parameter = of.parameters.iter().find(wanted)?;
+            Some((of.name.as_str(), parameter, &**plugin))
+        });
+        match (declaring.next(), declaring.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(Error::not_found("parameter", name)),
+            (Some((one, ..)), Some((other, ..))) => Err(Error::Invalid(format!(
+                "several extensions have a parameter {name:?}; call it {} or {}",
+                full_name(one, name),
+                full_name(other, name)
+            ))),
+        }
     }
+}
+
+/// The name of a parameter with that of its extension, in which no slash can be.
+fn full_name(extension: &str, name: &str) -> String {
+    format!("{extension}/{name}")
 }
 
 /// Why a parameter may not have a value.

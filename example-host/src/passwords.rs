@@ -4,7 +4,13 @@
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 
+use tokio::sync::Semaphore;
+
 use crate::error::Error;
+
+/// Whose turn it is to hash: two at the same time in the whole process, because each takes 19 MiB
+/// and a processor.
+static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// How many characters a password has at least. Length is what makes one hard to guess, so nothing
 /// is said about which characters.
@@ -16,7 +22,7 @@ const LONGEST: usize = 1000;
 /// What is kept of a password: Argon2id with its recommended parameters.
 pub(crate) async fn hash(password: String) -> Result<String, Error> {
     check(&password)?;
-    apart(move || hash_now(&password)).await
+    apart(&TURNS, move || hash_now(&password)).await
 }
 
 /// Whether a password is the one that this was kept of. Where nothing was kept it never is, which
@@ -25,7 +31,7 @@ pub(crate) async fn verify(password: String, kept: Option<String>) -> Result<boo
     if password.chars().count() > LONGEST {
         return Ok(false);
     }
-    apart(move || match kept {
+    apart(&TURNS, move || match kept {
         Some(kept) => Ok(is_hash_of(&password, &kept)),
         None => hash_now(&password).map(|_| false),
     })
@@ -50,11 +56,19 @@ fn is_hash_of(password: &str, kept: &str) -> bool {
     Argon2::default().verify_password(password.as_bytes(), kept).is_ok()
 }
 
-/// Does the work on a thread that may be kept busy.
+/// Does the work on a thread that may be kept busy, when it has its turn.
 async fn apart<T: Send + 'static>(
+    turns: &'static Semaphore,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(work).await;
+    // Nobody closes the semaphore; if somebody did, there would merely be no limit.
+    let turn = turns.acquire().await;
+    let working = tokio::task::spawn_blocking(move || {
+        // Whoever asked may leave meanwhile and the work goes on, so the turn ends with the work.
+        let _turn = turn;
+        work()
+    });
+    let done = working.await;
     done.unwrap_or_else(|error| Err(Error::Password(error.to_string())))
 }
 
@@ -76,6 +90,24 @@ mod tests {
             assert_eq!(verified.ok(), Some(right), "{password:?}");
         }
         assert_eq!(verify("correct horse battery".to_owned(), None).await.ok(), Some(false));
+    }
+
+    #[tokio::test]
+    async fn a_turn_lasts_until_the_work_is_done_although_nobody_waits_for_it() {
+        static OWN: Semaphore = Semaphore::const_new(1);
+        let (go_on, waiting) = std::sync::mpsc::channel::<()>();
+        let (started, begun) = tokio::sync::oneshot::channel();
+        let left = tokio::spawn(apart(&OWN, move || {
+            let _ = started.send(());
+            let _ = waiting.recv();
+            Ok(())
+        }));
+        assert!(begun.await.is_ok());
+        left.abort();
+        assert!(left.await.is_err_and(|error| error.is_cancelled()), "whoever asked has left");
+        assert_eq!(OWN.available_permits(), 0, "the work still has the turn");
+        drop(go_on);
+        assert_eq!(apart(&OWN, || Ok(1)).await.ok(), Some(1), "the next one has it afterwards");
     }
 
     #[test]

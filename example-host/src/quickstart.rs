@@ -70,7 +70,9 @@ pub async fn prepare<P: Progress>(
             return Ok(None);
         }
         let id = administrator.insert(transaction).await?;
+        site.record(transaction, "user", id, "add a user").await?;
         let token = tokens::insert(transaction, id).await?;
+        site.record(transaction, "user", id, "generate a token").await?;
         transaction.execute(sql("UPDATE host_state SET quick_start_finished = TRUE")).await?;
         Ok(Some(token))
     })?;

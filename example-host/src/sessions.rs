@@ -18,6 +18,9 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 /// How long a session lasts, used or not.
 pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 
+/// How long it counts that whoever has signed in has entered their password.
+const CONFIRMED: Duration = Duration::from_secs(10 * 60);
+
 /// How often at most it is written down that a session is used.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
@@ -27,6 +30,15 @@ pub(crate) struct Session {
     pub(crate) user: i64,
     pub(crate) username: String,
     pub(crate) name: String,
+    /// When the password was entered last.
+    confirmed_on: PrimitiveDateTime,
+}
+
+impl Session {
+    /// Whether the password was entered lately.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        users::now() - self.confirmed_on < CONFIRMED
+    }
 }
 
 /// A session as its user sees it.
@@ -39,17 +51,22 @@ pub(crate) struct SessionEntry {
     pub(crate) current: bool,
 }
 
-/// Begins a session of a user, and gives the secret that tells it. The one `before` ends, so that
-/// nobody goes on by a secret that was known before the password was.
+/// Begins a session of a user whose password is kept as this hash, and gives the secret that tells
+/// it; nothing where the password has been changed since, or the user blocked. The one `before`
+/// ends, so that nobody goes on by a secret that was known before the password was.
 pub(crate) async fn begin(
     database: &Database,
     user: i64,
+    hash: Option<&str>,
     address: &str,
     before: Option<&str>,
-) -> Result<String, Error> {
+) -> Result<Option<String>, Error> {
     let secret = tokens::random_text()?;
     let now = users::now();
-    transact!(database, |transaction| {
+    let begun: Result<bool, Error> = transact!(database, |transaction| {
+        if !still_has(transaction, user, hash).await? {
+            return Ok(false);
+        }
         if let Some(before) = before {
             remove(transaction, before).await?;
         }
@@ -57,26 +74,69 @@ pub(crate) async fn begin(
         let over = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
         transaction.execute(over.bind(now - LONGEST).bind(now - IDLE)).await?;
         let statement = sql("INSERT INTO host_sessions \
-             (hash, user_id, address, created_on, used_on) VALUES (?, ?, ?, ?, ?)");
+             (hash, user_id, address, created_on, used_on, confirmed_on) \
+             VALUES (?, ?, ?, ?, ?, ?)");
         let statement = statement.bind(tokens::hash(&secret).as_slice()).bind(user);
-        transaction.execute(statement.bind(address).bind(now).bind(now)).await?;
-        Ok(())
-    })?;
-    Ok(secret)
+        transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
+        Ok(true)
+    });
+    Ok(begun?.then_some(secret))
+}
+
+/// Takes down that the password has been entered again in the session with this secret. Gives
+/// whether it is still the one that is kept as this hash.
+pub(crate) async fn confirm(
+    database: &Database,
+    secret: &str,
+    user: i64,
+    hash: Option<&str>,
+) -> Result<bool, Error> {
+    transact!(database, |transaction| {
+        if !still_has(transaction, user, hash).await? {
+            return Ok(false);
+        }
+        let statement =
+            sql("UPDATE host_sessions SET confirmed_on = ? WHERE hash = ? AND user_id = ?");
+        let statement = statement.bind(users::now()).bind(tokens::hash(secret).as_slice());
+        transaction.execute(statement.bind(user)).await?;
+        Ok(true)
+    })
+}
+
+/// Whether a user who is not blocked has the password that is kept as this hash.
+async fn still_has(
+    transaction: &mut Connection,
+    user: i64,
+    hash: Option<&str>,
+) -> Result<bool, Error> {
+    let statement = sql("SELECT password_hash FROM host_users WHERE id = ? AND NOT blocked");
+    let kept: Option<(Option<String>,)> = transaction.fetch_optional(statement.bind(user)).await?;
+    Ok(kept.is_some_and(|(kept,)| kept.is_some() && kept.as_deref() == hash))
+}
+
+/// Whether the session with this secret has not been ended, within a transaction that it changes
+/// something by.
+pub(crate) async fn is_there(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
+    let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?");
+    let statement = statement.bind(tokens::hash(secret).as_slice());
+    let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
+    Ok(found.is_some())
 }
 
 /// The session with this secret, if it holds.
 pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Session>, Error> {
     let hash = tokens::hash(secret);
     let now = users::now();
-    let statement = sql("SELECT s.hash, s.user_id, u.username, u.name, s.used_on \
+    type Row = (Vec<u8>, i64, String, String, PrimitiveDateTime, PrimitiveDateTime);
+    let statement = sql("SELECT s.hash, s.user_id, u.username, u.name, s.used_on, s.confirmed_on \
          FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
          WHERE s.hash = ? AND s.created_on > ? AND s.used_on > ? AND NOT u.blocked");
     let statement = statement.bind(hash.as_slice()).bind(now - LONGEST).bind(now - IDLE);
-    let row: Option<(Vec<u8>, i64, String, String, PrimitiveDateTime)> =
-        database.fetch_optional(statement).await?;
-    let same = |row: &(Vec<u8>, _, _, _, _)| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
-    let Some((_, user, username, name, used_on)) = row.filter(same) else { return Ok(None) };
+    let row: Option<Row> = database.fetch_optional(statement).await?;
+    let same = |row: &Row| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
+    let Some((_, user, username, name, used_on, confirmed_on)) = row.filter(same) else {
+        return Ok(None);
+    };
     if now - used_on > NOTED_EVERY {
         let noted: Result<(), Error> = transact!(database, |transaction| {
             let statement = sql("UPDATE host_sessions SET used_on = ? WHERE hash = ?");
@@ -88,7 +148,7 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             tracing::debug!(%error, "the use of a session was not written down");
         }
     }
-    Ok(Some(Session { user, username, name }))
+    Ok(Some(Session { user, username, name, confirmed_on }))
 }
 
 /// The sessions of a user that hold, the one with this secret among them, newest first.

@@ -10,7 +10,10 @@ use std::time::Duration;
 use host_interface::{
     DemoSize, Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress,
 };
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
+use crate::audit::Command;
 use crate::config::MailSettings;
 use crate::database::{Database, DatabaseUrl, sql, transact};
 use crate::error::Error;
@@ -27,13 +30,21 @@ use crate::traffic::Traffic;
 /// Where the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
-/// How long a plugin may take to finish.
+/// How long the plugins may take to finish after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+
+/// How long the database may take to be closed after that.
+const DATABASE_TIME: Duration = Duration::from_secs(5);
+
+/// How long it may take to say that a plugin did not finish in time.
+const SAYING_TIME: Duration = Duration::from_millis(50);
 
 /// A site that is open. Clones are the same site.
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
+    /// The command that it is changed on behalf of, if any.
+    command: Option<Arc<Command>>,
 }
 
 #[derive(Debug)]
@@ -91,12 +102,13 @@ impl Site {
         let libraries = created.iter().map(|created| created.library.clone()).collect();
         let database = Database::open(url).await?;
         // Starts at the same time must not install at the same time.
-        let start = database.start(url).await?;
-        let installed = install(database, url, created).await;
+        let mut start = database.start(url).await?;
+        let installed = start.keep(install(database, url, created)).await;
         // Whoever waits is not to wait for a start that has failed.
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Self {
+            command: None,
             inner: Arc::new(Inner {
                 state,
                 metrics,
@@ -132,7 +144,7 @@ impl Site {
         }
         change!(self.state(), |transaction| {
             transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            Ok(())
+            self.record(transaction, "", "", "fill the store").await
         })?;
         Ok(lines)
     }
@@ -148,18 +160,47 @@ impl Site {
     /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
     /// again does nothing.
     pub async fn close(&self) {
+        let now = Instant::now();
+        self.close_by(now + SHUTDOWN_TIME, now + SHUTDOWN_TIME + DATABASE_TIME).await;
+    }
+
+    /// The same within so much time: the plugins have until the first moment, and the database until
+    /// the second.
+    pub(crate) async fn close_by(&self, plugins: Instant, database: Instant) {
         if self.inner.closed.swap(true, Ordering::Relaxed) {
             return;
         }
+        // All at the same time, so that one that hangs takes nothing from the others; each on a task
+        // of its own, because one that blocks its thread would not be given up.
+        let mut finishing = JoinSet::new();
         for (description, plugin) in self.plugins() {
-            let extension = &description.name;
-            match tokio::time::timeout(SHUTDOWN_TIME, plugin.shutdown()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(extension, %error, "did not shut down"),
-                Err(_) => tracing::error!(extension, "did not shut down in time"),
-            }
+            let (extension, plugin) = (description.name.clone(), Arc::clone(plugin));
+            finishing.spawn(async move {
+                match timeout_at(plugins, plugin.shutdown()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::error!(extension, %error, "did not shut down"),
+                    Err(_) => tracing::error!(extension, "did not shut down in time"),
+                }
+            });
         }
-        self.state().database().close().await;
+        let all = async { while finishing.join_next().await.is_some() {} };
+        // Those that notice that their time is over are waited for until they have said so.
+        if timeout_at(plugins + SAYING_TIME, all).await.is_err() {
+            tracing::error!("an extension that shuts down keeps its thread");
+        }
+        if timeout_at(database, self.state().database().close()).await.is_err() {
+            tracing::error!("the host's database was not closed in time");
+        }
+    }
+
+    /// The same site on behalf of a command: what it changes stands in the audit trail.
+    pub(crate) fn on_behalf_of(&self, command: Command) -> Self {
+        Self { inner: Arc::clone(&self.inner), command: Some(Arc::new(command)) }
+    }
+
+    /// The command that this site is changed on behalf of.
+    pub(crate) fn command(&self) -> Option<&Command> {
+        self.command.as_deref()
     }
 
     pub(crate) fn state(&self) -> &Arc<State> {

@@ -142,6 +142,14 @@ impl State {
         Ok(true)
     }
 
+    /// Reads the site into memory before it is served, if it can be read; else what is known counts
+    /// for as long as it would.
+    pub(crate) async fn look_again(&self) {
+        if let Err(error) = self.catch_up().await {
+            tracing::error!(%error, "changes to the site cannot be read");
+        }
+    }
+
     /// Whether what is in memory counts: a running host asks all the time whether it still holds.
     pub(crate) fn is_trusted(&self) -> bool {
         self.confirmed.read().unwrap_or_else(PoisonError::into_inner).elapsed() < TRUSTED

@@ -35,7 +35,9 @@ impl Site {
     pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
         change!(self.state(), |transaction| {
             let user = users::find(transaction, username).await?;
-            insert(transaction, user).await
+            let token = insert(transaction, user).await?;
+            self.record(transaction, "user", user, "generate a token").await?;
+            Ok(token)
         })
     }
 
@@ -46,7 +48,8 @@ impl Site {
     pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let user = users::find(transaction, username).await?;
-            remove(transaction, user).await
+            remove(transaction, user).await?;
+            self.record(transaction, "user", user, "revoke a token").await
         })
     }
 }
@@ -94,16 +97,16 @@ pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<Tok
 /// a host that is killed forgets the last few seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Whose tokens were used, and when last.
-    noted: Mutex<HashMap<i64, PrimitiveDateTime>>,
+    /// Which tokens were used, and when last.
+    noted: Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
     /// What was written down within the last minute.
-    written: tokio::sync::Mutex<HashMap<i64, PrimitiveDateTime>>,
+    written: tokio::sync::Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
 }
 
 impl Usage {
-    /// Takes down that the token of a user has just been used.
-    pub(crate) fn note(&self, user: i64) {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(user, users::now());
+    /// Takes down that a token has just been used.
+    pub(crate) fn note(&self, token: TokenHash) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, users::now());
     }
 
     /// Writes down what is noted, again and again until it is dropped.
@@ -119,9 +122,9 @@ impl Usage {
         let mut written = self.written.lock().await;
         let now = users::now();
         written.retain(|_, at| now - *at < NOTED_EVERY);
-        let mut due: Vec<(i64, PrimitiveDateTime)> = {
+        let mut due: Vec<(TokenHash, PrimitiveDateTime)> = {
             let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-            noted.drain().filter(|(user, _)| !written.contains_key(user)).collect()
+            noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
         };
         // Hosts that write at the same time take the rows in one order, and none waits for another
         // that waits for it.
@@ -134,18 +137,22 @@ impl Usage {
     }
 }
 
-async fn write_uses(database: &Database, due: &[(i64, PrimitiveDateTime)]) -> Result<(), Error> {
+async fn write_uses(
+    database: &Database,
+    due: &[(TokenHash, PrimitiveDateTime)],
+) -> Result<(), Error> {
     if due.is_empty() {
         return Ok(());
     }
     transact!(database, |transaction| {
-        for (user, at) in due {
-            let removal = sql("DELETE FROM host_token_uses WHERE user_id = ?");
-            transaction.execute(removal.bind(*user)).await?;
-            // A token that has been replaced meanwhile was not the one that was used.
+        for (token, at) in due {
+            // A token that has been replaced meanwhile is not there, and the next one was not used.
+            let removal = sql("DELETE FROM host_token_uses WHERE user_id IN \
+                 (SELECT user_id FROM host_tokens WHERE hash = ?)");
+            transaction.execute(removal.bind(token.as_slice())).await?;
             let statement = sql("INSERT INTO host_token_uses (user_id, used_on) \
-                 SELECT user_id, ? FROM host_tokens WHERE user_id = ? AND created_on <= ?");
-            transaction.execute(statement.bind(*at).bind(*user).bind(*at)).await?;
+                 SELECT user_id, ? FROM host_tokens WHERE hash = ?");
+            transaction.execute(statement.bind(*at).bind(token.as_slice())).await?;
         }
         Ok(())
     })

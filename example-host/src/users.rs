@@ -50,7 +50,11 @@ impl Site {
     /// When a name is taken or not acceptable, there is no such group, or the database fails.
     pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
         let prepared = Prepared::from(new).await?;
-        change!(self.state(), |transaction| prepared.insert(transaction).await)
+        change!(self.state(), |transaction| {
+            let id = prepared.insert(transaction).await?;
+            self.record(transaction, "user", id, "add a user").await?;
+            Ok(id)
+        })
     }
 
     /// All users, in the order they were made.
@@ -102,7 +106,9 @@ impl Site {
     pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            block(transaction, id, blocked).await
+            block(transaction, id, blocked).await?;
+            let what = if blocked { "block a user" } else { "unblock a user" };
+            self.record(transaction, "user", id, what).await
         })
     }
 
@@ -114,7 +120,8 @@ impl Site {
         let hash = passwords::hash(password).await?;
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            keep_password(transaction, id, &hash).await
+            keep_password(transaction, id, &hash).await?;
+            self.record(transaction, "user", id, "set a password").await
         })
     }
 
@@ -125,7 +132,8 @@ impl Site {
     pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let id = find(transaction, username).await?;
-            remove(transaction, id).await
+            remove(transaction, id).await?;
+            self.record(transaction, "user", id, "delete a user").await
         })
     }
 }

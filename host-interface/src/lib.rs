@@ -20,7 +20,7 @@
 //! - **Polled inline.** A handler is polled on the host's thread, inside the plugin's runtime context.
 //!   In the store a read stays there, because it waits for one answer of the database and each move
 //!   wakes a thread. A write that is not ready at once moves to the plugin's threads, where the
-//!   answers that it waits for arrive, and is aborted if the client leaves.
+//!   answers that it waits for arrive, and continues to its end even if the client disconnects.
 //! - **Panics.** A panic that leaves an `extern` function ends the process. The wrapper that
 //!   [`export_plugin!`] generates catches each one, in calls, futures and destructors, so a plugin's
 //!   author cannot forget to. The request gets a 500; one that is never answered gets a 504.

@@ -95,7 +95,8 @@ impl Request {
         &self.body
     }
 
-    /// Who asks; `None` only on a public route.
+    /// Who asks; `None` only on a public route, of a client that does not say who it is. One that
+    /// says it wrongly is refused there too.
     pub fn user(&self) -> Option<&User> {
         match &self.user {
             ROption::RSome(user) => Some(user),

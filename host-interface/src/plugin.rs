@@ -107,11 +107,14 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Answers a request to one of the plugin's routes. Errors that the client made are ordinary
-    /// responses; a panic becomes a 500, and a future that is not ready within the host's time a
-    /// 504 after which it is dropped.
+    /// responses; a panic becomes a 500, and where a future is not ready within the host's time, its
+    /// client is told 504. One that reads is dropped then, or when its client leaves. One that
+    /// changes something goes on to its end, which the host writes down, so it has to see to it that
+    /// there is one; only the end of the host may cut it off.
     fn handle(&self, request: Request) -> BoxFuture<Response>;
 
-    /// Finishes. No request is under way, and none follows.
+    /// Finishes, within the time that the host has for its own end. No request is under way, and
+    /// none follows.
     fn shutdown(&self) -> BoxFuture<()> {
         BoxFuture::ready(())
     }

@@ -50,7 +50,8 @@ pub struct Route {
     pub pattern: String,
     /// A name for logs, metrics and documentation, for example `products.list`.
     pub name: String,
-    /// Whether it is answered without a user. The host authenticates every other request.
+    /// Whether it is answered without a user. The host authenticates every other request, and one
+    /// to a public route that carries credentials: they are not passed over where they are wrong.
     #[serde(default)]
     pub public: bool,
     /// What the plugin recognises the route by: the host hands it back in

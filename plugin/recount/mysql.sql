@@ -81,10 +81,13 @@ GROUP BY 1, 2;
 
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day
-SELECT date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id, 0, count(*), sum(item_quantity),
-    sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
-    sum(order_tax)
-FROM shop_orders GROUP BY date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id;
+SELECT date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id, 0, count(*),
+    sum(item_quantity), sum(order_subtotal DIV 10000), sum(order_subtotal % 10000 * 100000),
+    sum(order_discount DIV 10000), sum(order_discount % 10000 * 100000),
+    sum(order_refund DIV 10000), sum(order_refund % 10000 * 100000), sum(order_shipping DIV 10000),
+    sum(order_shipping % 10000 * 100000), sum(order_tax DIV 10000), sum(order_tax % 10000 * 100000)
+FROM shop_orders
+GROUP BY date_format(created_on, '%Y-%m-%d'), currency_code, order_state_id;
 
 DELETE FROM shop_product_blocks;
 INSERT INTO shop_product_blocks
@@ -110,3 +113,10 @@ DELETE FROM shop_address_counts_by_zone;
 INSERT INTO shop_address_counts_by_zone
 SELECT coalesce(country_id, 0), coalesce(zone_id, 0), 0, count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);
+
+-- All of these are in slot 0 now.
+DELETE FROM shop_slots;
+INSERT INTO shop_slots
+SELECT 1, (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
+    (SELECT coalesce(max(shop_order_id), 0) FROM shop_orders),
+    (SELECT coalesce(max(shop_address_id), 0) FROM shop_addresses);

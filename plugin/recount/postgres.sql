@@ -51,10 +51,14 @@ GROUP BY s.status, s.quantity;
 
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day
-SELECT to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id, 0, count(*), sum(item_quantity),
-    sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
-    sum(order_tax)
-FROM shop_orders GROUP BY to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id;
+SELECT to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id, 0, count(*),
+    sum(item_quantity), sum(div(order_subtotal, 10000)), sum(mod(order_subtotal, 10000) * 100000),
+    sum(div(order_discount, 10000)), sum(mod(order_discount, 10000) * 100000),
+    sum(div(order_refund, 10000)), sum(mod(order_refund, 10000) * 100000),
+    sum(div(order_shipping, 10000)), sum(mod(order_shipping, 10000) * 100000),
+    sum(div(order_tax, 10000)), sum(mod(order_tax, 10000) * 100000)
+FROM shop_orders
+GROUP BY to_char(created_on, 'YYYY-MM-DD'), currency_code, order_state_id;
 
 DELETE FROM shop_product_blocks;
 INSERT INTO shop_product_blocks
@@ -80,3 +84,10 @@ DELETE FROM shop_address_counts_by_zone;
 INSERT INTO shop_address_counts_by_zone
 SELECT coalesce(country_id, 0), coalesce(zone_id, 0), 0, count(*)
 FROM shop_addresses GROUP BY coalesce(country_id, 0), coalesce(zone_id, 0);
+
+-- All of these are in slot 0 now.
+DELETE FROM shop_slots;
+INSERT INTO shop_slots
+SELECT 1, (SELECT coalesce(max(shop_product_id), 0) FROM shop_products),
+    (SELECT coalesce(max(shop_order_id), 0) FROM shop_orders),
+    (SELECT coalesce(max(shop_address_id), 0) FROM shop_addresses);

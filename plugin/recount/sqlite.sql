@@ -57,8 +57,11 @@ GROUP BY 1, 2;
 DELETE FROM shop_sales_by_day;
 INSERT INTO shop_sales_by_day
 SELECT substr(created_on, 1, 10), currency_code, order_state_id, count(*), sum(item_quantity),
-    sum(order_subtotal), sum(order_discount), sum(order_refund), sum(order_shipping),
-    sum(order_tax)
+    sum(order_subtotal / 1000000000), sum(order_subtotal % 1000000000),
+    sum(order_discount / 1000000000), sum(order_discount % 1000000000),
+    sum(order_refund / 1000000000), sum(order_refund % 1000000000),
+    sum(order_shipping / 1000000000), sum(order_shipping % 1000000000), sum(order_tax / 1000000000),
+    sum(order_tax % 1000000000)
 FROM shop_orders GROUP BY substr(created_on, 1, 10), currency_code, order_state_id;
 
 DELETE FROM shop_product_blocks;

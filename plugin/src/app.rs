@@ -1,6 +1,8 @@
 //! The pipeline: a request to one of the routes becomes a plan, a query and a document. The table
 //! of routes is made once, from the resources.
 
+use std::sync::Arc;
+
 use host_interface::{
     Action, Asset, Description, Grant, HostHandle, Method, Metric, Request, Response, Route,
 };
@@ -27,8 +29,8 @@ pub struct App {
     pub store: Store,
     /// A replica of the database, which reports are read from.
     pub replica: Option<Store>,
-    /// What reports keep of each day.
-    pub daily: Daily,
+    /// What reports keep of each day, and those that are being computed.
+    pub daily: Arc<Daily>,
     /// What the site has set.
     pub parameters: ParameterCache,
     /// The absolute path of the store, for links.
@@ -105,7 +107,7 @@ impl App {
     pub fn new(host: HostHandle, store: Store, base_path: &str) -> Self {
         Self {
             replica: None,
-            daily: Daily::default(),
+            daily: Arc::default(),
             sender: Sender::new(store.clone(), host.clone()),
             store,
             parameters: ParameterCache::new(host.clone()),
@@ -140,7 +142,10 @@ impl App {
         let mails = Metric::gauge("mails", "Mails that wait to be sent, or that nobody took.")
             .value_of([("state", "waiting")], f64::from(waiting))
             .value_of([("state", "given_up")], f64::from(given_up));
-        Ok(vec![connections, mails])
+        let computed = f64::from(u32::try_from(self.daily.computed()).unwrap_or(u32::MAX));
+        let reports = "Reports that were computed; who asks for one at the same moment shares it.";
+        let reports = Metric::counter("reports_computed", reports).value(computed);
+        Ok(vec![connections, mails, reports])
     }
 
     /// Answers a request. Every failure becomes the answer that says so.

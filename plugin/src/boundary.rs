@@ -4,13 +4,15 @@
 //! An asynchronous runtime keeps its context in thread-local variables of which each library has
 //! its own copy, so nothing here may rely on the host's. A request is polled where the host polls
 //! it, inside this runtime's context. One that reads stays there: it waits for one answer of the
-//! database, and to move it would wake one thread more for that. Anything else that is not ready at
+//! database, and to move it would wake one thread more for that; what takes a processor for long, as
+//! a report does, finds a thread for itself. Anything else that is not ready at
 //! once moves to this runtime's threads, where the many answers that it waits for arrive.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use host_interface::{
     BoxFuture, DemoSize, Description, Environment, HostHandle, Method, Metric, Plugin,
@@ -23,6 +25,10 @@ use crate::app::{self, App, NAME, describe};
 use crate::error::{Error, chain};
 use crate::store::Store;
 use crate::{copy, demo, logging, parameters, reference};
+
+/// How long a shutdown waits for connections to be closed, after it has waited for mails. Both together
+/// are less than any host waits.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// The store's plugin.
 #[derive(Debug)]
@@ -142,10 +148,15 @@ impl Plugin for ShopPlugin {
             {
                 tracing::error!(%error, "the sender of mails broke off");
             }
-            if let Some(replica) = &app.replica {
-                replica.close().await;
+            let closed = async {
+                if let Some(replica) = &app.replica {
+                    replica.close().await;
+                }
+                app.store.close().await;
+            };
+            if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
+                tracing::warn!("the database did not let go of all connections");
             }
-            app.store.close().await;
         });
         BoxFuture::new(async move {
             // A runtime that has gone has closed everything already.

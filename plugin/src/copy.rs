@@ -81,8 +81,8 @@ const DERIVED: [Derived; 14] = [
     Derived { name: "shop_stock", by: &["status", "quantity"] },
     Derived { name: "shop_sales_by_day", by: &["day", "currency_code", "order_state_id"] },
 ];
-/// What says only whether something has changed, which nobody compares.
-const OF_ITS_OWN: [&str; 1] = ["shop_turns_by_day"];
+/// What says only whether something has changed, or in which rows sums are kept, which nobody compares.
+const OF_ITS_OWN: [&str; 2] = ["shop_turns_by_day", "shop_slots"];
 /// The column that says which of the rows of a sum it is, where there are several.
 const SLOT: &str = "slot";
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::plan::{Condition, Draft, Intent, Page, Record};
 use crate::request::{self, Body, Listing, Scope};
 use crate::resource::{Nested, Resource, Scene};
-use crate::resources;
+use crate::resources::{self, Reference};
 use crate::sql;
 use crate::store::{Cells, Constraint, Transaction};
 use crate::value::Value;
@@ -26,9 +26,17 @@ pub async fn nested(
     nested: &'static Nested,
 ) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(resource, nested.filters))?;
-    // An id too long for any key is the id of no record, as 0 is.
-    let parent = request::id(call.request)?.unwrap_or(0);
-    page(call, resource, listing, Some(Condition::Equals(nested.by, Value::Int(parent)))).await
+    match request::id(call.request)? {
+        Some(parent) => {
+            let below = Condition::Equals(nested.by, Value::Int(parent));
+            page(call, resource, listing, Some(below)).await
+        }
+        // No record has an id that is too long for a key, and none is below it.
+        None => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(200, document::list(resource, &[], 0, &listing, path, root)?))
+        }
+    }
 }
 
 /// `GET /{kind}/{id}`
@@ -79,6 +87,7 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
     let id = request::id(call.request)?;
     let body = Body::read(call.request, resource, id)?;
     let key = path_key(call, resource)?;
+    let parameters = call.app.parameters.current()?;
     let mut draft = Draft::read(resource, &body, Intent::Update);
     ask_for_users(call, &mut draft).await?;
     let mut transaction = begin(call, resource).await?;
@@ -88,10 +97,17 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
         derive(&mut draft, Some(&before), &mut scene).await?;
     }
     let after = draft.applied_to(&before);
+    for (name, detail) in (resource.changeable)(&before, &after, &parameters) {
+        draft.fault_at(FaultKind::Refused, name, detail);
+    }
+    keep_what_is_relied_on(&mut draft, resource, &before, &after, &mut transaction).await?;
     settle(&mut draft, &after, &mut transaction).await?;
     if let Some(spread) = resource.spread {
         let mut scene = Scene { call, transaction: &mut transaction };
         spread(&before, &after, &mut scene).await?;
+    }
+    if transaction.dialect().changes_all {
+        draft.fill_in(&after);
     }
     let cells = write(&draft, resource, key, &mut transaction).await?;
     transaction.commit().await?;
@@ -222,30 +238,52 @@ async fn refuse_if_referenced(
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
     let referring = resources::referring_to(resource.kind, record);
-    if referring.is_empty() {
-        return Ok(());
-    }
-    let statement = sql::count_references(&referring, transaction.dialect());
-    let counts = transaction.numbers(statement).await?;
-    let by: Vec<String> = referring
-        .iter()
-        .zip(counts)
-        .filter(|(_, count)| *count > 0)
-        .map(|((resource, ..), count)| match count {
-            1 => format!("1 {}", resource.singular),
-            _ => format!("{count} {}", resource.kind),
-        })
-        .collect();
-    if by.is_empty() {
-        return Ok(());
-    }
+    let Some(by) = referred_to_by(&referring, transaction).await? else { return Ok(()) };
     transaction.stands().await?;
-    let detail = format!(
-        "This {} cannot be deleted: it is referred to by {}.",
-        resource.singular,
-        by.join(" and ")
-    );
+    let detail =
+        format!("This {} cannot be deleted: it is referred to by {by}.", resource.singular);
     Err(Fault::new(FaultKind::Referenced, detail).into())
+}
+
+/// Refuses to change what others know the record by, as long as they do.
+async fn keep_what_is_relied_on(
+    draft: &mut Draft,
+    resource: &Resource,
+    before: &Record,
+    after: &Record,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let changed = |column: &str| before.value(column) != after.value(column);
+    for reference in resources::referring_to(resource.kind, before) {
+        let Some(column) = reference.relies_on.filter(|column| changed(column)) else { continue };
+        if let Some(by) = referred_to_by(&[reference], transaction).await? {
+            let detail = format!(
+                "{column} cannot be changed: this {} is referred to by {by}.",
+                resource.singular
+            );
+            draft.fault_at(FaultKind::Referenced, column, detail);
+        }
+    }
+    Ok(())
+}
+
+/// How many records of what refer to one; nothing where none does.
+async fn referred_to_by(
+    referring: &[Reference],
+    transaction: &mut Transaction,
+) -> Result<Option<String>, Error> {
+    if referring.is_empty() {
+        return Ok(None);
+    }
+    let statement = sql::count_references(referring, transaction.dialect());
+    let counts = transaction.numbers(statement).await?;
+    let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let by = by.map(|(reference, count)| match count {
+        1 => format!("1 {}", reference.resource.singular),
+        _ => format!("{count} {}", reference.resource.kind),
+    });
+    let by: Vec<String> = by.collect();
+    Ok((!by.is_empty()).then(|| by.join(" and ")))
 }
 
 /// Reads a record that is to be changed, and keeps it from others until the transaction ends.
@@ -280,7 +318,10 @@ pub(crate) fn single(
     cells: &Cells,
 ) -> Result<Response, Error> {
     match cells.rows()?.first() {
-        Some(row) => Ok(answer(status, document::single(resource, row, &call.app.root)?)),
+        Some(row) => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(status, document::single(resource, row, path, root)?))
+        }
         None => Err(missing(resource)),
     }
 }

@@ -16,6 +16,12 @@ pub struct Dialect {
     /// How texts are found that contain one, where the engine needs a table of its own for that.
     /// Nothing where no table has these columns, or the text is too short for it.
     pub find: fn(&Resource, &[Column<'_>], &str) -> Option<Found>,
+    /// The sum of a column of money in two whole numbers, neither of which 64 bits are too few for: how
+    /// often it has 10^4 in it, and how many units of 10^-5 are left.
+    pub wide_sum: fn(&str) -> [String; 2],
+    /// The sum of a column of money that is no larger than money can be, although what is added up on
+    /// the way to it may be.
+    pub narrow_sum: fn(&str) -> String,
     /// What makes a text of all values of a column: a list in JSON.
     pub list: &'static str,
     /// A column so that no index serves it, where the engine would take one that it should not.
@@ -39,6 +45,8 @@ pub struct Dialect {
     pub stands: Option<&'static str>,
     /// Commits a transaction that is still there.
     pub commit: &'static str,
+    /// Reads what time it is, in whole seconds since 1970.
+    pub seconds: &'static str,
     /// How a transaction keeps the rows that it has read from others.
     pub locks: Option<Locks>,
     /// Whether the engine hands a page over as one JSON text of raw cells. On an embedded engine
@@ -50,6 +58,12 @@ pub struct Dialect {
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
+    /// Whether the limit of a page stands in the text. An engine that takes bound ones for a large part
+    /// of the table plans such a statement anew each time, which takes longer than to read the page.
+    pub limits_in_text: bool,
+    /// Whether a change writes all fields of a record, so that there is one statement for all changes of
+    /// a resource: where all connections together have so many statements and no more.
+    pub changes_all: bool,
     /// Reads which columns the store's tables have, without those that the engine computes or that
     /// count turns: table, column, type, and how many fraction digits the type has.
     pub columns: &'static str,
@@ -81,6 +95,15 @@ pub static SQLITE: Dialect = Dialect {
     },
     sought: str::to_owned,
     find: texts::by_phrase,
+    // An amount is counted in its units here, and a sum of them is an error where it is too large.
+    wide_sum: |column| {
+        let (high, low) =
+            (format!("sum({column} / 1000000000)"), format!("sum({column} % 1000000000)"));
+        [format!("({high} + {low} / 1000000000)"), format!("({low} % 1000000000)")]
+    },
+    narrow_sum: |column| {
+        format!("(sum({column} / 1000000000) * 1000000000 + sum({column} % 1000000000))")
+    },
     list: "json_group_array",
     walked_past: |column| format!("+{column}"),
     by_index: |_| String::new(),
@@ -90,11 +113,14 @@ pub static SQLITE: Dialect = Dialect {
     begin_read: "BEGIN",
     stands: None,
     commit: "COMMIT",
+    seconds: "SELECT unixepoch()",
     locks: None,
     pages_as_json: true,
     returns_keys: false,
     keys_follow: false,
     max_binds: 32_000,
+    limits_in_text: false,
+    changes_all: false,
     columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
         WHERE m.type = 'table' AND m.name GLOB 'shop_*' \
@@ -117,6 +143,10 @@ pub static POSTGRES: Dialect = Dialect {
     sought: within,
     // The index of trigrams serves the test as it stands.
     find: |_, _, _| None,
+    wide_sum: |column| {
+        [format!("div(sum({column}), 10000)"), format!("(mod(sum({column}), 10000) * 100000)")]
+    },
+    narrow_sum: |column| format!("sum({column})"),
     list: "json_agg",
     walked_past: str::to_owned,
     by_index: |_| String::new(),
@@ -126,11 +156,14 @@ pub static POSTGRES: Dialect = Dialect {
     begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     stands: None,
     commit: "COMMIT",
+    seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE", of_one_node: false }),
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
     max_binds: 65_535,
+    limits_in_text: true,
+    changes_all: false,
     columns: "SELECT table_name::text AS c0, column_name::text AS c1, data_type::text AS c2, \
         coalesce(numeric_scale, 0)::bigint AS c3 FROM information_schema.columns \
         WHERE table_schema = current_schema() AND left(table_name, 5) = 'shop_' \
@@ -152,6 +185,10 @@ pub static MYSQL: Dialect = Dialect {
     contains: like,
     sought: within,
     find: texts::by_pieces,
+    wide_sum: |column| {
+        [format!("(sum({column}) DIV 10000)"), format!("(sum({column}) % 10000 * 100000)")]
+    },
+    narrow_sum: |column| format!("sum({column})"),
     list: "json_arrayagg",
     walked_past: str::to_owned,
     by_index: |name| format!(" FORCE INDEX ({name})"),
@@ -165,11 +202,14 @@ pub static MYSQL: Dialect = Dialect {
         START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY; SAVEPOINT begun",
     stands: Some("RELEASE SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
+    seconds: "SELECT CAST(unix_timestamp() AS SIGNED)",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE", of_one_node: true }),
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,
     max_binds: 65_535,
+    limits_in_text: false,
+    changes_all: true,
     columns: "SELECT table_name AS c0, column_name AS c1, data_type AS c2, \
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \

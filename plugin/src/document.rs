@@ -8,7 +8,7 @@ use serde_json::Map;
 use crate::error::Error;
 use crate::plan::Shape;
 use crate::request::Listing;
-use crate::resource::{Field, Resource};
+use crate::resource::{Field, Relationship, Resource};
 use crate::resources;
 use crate::value::{self, Cell, Kind};
 
@@ -35,12 +35,21 @@ pub fn list(
     write(&document, 512 * (rows.len() + 1))
 }
 
-/// The document of one record with all of its fields.
+/// The document of one record with all of its fields. One that no route reads alone is read at the
+/// path of the request, in a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn single(resource: &Resource, row: &[Cell<'_>], root: &str) -> Result<Vec<u8>, Error> {
-    let own = own_path(resource, row, root);
+pub fn single(
+    resource: &Resource,
+    row: &[Cell<'_>],
+    path: &str,
+    root: &str,
+) -> Result<Vec<u8>, Error> {
+    let own = match resource.crud {
+        true => own_path(resource, row, root),
+        false => path.to_owned(),
+    };
     let data = Object { resource, shape: Shape::Detail, row, root };
     write(&Single { links: Own { own: &own }, data }, 2048)
 }
@@ -304,18 +313,12 @@ struct Relation {
 
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
-        let kind = match (field.kind, field.foreign) {
-            (Kind::Key(kind), _) | (_, Some(kind)) => kind,
-            _ => return None,
-        };
+        let Relationship { name, kind } = field.relationship()?;
         let target = resources::find(kind).filter(|target| target.crud);
         let none = field.zero_is_none && cell.int() == 0;
         let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
         Some(Relation {
-            name: match field.relation {
-                Some(name) => name,
-                None => field.name.strip_suffix("_id").unwrap_or(field.name),
-            },
+            name,
             kind,
             id: key.map(|key| key.to_string()),
             related: key.zip(target).map(|(key, target)| record_path(target, key, object.root)),

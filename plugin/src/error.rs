@@ -4,6 +4,7 @@
 //! request's id and never to the client.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use host_interface::{Problem, Response, Source};
 use sqlx::migrate::MigrateError;
@@ -38,6 +39,10 @@ pub enum FaultKind {
     InvalidValue,
     /// A value refers to a record that does not exist.
     MissingReference,
+    /// The body is encoded in a way that the store does not undo.
+    UnsupportedEncoding,
+    /// There are more faults than are reported.
+    TooManyFaults,
     /// Another record has the value already.
     Duplicate,
     /// Other records refer to the record.
@@ -62,6 +67,9 @@ impl FaultKind {
             FaultKind::MissingField => (400, "missing_field", "Missing field"),
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
+            FaultKind::UnsupportedEncoding => {
+                (415, "unsupported_encoding", "Unsupported content encoding")
+            }
             FaultKind::InvalidFilter => (422, "invalid_filter", "Invalid filter"),
             FaultKind::UnknownField => (422, "unknown_field", "Unknown field"),
             FaultKind::InvalidValue => (422, "invalid_value", "Invalid value"),
@@ -69,11 +77,15 @@ impl FaultKind {
             FaultKind::Duplicate => (422, "duplicate", "Duplicate"),
             FaultKind::Referenced => (422, "referenced", "Still referred to"),
             FaultKind::Refused => (422, "refused", "Refused"),
+            FaultKind::TooManyFaults => (422, "too_many_faults", "Too many faults"),
             FaultKind::Internal => (500, "internal_error", "Internal error"),
             FaultKind::Unavailable => (503, "unavailable", "Unavailable"),
         }
     }
 }
+
+/// How many faults of one request are reported.
+pub const MAX_FAULTS: usize = 100;
 
 /// One thing that is wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +177,9 @@ pub enum Error {
     /// The store cannot be copied as it is, or the copy is not the same.
     #[error("{0}")]
     Copy(String),
+    /// What others asked for, too, has failed for all of them.
+    #[error(transparent)]
+    Shared(Arc<Error>),
     /// The plugin was asked for something that it never offered.
     #[error("{0}")]
     Contract(&'static str),
@@ -198,18 +213,34 @@ impl Error {
         matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
     }
 
+    /// What is wrong with the request, where that is all.
+    fn faults(&self) -> Option<&[Fault]> {
+        match self {
+            Error::Faults(faults) => Some(faults),
+            Error::Shared(error) => error.faults(),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may succeed later.
+    fn passes(&self) -> bool {
+        match self {
+            Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
+            Error::Shared(error) => error.passes(),
+            _ => false,
+        }
+    }
+
     /// The answer to the client. Where the client is not at fault, the cause is logged.
     pub fn into_response(self, request_id: &str) -> Response {
-        let faults = match self {
-            Error::Faults(faults) => faults,
-            error => {
-                let causes = chain(&error);
+        let faults = match self.faults() {
+            Some(faults) => faults.to_vec(),
+            None => {
+                let causes = chain(&self);
                 tracing::error!(request_id, causes, "request failed");
-                let kind = match error {
-                    Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => {
-                        FaultKind::Unavailable
-                    }
-                    _ => FaultKind::Internal,
+                let kind = match self.passes() {
+                    true => FaultKind::Unavailable,
+                    false => FaultKind::Internal,
                 };
                 let advice = match kind {
                     FaultKind::Unavailable => "The store cannot answer at the moment; try again.",
@@ -220,15 +251,29 @@ impl Error {
         };
         // The mildest status stands for all: a missing field makes the answer a 400.
         let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
+        let faults = at_most(MAX_FAULTS, faults);
         let problems: Vec<Problem> = faults.into_iter().map(Fault::problem).collect();
         let response = Response::new(status)
             .with_header("content-type", MEDIA_TYPE)
             .with_body(Problem::document(&problems));
         match status {
+            415 => response.with_header("accept-encoding", "identity"),
             503 => response.with_header("retry-after", "1"),
             _ => response,
         }
     }
+}
+
+/// The first so many faults, those that decide on the status before the others, and that there are
+/// more.
+fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
+    if faults.len() > limit {
+        faults.sort_by_key(|fault| fault.kind.row().0);
+        faults.truncate(limit);
+        let detail = format!("There are more faults than these {limit}.");
+        faults.push(Fault::new(FaultKind::TooManyFaults, detail));
+    }
+    faults
 }
 
 /// An error and what caused it, on one line. Errors that repeat their cause are heard once.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::app::{Endpoint, Operation};
 use crate::document::MEDIA_TYPE;
 use crate::error::FaultKind;
-use crate::request::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SOUGHT};
 use crate::resource::{Access, Field, Filter, Gives, Report, Resource, Special, Test};
 use crate::resources;
 use crate::schema::{self, example_of, output};
@@ -60,6 +60,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         }
     }
     schemas.extend(common_schemas());
+    schemas.extend(schema::of_json().map(|(name, schema)| (name.to_owned(), schema)));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -93,7 +94,7 @@ fn tag(resource: &Resource) -> Value {
 }
 
 /// The errors that any route may answer, then those of some.
-const ERRORS: [(&str, &str, FaultKind); 8] = [
+const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (
         "Unauthorised",
@@ -103,6 +104,11 @@ const ERRORS: [(&str, &str, FaultKind); 8] = [
     ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
     ("NotFound", "There is no such record.", FaultKind::NotFound),
     ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
+    (
+        "UnsupportedEncoding",
+        "The body is compressed or otherwise encoded.",
+        FaultKind::UnsupportedEncoding,
+    ),
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
     ("Internal", "Something failed that must not.", FaultKind::Internal),
     ("Unavailable", "The database does not answer; try again.", FaultKind::Unavailable),
@@ -157,6 +163,7 @@ fn operation(endpoint: &Endpoint) -> Value {
         // the path of no route.
         ("404", "NotFound", with_id),
         ("406", "NotAcceptable", true),
+        ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
         ("500", "Internal", true),
         ("503", "Unavailable", true),
@@ -269,7 +276,8 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
             let text = format!("Text that stands anywhere in {fields}, without regard to case.");
-            (text, json!({"type": "string"}), json!("lamp"))
+            let schema = json!({"type": "string", "maxLength": MAX_SOUGHT});
+            (text, schema, json!("lamp"))
         }
         Test::From(field) => {
             let day = schema::or_empty(schema::input_day());
@@ -372,25 +380,22 @@ fn common_schemas() -> Map<String, Value> {
             },
             "example": {"total-pages": 3, "total": 45},
         },
-        "relationships": {
+        "relationship": {
             "type": "object",
             "description": "What the record refers to.",
-            "additionalProperties": {
-                "type": "object",
-                "required": ["data"],
-                "properties": {
-                    "links": {"type": "object", "properties": {"related": link}},
-                    "data": {
-                        "type": ["object", "null"],
-                        "required": ["type", "id"],
-                        "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
-                    },
+            "required": ["data"],
+            "properties": {
+                "links": {"type": "object", "properties": {"related": link}},
+                "data": {
+                    "type": ["object", "null"],
+                    "required": ["type", "id"],
+                    "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
                 },
             },
-            "example": {"country": {
+            "example": {
                 "links": {"related": "/api/index.php/v1/shop/countries/84"},
                 "data": {"type": "countries", "id": "84"},
-            }},
+            },
         },
         "any.document": {
             "type": "object",
@@ -455,26 +460,43 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
     let schema = |name: &str| named(resource, name);
     let list: Vec<&Field> = resource.list.iter().collect();
     let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
-    let object = |attributes: &str| {
+    let relationships = |fields: &[&Field]| -> Map<String, Value> {
+        let related = fields.iter().copied().chain(resource.hidden).map(Field::relationship);
+        let schema = || reference("schemas", "relationship");
+        related.flatten().map(|related| (related.name.to_owned(), schema())).collect()
+    };
+    let object = |attributes: &str, fields: &[&Field]| {
         let mut required = vec!["type", "id", "attributes"];
+        let mut properties = json!({
+            "type": {"const": kind},
+            "id": {"type": "string", "pattern": "^[0-9]+$"},
+            "attributes": schema(attributes),
+        });
+        let relationships = relationships(fields);
+        if !relationships.is_empty() {
+            required.push("relationships");
+            properties["relationships"] = json!({
+                "type": "object",
+                "required": relationships.keys().collect::<Vec<_>>(),
+                "properties": relationships,
+                "additionalProperties": false,
+            });
+        }
         if resource.crud {
             required.push("links");
         }
-        json!({
-            "type": "object",
-            "required": required,
-            "properties": {
-                "type": {"const": kind},
-                "id": {"type": "string", "pattern": "^[0-9]+$"},
-                "attributes": schema(attributes),
-                "relationships": reference("schemas", "relationships"),
-                "links": reference("schemas", "links"),
-            },
-        })
+        properties["links"] = reference("schemas", "links");
+        json!({"type": "object", "required": required, "properties": properties})
     };
     let record = |fields: &[&Field]| {
         let mut record = json!({"type": kind, "id": "1"});
         record["attributes"] = example(resource, fields);
+        let related = relationships(fields).into_iter();
+        let related: Map<String, Value> =
+            related.map(|(name, _)| (name, json!({"data": null}))).collect();
+        if !related.is_empty() {
+            record["relationships"] = json!(related);
+        }
         if resource.crud {
             record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
         }
@@ -491,7 +513,7 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
             "required": ["links", "data", "meta"],
             "properties": {
                 "links": reference("schemas", "links"),
-                "data": {"type": "array", "items": object("row")},
+                "data": {"type": "array", "items": object("row", &list)},
                 "meta": reference("schemas", "meta"),
             },
             "example": {
@@ -512,9 +534,9 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
             json!({
                 "type": "object",
                 "required": ["links", "data"],
-                "properties": {"links": reference("schemas", "links"), "data": object("record")},
+                "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
                 "example": {
-                    "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
+                    "links": {"self": format!("/api/index.php/v1/shop/{}", read_at(resource))},
                     "data": record(&all),
                 },
             }),
@@ -525,6 +547,15 @@ fn schemas_of(resource: &Resource) -> Map<String, Value> {
         add("change", body(resource, false));
     }
     schemas
+}
+
+/// Where the record of a document is read: by itself, or in the list that it was added to.
+fn read_at(resource: &Resource) -> String {
+    let added = resource.special.iter().find(|special| matches!(special.gives, Gives::New(_)));
+    match added.filter(|_| !resource.crud) {
+        Some(special) => special.path.replace("{id:digits}", "1"),
+        None => format!("{}/1", resource.kind),
+    }
 }
 
 /// What stands in `meta` of a report, and an example of what it has beside the usual.

@@ -120,9 +120,10 @@ pub async fn check(name: &str, value: &serde_json::Value, store: &Store) -> Resu
         "default_currency" => {
             let code = value.as_str().unwrap_or_default();
             let by_code = Condition::Equals("currency_code", Value::Text(code.to_owned()));
-            match find(store, "currencies", by_code).await?.is_some() {
-                true => Ok(()),
-                false => refuse(format!("there is no currency with the code {code:?}")),
+            match find(store, "currencies", by_code).await? {
+                Some(currency) if currency.value("enabled").int() == 1 => Ok(()),
+                Some(_) => refuse(format!("the currency {code} is disabled")),
+                None => refuse(format!("there is no currency with the code {code:?}")),
             }
         }
         "initial_order_status" => match status(value, store).await? {

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::error::{Error, Fault, FaultKind};
-use crate::request::{Body, Listing, nearest};
-use crate::resource::{Access, Default, Field, Resource, Unique};
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::request::{self, Body, Listing, nearest};
+use crate::resource::{Access, Default, Field, Relationship, Resource, Unique};
 use crate::resources;
 use crate::store::Cells;
-use crate::value::{self, Cell, Kind, Value};
+use crate::value::{self, Cell, Kind, Value, short};
 
 /// Which fields of a record are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,8 @@ pub struct Draft {
     intent: Intent,
     /// The JSON pointer of the object that has the fields.
     at: Cow<'static, str>,
+    /// The fields that are set by a relationship, with its name.
+    related: Vec<(&'static str, &'static str)>,
     /// The records that the body brings along, in its order; see [`Resource::brings`].
     pub parts: Vec<Draft>,
     /// Everything found so far.
@@ -203,9 +205,11 @@ impl Draft {
     pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
         let values = vec![None; resource.fields().count()];
         let (at, faults) = (body.at.clone(), body.faults.clone());
-        let mut draft = Draft { resource, values, intent, at, parts: Vec::new(), faults };
+        let (related, parts) = (Vec::new(), Vec::new());
+        let mut draft = Draft { resource, values, intent, at, related, parts, faults };
         for (name, literal) in &body.members {
-            match resource.position(name) {
+            let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
+            match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back what it read.
                 None if *name == resource.key => {}
@@ -214,6 +218,9 @@ impl Draft {
                 }
                 None => draft.refuse_name(name),
             }
+        }
+        for (name, literal) in &body.relationships {
+            draft.relate(name, literal, body);
         }
         match intent {
             Intent::Create => draft.complete(body),
@@ -234,6 +241,16 @@ impl Draft {
         let pairs = self.values.iter().zip(&before.values);
         let values = pairs.map(|(given, before)| given.as_ref().unwrap_or(before).clone());
         Record { values: values.collect(), ..*before }
+    }
+
+    /// Gives the fields that are not to be changed the values that they have, where there is a change.
+    pub fn fill_in(&mut self, after: &Record) {
+        if self.changes().next().is_none() {
+            return;
+        }
+        for (slot, value) in self.values.iter_mut().zip(&after.values) {
+            slot.get_or_insert_with(|| value.clone());
+        }
     }
 
     /// A new record with these values; unset where none is valid.
@@ -334,7 +351,7 @@ impl Draft {
     /// Adds a fault of a field.
     pub fn fault_at(&mut self, kind: FaultKind, name: &str, detail: impl Into<String>) {
         let fault = self.fault(kind, name, detail.into());
-        self.faults.push(fault);
+        self.report(fault);
     }
 
     /// Adds what the resource's own rule finds in the record as it would be. A field that is at
@@ -343,7 +360,7 @@ impl Draft {
         for (name, detail) in (self.resource.check)(after) {
             let fault = self.fault(FaultKind::InvalidValue, name, detail);
             if self.faults.iter().all(|known| known.source != fault.source) {
-                self.faults.push(fault);
+                self.report(fault);
             }
         }
     }
@@ -374,7 +391,7 @@ impl Draft {
                 }
                 Check::Free { unique, .. } => self.duplicate(unique),
             };
-            self.faults.push(fault);
+            self.report(fault);
         }
     }
 
@@ -418,29 +435,79 @@ impl Draft {
         if members.len() > MAX_PARTS {
             return self.refuse(name, format!("{name} must be at most {MAX_PARTS}."));
         }
+        let mut found = self.faults.len();
         for (position, member) in members.into_iter().enumerate() {
+            // What comes after more faults than are reported is not looked at.
+            if found > MAX_FAULTS {
+                break;
+            }
             let at = format!("{}/{name}/{position}", self.at);
             if !member.get().starts_with('{') {
                 let detail = format!("{name} must be a list of objects.");
-                self.faults.push(Fault::at_pointer(FaultKind::InvalidValue, at, detail));
+                self.report(Fault::at_pointer(FaultKind::InvalidValue, at, detail));
+                found += 1;
                 continue;
             }
             match Body::within(member, at) {
-                Ok(body) => self.parts.push(Draft::read((part.of)(), &body, Intent::Create)),
-                Err(fault) => self.faults.push(fault),
+                Ok(body) => {
+                    let draft = Draft::read((part.of)(), &body, Intent::Create);
+                    found += draft.faults.len();
+                    self.parts.push(draft);
+                }
+                Err(fault) => {
+                    self.report(fault);
+                    found += 1;
+                }
             }
         }
     }
 
-    fn refuse_name(&mut self, name: &str) {
-        let brings = self.resource.brings.map(|part| part.name);
-        let known = self.resource.fields().map(|field| field.name).chain(brings);
-        let detail = match nearest(name, known) {
-            Some(known) => {
-                format!("{} has no field {name:?}; did you mean {known}?", self.resource.kind)
-            }
-            None => format!("{} has no field {name:?}.", self.resource.kind),
+    /// Sets the key of what a relationship names. Where the body gives the key as well, both must
+    /// name the same.
+    fn relate(&mut self, name: &str, literal: &RawValue, body: &Body<'_>) {
+        let pointer = || format!("/data/relationships/{}", escaped(name));
+        let relationships = || {
+            let fields = self.resource.fields().enumerate();
+            fields.filter_map(|(position, field)| Some((position, field, field.relationship()?)))
         };
+        let named = relationships().find(|(.., relationship)| relationship.name == name);
+        let Some((position, field, relationship)) = named else {
+            let known = relationships().map(|(.., relationship)| relationship.name);
+            let detail = unknown("relationship", name, self.resource, nearest(name, known));
+            return self.report(Fault::at_pointer(FaultKind::UnknownField, pointer(), detail));
+        };
+        let value = match related(field, relationship, literal) {
+            Ok(value) => value,
+            Err(complaint) => {
+                let detail = format!("{name} {complaint}.");
+                return self.report(Fault::at_pointer(FaultKind::InvalidValue, pointer(), detail));
+            }
+        };
+        if !self.may_set(field) {
+            return;
+        }
+        match &self.values[position] {
+            None if !body.has(field.name) => {
+                self.values[position] = Some(value);
+                self.related.push((field.name, relationship.name));
+            }
+            Some(given) if *given != value => {
+                let detail = format!("{name} and {} name two different records.", field.name);
+                self.report(Fault::at_pointer(FaultKind::InvalidValue, pointer(), detail));
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse_name(&mut self, name: &str) {
+        // The likeness of a name that is not reported need not be looked for.
+        if self.faults.len() > MAX_FAULTS {
+            return;
+        }
+        let brings = self.resource.brings.map(|part| part.name);
+        let open = self.resource.fields().map(|field| field.name);
+        let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
+        let detail = unknown("field", name, self.resource, nearest(name, known));
         self.fault_at(FaultKind::UnknownField, name, detail);
     }
 
@@ -448,7 +515,11 @@ impl Draft {
     fn complete(&mut self, body: &Body<'_>) {
         for (position, field) in self.resource.fields().enumerate() {
             // What was given and is at fault has been reported as such.
-            if self.values[position].is_some() || (body.has(field.name) && self.may_set(field)) {
+            let given = || {
+                let relationship = field.relationship();
+                body.has(field.name) || relationship.is_some_and(|named| body.relates(named.name))
+            };
+            if self.values[position].is_some() || (self.may_set(field) && given()) {
                 continue;
             }
             if field.required {
@@ -488,8 +559,57 @@ impl Draft {
     }
 
     fn fault(&self, kind: FaultKind, name: &str, detail: String) -> Fault {
-        let escaped = name.replace('~', "~0").replace('/', "~1");
-        Fault::at_pointer(kind, format!("{}/{escaped}", self.at), detail)
+        let pointer = match self.related.iter().find(|(field, _)| *field == name) {
+            Some((_, relationship)) => format!("/data/relationships/{relationship}"),
+            None => format!("{}/{}", self.at, escaped(name)),
+        };
+        Fault::at_pointer(kind, pointer, detail)
+    }
+
+    /// Adds a fault. Of a body that is wrong everywhere one more is kept than is reported, and those
+    /// that decide on the status.
+    fn report(&mut self, fault: Fault) {
+        if self.faults.len() <= MAX_FAULTS || fault.kind == FaultKind::MissingField {
+            self.faults.push(fault);
+        }
+    }
+}
+
+/// A name as it stands in a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// That a resource has no member of this name.
+fn unknown(what: &str, name: &str, resource: &Resource, nearest: Option<&str>) -> String {
+    let (kind, name) = (resource.kind, short(name));
+    match nearest {
+        Some(known) => format!("{kind} has no {what} {name:?}; did you mean {known}?"),
+        None => format!("{kind} has no {what} {name:?}."),
+    }
+}
+
+/// The value of a field whose relationship is written. The error completes a sentence that begins
+/// with the relationship's name.
+fn related(
+    field: &Field,
+    relationship: Relationship,
+    literal: &RawValue,
+) -> Result<Value, Cow<'static, str>> {
+    let Some(named) = request::linkage(literal)? else {
+        return match (field.zero_is_none, field.nullable) {
+            (true, _) => Ok(Value::Int(0)),
+            (false, true) => Ok(Value::Null),
+            (false, false) => Err("cannot be unset".into()),
+        };
+    };
+    if named.kind != relationship.kind {
+        return Err(format!("must be of the type {:?}", relationship.kind).into());
+    }
+    match value::read(field.kind, false, named.id) {
+        Ok(Value::Int(0)) if field.zero_is_none => Err("must have the id of a record".into()),
+        Ok(value) => Ok(value),
+        Err(complaint) => Err(format!("has an id that {complaint}").into()),
     }
 }
 

@@ -10,15 +10,19 @@ use percent_encoding::percent_decode_str;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::error::{Error, Fault, FaultKind};
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::plan::{Condition, Order};
 use crate::resource::{Filter, Resource, Test};
-use crate::value::{self, Value};
+use crate::value::{self, Value, short};
 
 /// How many records a page has where nothing is said.
 pub const DEFAULT_LIMIT: i64 = 20;
 /// How many records a page has at most.
 pub const MAX_LIMIT: i64 = 100;
+
+/// How many characters a text has at most that is searched for: as many as the longest text that is
+/// searched, but for two names that are searched as one.
+pub const MAX_SOUGHT: usize = 255;
 
 /// How a list is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +131,7 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
     let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
     faults.extend(names.iter().map(|name| {
-        let detail = format!("This route does not know {name}: it is no list.");
+        let detail = format!("This route does not know {}: it is no list.", short(name));
         Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
     }));
     match faults.is_empty() {
@@ -151,6 +155,8 @@ pub struct Body<'a> {
     pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// The JSON pointer of the object that has them: the body itself or its attributes.
     pub at: Cow<'static, str>,
+    /// The relationships of a JSON:API document, by their names.
+    pub relationships: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// What is wrong with a JSON:API document around them.
     pub faults: Vec<Fault>,
 }
@@ -159,26 +165,36 @@ impl<'a> Body<'a> {
     /// Reads the body of a request that writes to `resource`, with the path's id if it has one.
     ///
     /// # Errors
-    /// When the content type is another or the body is no JSON object of members with names of
-    /// their own.
+    /// When a header says that it is something else than plain JSON, or when the body is no JSON
+    /// object of members with names of their own.
     pub fn read(
         request: &'a Request,
         resource: &Resource,
         id: Option<i64>,
     ) -> Result<Body<'a>, Error> {
-        check_content_type(request)?;
+        check_headers(request)?;
         let members = object(request.body(), "")?;
         // What has a member `data` is a document, whatever else stands at its top.
         let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
         let Some(document) = data else {
-            return Ok(Body { members, at: "".into(), faults: Vec::new() });
+            return Ok(Body::of(members, "".into()));
         };
         Body::from_document(document, resource, id)
+    }
+
+    /// A body that is no document.
+    fn of(members: Vec<(Cow<'a, str>, &'a RawValue)>, at: Cow<'static, str>) -> Self {
+        Body { members, at, relationships: Vec::new(), faults: Vec::new() }
     }
 
     /// Whether the body has a member of this name.
     pub fn has(&self, name: &str) -> bool {
         self.members.iter().any(|(member, _)| member == name)
+    }
+
+    /// Whether the body has a relationship of this name.
+    pub fn relates(&self, name: &str) -> bool {
+        self.relationships.iter().any(|(relationship, _)| relationship == name)
     }
 
     /// Reads an object that stands at this place within a body.
@@ -187,7 +203,7 @@ impl<'a> Body<'a> {
     /// When it is no JSON object of members with names of their own.
     pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
         let members = object(literal.get().as_bytes(), &at)?;
-        Ok(Body { members, at: at.into(), faults: Vec::new() })
+        Ok(Body::of(members, at.into()))
     }
 
     fn from_document(
@@ -196,12 +212,14 @@ impl<'a> Body<'a> {
         id: Option<i64>,
     ) -> Result<Body<'a>, Error> {
         let data = object(data.get().as_bytes(), "/data")?;
-        let mut body =
-            Body { members: Vec::new(), at: "/data/attributes".into(), faults: Vec::new() };
+        let mut body = Body::of(Vec::new(), "/data/attributes".into());
         for (name, literal) in data {
             match name.as_ref() {
                 "attributes" => {
                     body.members = object(literal.get().as_bytes(), "/data/attributes")?
+                }
+                "relationships" => {
+                    body.relationships = object(literal.get().as_bytes(), "/data/relationships")?
                 }
                 "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
                     FaultKind::InvalidValue,
@@ -219,7 +237,7 @@ impl<'a> Body<'a> {
                         detail,
                     ));
                 }
-                // Links and relationships come back with what a client read.
+                // Links come back with what a client read.
                 _ => {}
             }
         }
@@ -227,9 +245,46 @@ impl<'a> Body<'a> {
     }
 }
 
+/// The record that a relationship names.
+#[derive(Debug)]
+pub struct Identifier<'a> {
+    /// Its kind.
+    pub kind: Cow<'a, str>,
+    /// The literal of its id, which is a string.
+    pub id: &'a RawValue,
+}
+
+/// Reads a relationship to one record or to none. The error completes a sentence that begins with the
+/// relationship's name.
+///
+/// # Errors
+/// When it is not of that form.
+pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
+    const NO_OBJECT: &str = "must be an object with the member data";
+    const NO_IDENTIFIER: &str =
+        "must have as its data null or an object of type and id, two strings";
+    let members = serde_json::from_str::<Members<'_>>(literal.get()).map_err(|_| NO_OBJECT)?.0;
+    let data = members.iter().find(|(name, _)| name == "data").ok_or(NO_OBJECT)?.1;
+    if data.get() == "null" {
+        return Ok(None);
+    }
+    let members = serde_json::from_str::<Members<'_>>(data.get()).map_err(|_| NO_IDENTIFIER)?.0;
+    let member = |wanted| members.iter().find(|(name, _)| name == wanted).ok_or(NO_IDENTIFIER);
+    let Name(kind) = serde_json::from_str(member("type")?.1.get()).map_err(|_| NO_IDENTIFIER)?;
+    let id = member("id")?.1;
+    match id.get().starts_with('"') {
+        true => Ok(Some(Identifier { kind, id })),
+        false => Err(NO_IDENTIFIER),
+    }
+}
+
 /// The one of `known` that `name` was most likely meant to be: one that has it as a part, else the
-/// one that takes the fewest changes.
+/// one that takes the fewest changes. None is meant by a name that is much longer than all of them:
+/// to look for its likeness would cost more than it is worth.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// By how much longer a name may be.
+    const LONGER: usize = 16;
+    let known = known.filter(|known| name.len() <= known.len() + LONGER);
     let distance = |known: &str| {
         (!known.contains(name) || name.is_empty(), strsim::damerau_levenshtein(name, known))
     };
@@ -241,24 +296,51 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(name) = decode(name) else { continue };
-        if !["filter[", "page[", "list["].iter().any(|family| name.starts_with(family)) {
-            continue;
+        // No route knows as many: the rest is not needed to refuse the request.
+        if members.len().max(faults.len()) > 2 * MAX_FAULTS {
+            break;
         }
-        let Some(value) = decode(value) else {
-            let detail = format!("{name} is not UTF-8 text.");
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            let detail = format!("{} is not UTF-8 text.", short(&name));
             faults.push(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail));
             continue;
         };
+        if let Some(refusal) = reserved(&name) {
+            faults.push(Fault::at_parameter(FaultKind::UnknownParameter, &name, refusal));
+            continue;
+        }
+        if !["filter[", "page[", "list["].iter().any(|family| name.starts_with(family)) {
+            continue;
+        }
         if members.iter().any(|(known, _)| *known == name) {
-            let detail = format!("{name} is given more than once.");
+            let detail = format!("{} is given more than once.", short(&name));
             faults.push(Fault::at_parameter(FaultKind::RepeatedParameter, &name, detail));
             continue;
         }
         members.push((name, value));
     }
     members
+}
+
+/// Why a member of the query is refused that is JSON:API's and that no route knows. A client that
+/// pages by one that is ignored would page for ever.
+fn reserved(name: &str) -> Option<&'static str> {
+    match family(name) {
+        "page" if !name.contains('[') => {
+            Some("page has the members page[offset] and page[limit], and no value of its own.")
+        }
+        "sort" => Some("sort is not supported; list[ordering] and list[direction] order a list."),
+        "include" => Some("include is not supported; relationships link to what they name."),
+        "fields" => Some("fields is not supported; an answer has all of its fields."),
+        _ => None,
+    }
+}
+
+/// The family that a member of the query belongs to: what stands before the brackets.
+fn family(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(family, _)| family)
 }
 
 /// Undoes the encoding of forms: `+` for a space, `%` and two digits for a byte.
@@ -298,8 +380,11 @@ fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'stati
         None => {
             let known = resource.list.iter().map(|field| field.name).chain([resource.key]);
             let hint = nearest(value, known).unwrap_or(resource.key);
-            let detail =
-                format!("{} cannot be ordered by {value:?}; did you mean {hint}?", resource.kind);
+            let detail = format!(
+                "{} cannot be ordered by {:?}; did you mean {hint}?",
+                resource.kind,
+                short(value)
+            );
             Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
         }
     }
@@ -337,23 +422,25 @@ fn filter(
         return Ok(None);
     }
     match filter.test {
+        Test::Contains(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
+            let detail = format!("{name} must be at most {MAX_SOUGHT} characters.");
+            Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
+        }
         Test::Contains(fields) => {
             Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
         }
-        Test::From(field) | Test::To(field) => match value::day(&value) {
-            Some(_) if matches!(filter.test, Test::From(_)) => {
-                let moment = Value::Moment(format!("{value}T00:00:00"));
-                Ok(Some((filter, Condition::AtLeast(field, moment))))
-            }
-            Some(_) => {
-                let moment = Value::Moment(format!("{value}T23:59:59"));
-                Ok(Some((filter, Condition::AtMost(field, moment))))
-            }
-            None => {
+        Test::From(field) | Test::To(field) => {
+            let day = value::day(&value).ok_or_else(|| {
                 let detail = format!("{name} must be a day, YYYY-MM-DD.");
-                Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
-            }
-        },
+                Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
+            })?;
+            let moment = |time| Value::Moment(format!("{day}T{time}"));
+            let condition = match filter.test {
+                Test::From(_) => Condition::AtLeast(field, moment("00:00:00")),
+                _ => Condition::AtMost(field, moment("23:59:59")),
+            };
+            Ok(Some((filter, condition)))
+        }
         Test::Equals(field) => {
             let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
             let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
@@ -390,18 +477,44 @@ fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'st
 
 fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
     const LISTING: [&str; 4] = ["page[offset]", "page[limit]", "list[ordering]", "list[direction]"];
-    let family = name.split_once('[').map_or(name, |(family, _)| family);
-    let known = filters.chain(LISTING).filter(|known| known.starts_with(family));
+    let known = filters.chain(LISTING).filter(|known| known.starts_with(family(name)));
+    let shown = short(name);
     let detail = match nearest(name, known) {
-        Some(hint) => format!("This route does not know {name}; did you mean {hint}?"),
-        None => format!("This route does not know {name}."),
+        Some(hint) => format!("This route does not know {shown}; did you mean {hint}?"),
+        None => format!("This route does not know {shown}."),
     };
     Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
 }
 
-fn check_content_type(request: &Request) -> Result<(), Error> {
+/// The headers that say what a body is.
+fn check_headers(request: &Request) -> Result<(), Error> {
+    let mut faults = Vec::new();
+    if !is_json(request) {
+        let detail = "A body must be sent with one header Content-Type: application/json.";
+        faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
+    }
+    let encodings = (0..).map_while(|nth| request.header_at("content-encoding", nth));
+    let plain = |encoding: &[u8]| {
+        let encoding = encoding.trim_ascii();
+        encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
+    };
+    if !encodings.flat_map(|sent| sent.split(|byte| *byte == b',')).all(plain) {
+        let detail = "A body must be sent without any Content-Encoding.";
+        faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(faults.into()),
+    }
+}
+
+/// Whether the one content type of a request is JSON in UTF-8.
+fn is_json(request: &Request) -> bool {
+    if request.header_at("content-type", 1).is_some() {
+        return false;
+    }
     let sent = request.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
-    let fits = sent.and_then(|text| MediaType::parse(text).ok()).is_some_and(|media| {
+    sent.and_then(|text| MediaType::parse(text).ok()).is_some_and(|media| {
         let json = media.ty.as_str().eq_ignore_ascii_case("application")
             && media.subty.as_str().eq_ignore_ascii_case("json")
             && media.suffix.is_none();
@@ -409,14 +522,7 @@ fn check_content_type(request: &Request) -> Result<(), Error> {
             name.as_str().eq_ignore_ascii_case("charset")
                 && value.unquoted_str().eq_ignore_ascii_case("utf-8")
         })
-    });
-    match fits {
-        true => Ok(()),
-        false => {
-            let detail = "A body must be sent with Content-Type: application/json.";
-            Err(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail).into())
-        }
-    }
+    })
 }
 
 fn is_text(literal: &RawValue, expected: &str) -> bool {
@@ -441,7 +547,7 @@ fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValu
 
 /// A sentence about JSON that is well formed: one of those made below, or the general one.
 fn complaint(message: &str) -> String {
-    match message.split_once(" at line ") {
+    match message.rsplit_once(" at line ") {
         Some((sentence, _)) if sentence.starts_with("The body") => sentence.to_owned(),
         _ => "The body must be a JSON object.".to_owned(),
     }
@@ -467,6 +573,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
                 while let Some(Name(name)) = map.next_key()? {
                     if members.iter().any(|(known, _)| *known == name) {
+                        let name = short(&name);
                         return Err(serde::de::Error::custom(format_args!(
                             "The body gives {name:?} more than once."
                         )));

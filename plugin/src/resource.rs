@@ -38,7 +38,8 @@ pub struct Resource {
     pub create: Option<Operation>,
     /// How a record is removed, where that is special.
     pub delete: Option<Operation>,
-    /// What bodies may give beside the attributes: columns that no document shows.
+    /// Columns that no document shows: what bodies may give beside the attributes, and what the store
+    /// sets by itself.
     pub hidden: &'static [Field],
     /// The tables that joined fields come from.
     pub joins: &'static [Join],
@@ -85,6 +86,8 @@ pub struct Resource {
     pub check: fn(&Record) -> Vec<Complaint>,
     /// Whether the store permits that a record is deleted.
     pub deletable: fn(&Record, &Parameters) -> Result<(), Fault>,
+    /// What the store does not permit of a change of a record, which is given as it would be.
+    pub changeable: fn(&Record, &Record, &Parameters) -> Vec<Complaint>,
 }
 
 impl Resource {
@@ -122,6 +125,7 @@ impl Resource {
         pieces: &[],
         check: |_| Vec::new(),
         deletable: |_, _| Ok(()),
+        changeable: |_, _, _| Vec::new(),
     };
 
     /// What schemas of it are called.
@@ -144,6 +148,12 @@ impl Resource {
     /// The position of a field among [`Resource::fields`].
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields().position(|field| field.name == name)
+    }
+
+    /// Whether no client sees or sets the field of this name.
+    pub fn keeps_to_itself(&self, name: &str) -> bool {
+        let unset = |field: &&Field| matches!(field.access, Access::ReadOnly | Access::Touched);
+        self.hidden.iter().filter(unset).any(|field| field.name == name)
     }
 
     /// Whether a field has a case-folded copy beside it: text that lists show can be sorted by.
@@ -310,11 +320,21 @@ pub struct Field {
     pub foreign: Option<&'static str>,
     /// What its relationship is called, where not by the field's name.
     pub relation: Option<&'static str>,
-    /// The expression that it is computed by; `t` is the resource's own table.
+    /// The expression that it is computed by; `t` is the resource's own table. `{sum column}` is a
+    /// [sum of money](crate::dialect::Dialect::narrow_sum).
     pub computed: Option<&'static str>,
     /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
     /// column of the field's name.
     pub joined: Option<(&'static str, &'static str)>,
+}
+
+/// What a field that holds a key refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relationship {
+    /// What it is called.
+    pub name: &'static str,
+    /// The kind of the record.
+    pub kind: &'static str,
 }
 
 /// When clients may set a field. What a body says of it at other times is ignored, so that a client
@@ -548,6 +568,16 @@ impl Field {
     pub const fn within(mut self, column: &'static str) -> Self {
         self.within = Some(column);
         self
+    }
+
+    /// The relationship that shows what it refers to, where it refers to something.
+    pub fn relationship(&self) -> Option<Relationship> {
+        let kind = match (self.kind, self.foreign) {
+            (Kind::Key(kind), _) | (_, Some(kind)) => kind,
+            _ => return None,
+        };
+        let of_column = || self.name.strip_suffix("_id").unwrap_or(self.name);
+        Some(Relationship { name: self.relation.unwrap_or_else(of_column), kind })
     }
 
     /// It is joined: the column of the join with this alias.

@@ -70,9 +70,10 @@ pub fn input(field: &Field) -> Value {
                 "description": "The numbers, separated by commas.",
             },
         ]}),
-        Kind::Text { form: Form::Capitals | Form::Name, .. } | Kind::Choice(_) | Kind::Json => {
+        Kind::Text { form: Form::Capitals | Form::Name, .. } | Kind::Choice(_) => {
             output(field.kind, false)
         }
+        Kind::Json => json!({"$ref": "#/components/schemas/json.object"}),
         Kind::Text { max, form } => text(Some(max), form, field.required),
         Kind::Code { max, .. } => text(Some(max), Form::Free, field.required),
         Kind::Email => {
@@ -93,10 +94,12 @@ pub fn input(field: &Field) -> Value {
 pub fn filter(kind: Kind) -> Value {
     let schema = match kind {
         Kind::Flag => flag(),
-        Kind::Int { .. } | Kind::Key(_) | Kind::User => json!({"type": "integer"}),
+        Kind::Int { .. } | Kind::Key(_) | Kind::User => json!({
+            "type": "integer", "format": "int64", "minimum": i64::MIN, "maximum": i64::MAX,
+        }),
         Kind::Decimal { .. } => json!({"type": "string", "pattern": DECIMAL}),
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
-        Kind::DateTime => self::input_day(),
+        Kind::DateTime => input_day(),
         Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
             return json!({"type": "string"});
         }
@@ -109,9 +112,10 @@ pub fn input_day() -> Value {
     json!({"type": "string", "format": "date", "pattern": format!("^{}$", day())})
 }
 
-/// A value that may be left empty, which counts as not given.
+/// A value that may be left empty, which counts as not given. So does white space, and so do control
+/// characters.
 pub fn or_empty(schema: Value) -> Value {
-    let empty = json!({"type": "string", "maxLength": 0});
+    let empty = json!({"type": "string", "pattern": r"^[\s\u0000-\u001f\u007f-\u009f]*$"});
     match schema {
         Value::Object(mut members) if members.len() == 1 && members.contains_key("anyOf") => {
             if let Some(Value::Array(options)) = members.get_mut("anyOf") {
@@ -121,6 +125,30 @@ pub fn or_empty(schema: Value) -> Value {
         }
         schema => json!({"anyOf": [schema, empty]}),
     }
+}
+
+/// The schemas of free JSON, which others refer to: no text in it has a NUL character.
+pub fn of_json() -> [(&'static str, Value); 2] {
+    let text = json!({"type": "string", "pattern": r"^[^\u0000]*$"});
+    let value = || json!({"$ref": "#/components/schemas/json.value"});
+    let object = json!({
+        "type": "object",
+        "propertyNames": text,
+        "additionalProperties": value(),
+        "description": "Any JSON object, nested no deeper than 64 levels.",
+        "example": {},
+    });
+    let any = json!({
+        "anyOf": [
+            text,
+            {"type": ["number", "boolean", "null"]},
+            {"type": "array", "items": value()},
+            {"$ref": "#/components/schemas/json.object"},
+        ],
+        "description": "Any JSON.",
+        "example": null,
+    });
+    [("json.object", object), ("json.value", any)]
 }
 
 /// What an example of a field holds.

@@ -5,13 +5,17 @@ use crate::approach::{self, Approach, Group, Keys, Survey};
 use crate::dialect::Dialect;
 use crate::plan::{Check, Condition, Page};
 use crate::resource::{Count, Field, Join, Resource, Steps};
-use crate::resources;
+use crate::resources::{self, Reference};
 use crate::texts::{Column, Found};
 use crate::value::{Kind, Value, fold};
 
 /// How many characters a folded copy has at most. Folding makes three of one at the worst; an index
 /// takes 3,072 bytes, in which two keys have to have room too.
 const COPIED: usize = 750;
+
+/// The limits that stand in a text. Others are rounded up to one of them, so that few texts are
+/// prepared; whoever reads the page leaves the rest away.
+const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 
 /// SQL text with the values bound in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +47,8 @@ pub struct RowsOf {
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The text; in place of each `?` stand as many values as are to be bound there.
+    /// The text; in place of each `?` stand as many values as are to be bound there, and in place of
+    /// `{high column}` and `{low column}` the [parts](Dialect::wide_sum) of the sum of a column.
     text: &'static str,
     binds: Vec<Vec<Value>>,
     /// What the columns hold.
@@ -315,16 +320,16 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
 
 /// Counts the records that refer to one: one row with one number for each referring field, which
 /// has the value by which the record is known to it.
-pub fn count_references(referring: &[(&Resource, &Field, Value)], dialect: &Dialect) -> Statement {
+pub fn count_references(referring: &[Reference], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    sql.list(referring.iter(), |sql, (resource, field, value)| {
+    sql.list(referring.iter(), |sql, reference| {
         sql.push("(SELECT count(*) FROM ");
-        sql.push(resource.table);
+        sql.push(reference.resource.table);
         sql.push(" WHERE ");
-        sql.push(field.name);
+        sql.push(reference.field.name);
         sql.push(" = ");
-        sql.bind(value.clone());
+        sql.bind(reference.value.clone());
         sql.push(")");
     });
     sql.finish()
@@ -364,23 +369,20 @@ pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statemen
     })
 }
 
-/// Inserts many rows into a table, in as few statements as the engine permits. Keys that are given
-/// are passed over by those that the engine gives later.
+/// Inserts many rows into a table, with few statements. Keys that are given are passed over by those
+/// that the engine gives later.
 pub fn insert_rows(
     table: &str,
     columns: &[&str],
     rows: &[Vec<Value>],
     dialect: &Dialect,
 ) -> Vec<Statement> {
-    let at_once = (dialect.max_binds / columns.len().max(1)).max(1);
     let gives_keys =
         |resource: &&Resource| resource.table == table && columns.contains(&resource.key);
     let given = resources::ALL.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
-    rows.chunks(at_once)
-        .map(|rows| insert_at_once(table, columns, rows.concat(), dialect))
-        .chain(after)
-        .collect()
+    let inserts = insert_many(table, columns, rows.concat(), usize::MAX, dialect);
+    inserts.into_iter().chain(after).collect()
 }
 
 /// Inserts very many rows, which are these values, row after row, no more than so many with one
@@ -517,7 +519,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self) -> Statement {
-        Statement { text: self.text, binds: self.binds }
+        Statement { text: with_sums(self.text, self.dialect), binds: self.binds }
     }
 
     fn push(&mut self, text: &str) {
@@ -529,6 +531,15 @@ impl<'a> Builder<'a> {
         self.text.push('?');
     }
 
+    /// Values with a comma between them, of which the last is repeated: lists of many lengths have few
+    /// texts, and what is in a list twice is in it.
+    fn bind_list(&mut self, values: Vec<Value>) {
+        let length = values.len().next_power_of_two();
+        let last = values.last().cloned();
+        let repeated = last.into_iter().cycle().take(length - values.len());
+        self.list(values.into_iter().chain(repeated), |sql, value| sql.bind(value));
+    }
+
     /// Text with the values of each of its `?`; where there are none, with null, which no value
     /// is equal to.
     fn spread(&mut self, text: &str, binds: Vec<Vec<Value>>) {
@@ -537,7 +548,7 @@ impl<'a> Builder<'a> {
             if position > 0 {
                 let values = binds.next().filter(|values| !values.is_empty());
                 let values = values.unwrap_or_else(|| vec![Value::Null]);
-                self.list(values.into_iter(), |sql, value| sql.bind(value));
+                self.bind_list(values);
             }
             self.push(piece);
         }
@@ -632,7 +643,10 @@ impl<'a> Builder<'a> {
     /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
     /// The column `place` has the position of a key's group.
     fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
-        for (place, group) in groups.iter().enumerate() {
+        // Groups of which nothing is on the page are added, so that few numbers of them occur.
+        let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
+        let nones = none.iter().cycle().take(groups.len().next_power_of_two() - groups.len());
+        for (place, group) in groups.iter().chain(nones).enumerate() {
             if place > 0 {
                 self.push(" UNION ALL ");
             }
@@ -653,7 +667,8 @@ impl<'a> Builder<'a> {
                 [0] => self.push(" IS NULL"),
                 _ => {
                     self.push(" IN (");
-                    self.list(group.of.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                    let keys = group.of.iter().map(|key| Value::Int(*key));
+                    self.bind_list(keys.collect());
                     self.push(")");
                 }
             }
@@ -670,12 +685,13 @@ impl<'a> Builder<'a> {
         self.push(" AS page_key");
     }
 
-    /// Ends what is read. PostgreSQL takes values that are bound here for a large part of the table, and
-    /// therefore plans the statement anew each time, which takes longer than to read the page. Of one that
-    /// an index leads `straight` to, it may know the number, and plans it once.
+    /// Ends what is read, where it is not the engine that plans anew for each limit that is bound, or no
+    /// index leads `straight` to the page.
     fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
-        if offset == 0 && (straight || self.binds.is_empty()) {
-            return self.push(&format!(" LIMIT {limit}"));
+        let known = offset == 0 && (straight || self.binds.is_empty());
+        if known && self.dialect.limits_in_text {
+            let rounded = LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit);
+            return self.push(&format!(" LIMIT {rounded}"));
         }
         self.push(" LIMIT ");
         self.bind(Value::Int(limit));
@@ -900,7 +916,7 @@ impl<'a> Builder<'a> {
             Condition::Keys(keys) => {
                 self.push(&own(resource.key));
                 self.push(" IN (");
-                self.list(keys.iter(), |sql, key| sql.bind(Value::Int(*key)));
+                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
                 self.push(")");
             }
             Condition::Equals(name, value) => {
@@ -967,6 +983,27 @@ impl<'a> Builder<'a> {
         self.push(&own(page.resource.key));
         self.push(direction(page));
     }
+}
+
+/// Text with sums as the engine makes them, in place of their names in braces.
+fn with_sums(text: String, dialect: &Dialect) -> String {
+    if !text.contains('{') {
+        return text;
+    }
+    let mut pieces = text.split('{');
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (sum, rest) = piece.split_once('}').unwrap_or((piece, ""));
+        let (name, column) = sum.split_once(' ').unwrap_or(("", sum));
+        let [high, low] = (dialect.wide_sum)(column);
+        whole.push_str(&match name {
+            "high" => high,
+            "low" => low,
+            _ => (dialect.narrow_sum)(column),
+        });
+        whole.push_str(rest);
+    }
+    whole
 }
 
 fn direction(page: &Page) -> &'static str {

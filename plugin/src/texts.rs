@@ -19,18 +19,36 @@ pub struct Found {
 }
 
 /// Finds records by an index of trigrams over all texts of a resource, asked for a phrase: all of
-/// the characters between its quotes are plain.
+/// the characters between its quotes are plain. The engine goes through the records of each trigram
+/// of a phrase, one by one, also where they are all the same, so a long text is looked for by where it
+/// begins and where it ends.
 pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Option<Found> {
     const LEAST: usize = 3;
-    let table = resource.search.filter(|_| text.chars().count() >= LEAST)?;
+    /// How many characters are looked for as they are. So many have sixteen trigrams.
+    const MOST: usize = 18;
+    /// How many are looked for of either end of more than that. They have no more trigrams together.
+    const END: usize = 10;
+    let characters: Vec<char> = text.chars().collect();
+    let table = resource.search.filter(|_| characters.len() >= LEAST)?;
     let columns: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    let phrase = format!("{{{}}} : \"{}\"", columns.join(" "), text.replace('"', "\"\""));
+    let phrase = |characters: &[char]| {
+        let text: String = characters.iter().collect();
+        format!("\"{}\"", text.replace('"', "\"\""))
+    };
+    let exact = characters.len() <= MOST;
+    let sought = match exact {
+        true => phrase(&characters),
+        false => {
+            let ends = [&characters[..END], &characters[characters.len() - END..]].map(phrase);
+            if ends[0] == ends[1] { ends[0].clone() } else { format!("({})", ends.join(" AND ")) }
+        }
+    };
     Some(Found {
         rows: format!("{table} WHERE {table} MATCH ?"),
-        binds: vec![phrase],
+        binds: vec![format!("{{{}}} : {sought}", columns.join(" "))],
         key: "rowid",
         keys: "rowid",
-        exact: true,
+        exact,
     })
 }
 
@@ -95,6 +113,24 @@ mod tests {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
         let found = by_pieces(resources::find("products")?, &[column], text)?;
         Some((found.binds, found.exact))
+    }
+
+    fn phrase(text: &str) -> Option<(Vec<String>, bool)> {
+        let column = Column { field: "sku", name: "sku_fold".to_owned() };
+        let found = by_phrase(resources::find("products")?, &[column], text)?;
+        Some((found.binds, found.exact))
+    }
+
+    #[test]
+    fn a_phrase_has_few_trigrams_however_long_the_text_is() {
+        let whole = |text: &str| Some((vec![format!("{{sku_fold}} : {text}")], true));
+        assert_eq!(phrase("ab"), None);
+        assert_eq!(phrase("a\"b"), whole("\"a\"\"b\""));
+        assert_eq!(phrase("abcdefghijklmnopqr"), whole("\"abcdefghijklmnopqr\""));
+        let ends = "{sku_fold} : (\"abcdefghij\" AND \"jklmnopqrs\")".to_owned();
+        assert_eq!(phrase("abcdefghijklmnopqrs"), Some((vec![ends], false)));
+        let zeros = "{sku_fold} : \"0000000000\"".to_owned();
+        assert_eq!(phrase(&"0".repeat(255)), Some((vec![zeros], false)));
     }
 
     #[test]

@@ -6,12 +6,15 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
+use std::ops::RangeInclusive;
 
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
 use serde_json::value::RawValue;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
-use time::{Date, PrimitiveDateTime, UtcOffset};
+use time::{Date, Duration, PrimitiveDateTime};
 
 /// The greatest amount of money, and the greatest of most decimals, in units of 10^-5: a million
 /// million less the last unit.
@@ -171,8 +174,8 @@ impl Value {
 }
 
 /// As it stands in sentences.
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),
             Value::Int(number) => write!(f, "{number}"),
@@ -231,7 +234,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         },
         Kind::DateTime => {
             let text = unquote(literal).ok_or_else(moment_form)?;
-            moment(&text).map(Value::Text).ok_or_else(moment_form)
+            moment(&text).and_then(written).map(Value::Text).ok_or_else(moment_form)
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
@@ -258,7 +261,7 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
             Err(format!("must be one of {}", words.join(", ")))
         }
         Kind::Choice(_) => Ok(Value::Text(text.to_owned())),
-        Kind::DateTime => moment(text).map(Value::Moment).ok_or_else(moment_form),
+        Kind::DateTime => moment(text).and_then(written).map(Value::Moment).ok_or_else(moment_form),
         Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
             Ok(Value::Text(text.to_owned()))
         }
@@ -336,6 +339,15 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
 /// Text folded so that equal means equal without regard to case (Unicode, full folding).
 pub fn fold(text: &str) -> String {
     unicase::UniCase::unicode(text).to_folded_case()
+}
+
+/// What a client sent, as it stands in sentences: the beginning of what is long.
+pub fn short(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 64;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// A decimal in units of `10^-places` as its shortest exact text of at least `shown` fraction
@@ -513,8 +525,8 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
 const DATE: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
 const MOMENT: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-const OFFSET: &[BorrowedFormatItem<'_>] =
-    format_description!("[offset_hour sign:mandatory]:[offset_minute]");
+/// The years that every engine keeps and that are written with four digits.
+const YEARS: RangeInclusive<i32> = 1..=9999;
 
 fn moment_form() -> String {
     "must be a date YYYY-MM-DD or a date and time YYYY-MM-DDTHH:MM:SS".to_owned()
@@ -522,25 +534,52 @@ fn moment_form() -> String {
 
 /// Reads a day, `YYYY-MM-DD`.
 pub fn day(text: &str) -> Option<Date> {
-    Date::parse(text, DATE).ok().filter(|date| (0..=9999).contains(&date.year()))
+    let fits = has_shape(text, "0000-00-00");
+    let day = fits.then(|| Date::parse(text, DATE).ok()).flatten();
+    day.filter(|day| YEARS.contains(&day.year()))
 }
 
 /// Reads a date, or a date and time with or without an offset, as a moment in UTC.
-pub fn moment(text: &str) -> Option<String> {
-    let text = text.trim();
-    if let Ok(date) = Date::parse(text, DATE) {
-        return written(date.midnight());
+pub fn moment(text: &str) -> Option<PrimitiveDateTime> {
+    const SHAPE: &str = "0000-00-00T00:00:00";
+    if let Some(day) = day(text) {
+        return Some(day.midnight());
     }
-    let (local, zone) = text.split_at_checked("YYYY-MM-DDTHH:MM:SS".len())?;
-    let local = PrimitiveDateTime::parse(local, MOMENT).ok()?;
-    match zone {
-        "" | "Z" => written(local),
-        _ => {
-            let offset = UtcOffset::parse(zone, OFFSET).ok()?;
-            let utc = local.assume_offset(offset).checked_to_utc()?;
-            written(PrimitiveDateTime::new(utc.date(), utc.time()))
-        }
+    let (local, zone) = text.split_at_checked(SHAPE.len())?;
+    if !has_shape(local, SHAPE) {
+        return None;
     }
+    let local = read_moment(local).filter(|local| YEARS.contains(&local.year()))?;
+    let utc = match zone {
+        "" | "Z" => local,
+        _ => local.checked_sub(offset(zone)?)?,
+    };
+    YEARS.contains(&utc.year()).then_some(utc)
+}
+
+/// Reads how far a place is ahead of UTC: `+HH:MM` or `-HH:MM`.
+fn offset(text: &str) -> Option<Duration> {
+    let (sign, size) = match text.split_at_checked(1)? {
+        ("+", size) => (1, size),
+        ("-", size) => (-1, size),
+        _ => return None,
+    };
+    if !has_shape(size, "00:00") {
+        return None;
+    }
+    let (hours, minutes) = size.split_once(':')?;
+    let (hours, minutes) = (hours.parse::<i64>().ok()?, minutes.parse::<i64>().ok()?);
+    (hours < 24 && minutes < 60).then(|| Duration::minutes(sign * (60 * hours + minutes)))
+}
+
+/// Whether a text is of this shape, where 0 stands for any digit. The parsers of dates are asked only
+/// then, because they take signs, too.
+fn has_shape(text: &str, shape: &str) -> bool {
+    let fits = |(byte, shape): (u8, u8)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == shape,
+    };
+    text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }
 
 /// The moment that a text in the form of the wire says.
@@ -588,39 +627,113 @@ fn ids(literal: &str) -> Result<String, String> {
 /// Deeper nesting serves nobody and overruns the stacks of clients.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a JSON object and keeps it without the white space around its members.
+/// Reads a JSON object and keeps it as it was sent, but for the white space around its members.
 fn object(literal: &str) -> Result<String, String> {
     if !literal.starts_with('{') {
         return Err("must be a JSON object".to_owned());
     }
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    let mut in_string = false;
-    let mut escaped = false;
+    let mut reader = serde_json::Deserializer::from_str(literal);
+    Strict { depth: MAX_DEPTH }.deserialize(&mut reader).map_err(|error| {
+        let message = error.to_string();
+        match (error.classify(), message.rsplit_once(" at line ")) {
+            (serde_json::error::Category::Data, Some((complaint, _))) => complaint.to_owned(),
+            // It has been read once already, but not its numbers and escapes.
+            _ => "must not contain a number beyond all doubles, or half of a surrogate pair".into(),
+        }
+    })?;
     let mut text = String::with_capacity(literal.len());
+    let (mut in_string, mut escaped) = (false, false);
     for character in literal.chars() {
         if in_string {
             in_string = escaped || character != '"';
             escaped = !escaped && character == '\\';
+        } else if matches!(character, ' ' | '\t' | '\n' | '\r') {
+            continue;
         } else {
-            match character {
-                '"' => in_string = true,
-                '{' | '[' => {
-                    depth += 1;
-                    deepest = deepest.max(depth);
-                }
-                '}' | ']' => depth = depth.saturating_sub(1),
-                ' ' | '\t' | '\n' | '\r' => continue,
-                _ => {}
-            }
+            in_string = character == '"';
         }
         text.push(character);
     }
-    if deepest > MAX_DEPTH {
-        return Err(format!("must not be nested deeper than {MAX_DEPTH} levels"));
-    }
-    if text.contains("\\u0000") {
-        return Err("must not contain a NUL character".to_owned());
-    }
     Ok(text)
+}
+
+/// JSON that all readers take, and take for the same: it goes back to clients as it came. Numbers and
+/// escapes are tried by being read.
+#[derive(Clone, Copy)]
+struct Strict {
+    /// How many levels may follow.
+    depth: usize,
+}
+
+impl Strict {
+    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
+        let depth = self.depth.checked_sub(1);
+        depth.map(|depth| Strict { depth }).ok_or_else(|| {
+            E::custom(format_args!("must not be nested deeper than {MAX_DEPTH} levels"))
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        match text.contains('\0') {
+            true => Err(E::custom("must not contain a NUL character")),
+            false => Ok(()),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let inner = self.inner()?;
+        while list.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let inner = self.inner()?;
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            self.visit_str(&name)?;
+            if names.contains(&name) {
+                let name = short(&name);
+                return Err(A::Error::custom(format_args!("must not give {name:?} twice")));
+            }
+            names.insert(name);
+            map.next_value_seed(inner)?;
+        }
+        Ok(())
+    }
 }

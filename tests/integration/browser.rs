@@ -22,6 +22,9 @@ use crate::process::{eventually, patiently};
 
 const PASSWORD: &str = "correct horse battery";
 
+/// Lets the time pass for which a password counts that was entered.
+const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
+
 /// How somebody looks at a page.
 #[derive(Clone, Copy)]
 struct Look {
@@ -337,7 +340,13 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     browser.press("API token").await;
     browser.says(".tabs [aria-current]", "API token").await;
     assert!(!browser.client.source().await.unwrap().contains(&token), "shown this once");
+    // Somebody has left the browser for a while: the password is asked for, and it goes on from there.
+    shop.database.execute(LATE).await;
     browser.press("Revoke").await;
+    browser.is_at("Confirm your password").await;
+    ask().send().await.expect(200);
+    browser.fill("confirmation", PASSWORD).await;
+    browser.press("Confirm and go on").await;
     browser.says("[role=status]", "The token is revoked.").await;
     ask().send().await.expect(401);
     browser.close().await;
@@ -450,6 +459,8 @@ async fn an_extension_is_switched_off_and_on_again() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
     let shop = shop().await;
+    let franc = format!("/currencies/{}", shop.currency("CHF").await);
+    shop.patch(&franc, serde_json::json!({"enabled": 1})).send().await.expect(200);
     let browser = Browser::of(&shop, "superuser", DESK).await;
     browser.goto("/extensions/webservices-shop").await;
     browser.press("Parameters").await;
@@ -636,7 +647,16 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
             check(page).await;
         }
         browser.goto(&format!("/users/{manager}/token")).await;
+        shop.database.execute(LATE).await;
         browser.press("Generate").await;
+        browser.is_at("Confirm your password").await;
+        check("confirm").await;
+        browser.fill("confirmation", "not the password").await;
+        browser.press("Confirm and go on").await;
+        browser.text("#confirmation-fault").await;
+        check("confirm-wrong").await;
+        browser.fill("confirmation", PASSWORD).await;
+        browser.press("Confirm and go on").await;
         browser.text("#token").await;
         check("user-token-made").await;
         browser.goto("/users/new").await;

@@ -1,12 +1,14 @@
 //! The command line as it is printed in the documentation: what each command does, how it prints,
 //! how it fails, and that a running host follows within a second.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use tokio::process::Command;
 
+use crate::databases::{Database, Engine};
 use crate::harness::{Answer, fixture, library};
-use crate::process::{Call, Lines, Place, eventually, patiently};
+use crate::process::{Call, Lines, Place, eventually, operator, patiently};
 
 const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
 
@@ -405,6 +407,160 @@ async fn every_command_teaches_its_use() {
     assert!(place.run("--version").await.starts_with("example-host "));
 }
 
+/// Every command that changes something, in an order in which they can be given: its name, what is
+/// said beside it, and what the audit trail says of it and of what.
+const CHANGES: [(&str, &str, &str, &str); 15] = [
+    ("user add", "ann --email ann@example.com --group Manager", "add a user", "user 1"),
+    ("user password", "ann", "set a password", "user 1"),
+    ("user block", "ann", "block a user", "user 1"),
+    ("user unblock", "ann", "unblock a user", "user 1"),
+    ("token generate", "ann", "generate a token", "user 1"),
+    ("token revoke", "ann", "revoke a token", "user 1"),
+    ("user remove", "ann", "delete a user", "user 1"),
+    ("group add", "Clerks --parent Manager", "add a group", "group 6"),
+    (
+        "permission set",
+        "Manager fixture.look com_fixture deny",
+        "change permissions: deny fixture.look for Manager",
+        "asset com_fixture",
+    ),
+    ("extension disable", "misbehaves", "disable an extension", "extension misbehaves"),
+    ("extension enable", "misbehaves", "enable an extension", "extension misbehaves"),
+    ("config set", "patience 9", "change parameters: patience", "extension misbehaves"),
+    ("demo", "--products 4 --orders 0", "fill the store", " "),
+    // Its entry is in the copy; the site itself is not changed.
+    ("copy", "", "copy the site from ", " "),
+    // Without any command it is the quick start, whose entries stand in its own test.
+    ("", "", "", ""),
+];
+
+/// Every other command.
+const READS: [&str; 9] = [
+    "serve",
+    "user list",
+    "group list",
+    "permission list",
+    "permission explain",
+    "extension list",
+    "config list",
+    "config get",
+    "openapi",
+];
+
+/// The commands that the program says it has, those of several words with all of them.
+async fn commands(place: &Place, above: &str) -> BTreeSet<String> {
+    let help = place.run(&format!("{above} --help")).await;
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
+        return BTreeSet::from([above.trim().to_owned()]);
+    };
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let mut found = BTreeSet::new();
+    for name in names.filter(|name| !name.is_empty() && *name != "help") {
+        found.extend(Box::pin(commands(place, &format!("{above} {name}"))).await);
+    }
+    found
+}
+
+/// The entries of the audit trail, in the order in which they were written: who by what means, the
+/// command, what was done and to what.
+async fn entries(database: &Database) -> Vec<String> {
+    database.texts(ENTRIES).await
+}
+
+const ENTRIES: &str = "SELECT concat(username, ', ', means, ': ', route, ': ', what, ': ', \
+     record_type, ' ', record_id) FROM host_audit WHERE origin = 'command-line' ORDER BY id";
+
+#[tokio::test]
+async fn every_changing_command_leaves_an_entry_by_whoever_has_given_it() {
+    let place = Place::of_the_fixture();
+    let named: BTreeSet<String> =
+        CHANGES.iter().map(|change| change.0).chain(READS).map(str::to_owned).collect();
+    let mut commands = commands(&place, "").await;
+    commands.insert(String::new());
+    assert_eq!(commands, named, "each command is in one of the tables above");
+
+    let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
+    let asked = std::process::Command::new("id").arg("-u").output().unwrap();
+    let who =
+        format!("{}, command line, uid {}", operator(), String::from_utf8(asked.stdout).unwrap());
+    let who = who.trim();
+    let mut expected = Vec::new();
+    for (name, rest, what, record) in CHANGES.into_iter().filter(|change| !change.1.is_empty()) {
+        let call = here(name).input("correct horse\n");
+        // A name in the environment can be anybody's.
+        let call = call.env("USER", "somebody").env("LOGNAME", "somebody");
+        let call = rest.split(' ').fold(call, |call, word| call.word(word));
+        call.finish().await.succeeds();
+        expected.push(format!("{who}: {name}: {what}: {record}"));
+        assert_eq!(entries(&place.database).await, expected, "{name}");
+    }
+    // What was refused has none, nor what was only read.
+    for words in ["user block ann", "group add Clerks --parent Manager", "config set patience 10"] {
+        here(words).finish().await.fails();
+    }
+    for words in ["user list", "config get patience", "openapi"] {
+        here(words).finish().await.succeeds();
+    }
+    assert_eq!(entries(&place.database).await, expected);
+
+    let copy = Database::on(Engine::Sqlite).await;
+    let from = place.database.url();
+    place.call("copy --from").word(&from).word("--to").word(copy.url()).finish().await.succeeds();
+    assert_eq!(entries(&place.database).await, expected);
+    let copied = entries(&copy).await;
+    assert_eq!(copied[..expected.len()], expected);
+    let [entry] = &copied[expected.len()..] else { panic!("{copied:#?}") };
+    assert!(entry.starts_with(&format!("{who}: copy: copy the site from ")), "{entry}");
+}
+
+#[tokio::test]
+async fn a_command_whose_entry_cannot_be_written_changes_nothing() {
+    let place = Place::of_the_fixture();
+    let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
+    let add = "user add ann --email ann@example.com --group Manager";
+    here(add).finish().await.succeeds();
+    let lists = async || {
+        let mut all = String::new();
+        for list in ["user", "group", "permission", "extension", "config"] {
+            all += &here(&format!("{list} list")).finish().await.succeeds();
+        }
+        all
+    };
+    let before = lists().await;
+    place.database.execute("ALTER TABLE host_audit RENAME TO host_audit_gone").await;
+    let changes = CHANGES.iter().filter(|change| !change.1.is_empty());
+    for (name, rest, ..) in changes.filter(|change| !matches!(change.0, "user add" | "demo")) {
+        let call = here(name).input("correct horse\n");
+        let call = rest.split(' ').fold(call, |call, word| call.word(word));
+        let line = call.finish().await.fails();
+        assert!(line.starts_with("the host's database failed"), "{name}: {line}");
+    }
+    assert_eq!(lists().await, before);
+}
+
+#[tokio::test]
+async fn an_address_with_a_password_need_not_be_an_argument() {
+    let place = Place::of_the_fixture();
+    let from = place.database.url();
+    let list = place.call("user list").env("DATABASE_URL", &from).finish().await;
+    list.succeeds();
+    let copy = Database::on(Engine::Sqlite).await;
+    let call = place.call("copy").env("COPY_FROM_URL", &from).env("COPY_TO_URL", copy.url());
+    assert!(call.finish().await.succeeds().starts_with("0 users"));
+
+    for secret in ["postgres://ann:s3cret@127.0.0.1:1/site", "mysql://ann:s3cret@localhost"] {
+        for (name, other) in [("COPY_FROM_URL", "COPY_TO_URL"), ("COPY_TO_URL", "COPY_FROM_URL")] {
+            let call = || place.call("copy").env(name, secret).env(other, &from);
+            let line = call().finish().await.fails();
+            assert!(!line.contains("s3cret"), "{name}: {line}");
+            let help = call().word("--help").finish().await;
+            assert!(!help.succeeds().contains("s3cret"), "{name}");
+        }
+    }
+    place.call("copy").env("COPY_FROM_URL", &from).finish().await.exits(2);
+}
+
 #[tokio::test]
 async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
     let place = Place::with([]);
@@ -540,6 +696,16 @@ async fn a_quick_start_prints_what_one_needs_once() {
     let address = format!("http://{}", served.address);
     assert!(lines[0].ends_with(&address), "{lines:#?}");
     assert_eq!(labelled(&lines, "Administrator"), "admin");
+    let made = place.database.texts_at(&place.site_url(), ENTRIES).await;
+    let made = made.iter().filter_map(|entry| entry.split_once(": ")).map(|(_, what)| what);
+    assert_eq!(
+        made.collect::<Vec<_>>(),
+        [
+            "quick start: fill the store:  ",
+            "quick start: add a user: user 1",
+            "quick start: generate a token: user 1",
+        ]
+    );
     let password = labelled(&lines, "Password");
     let token = labelled(&lines, "API token");
     let curl = lines.iter().find(|line| line.starts_with("curl ")).unwrap();
@@ -658,16 +824,17 @@ async fn a_running_host_follows_permissions_extensions_and_parameters() {
     let currencies = "/api/index.php/v1/shop/currencies";
     let find = format!("{currencies}?list[ordering]=currency_code&page[limit]=100");
     let euro = served.until(200, &find, &administrator).await;
-    let euro = euro.json()["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|record| record["attributes"]["currency_code"] == "EUR")
-        .map(|record| record["id"].as_str().unwrap().to_owned())
-        .unwrap();
+    let list = euro.json()["data"].as_array().unwrap().clone();
+    let [euro, franc] = ["EUR", "CHF"].map(|code| {
+        let found = list.iter().find(|record| record["attributes"]["currency_code"] == code);
+        found.map(|record| record["id"].as_str().unwrap().to_owned()).unwrap()
+    });
     let delete =
         || Answer::to(served.ask("DELETE", &format!("{currencies}/{euro}"), &administrator));
     delete().await.expect(422);
+    let enable = served.ask("PATCH", &format!("{currencies}/{franc}"), &administrator);
+    let enable = enable.header("content-type", "application/json").body(r#"{"enabled": 1}"#);
+    Answer::to(enable).await.expect(200);
     place.call("config set default_currency").word("\"CHF\"").finish().await.succeeds();
     eventually("the euro is a currency like any other", async || {
         (delete().await.status == 204).then_some(())

@@ -55,6 +55,7 @@ async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() 
     for (path, truth) in paths.iter().zip(truth) {
         assert_eq!(store.total(path).await, truth, "{path}");
     }
+    store.no_row_counts_nothing().await;
     store.kept_counts_are_those_of_their_tables().await;
     store.pieces_are_those_of_the_texts().await;
     store.sums_of_days_are_those_of_the_orders().await;
@@ -93,6 +94,71 @@ async fn a_total_has_ones_own_write_in_it_at_once() {
         assert_eq!(store.total("/orders").await, totals["/orders"] + orders);
         assert_eq!(store.total("/customers").await, totals["/customers"]);
     }
+}
+
+/// Nobody can fill the tables of kept counts by values that nothing has any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nothing_has_any_more_leaves_no_row_behind() {
+    const TURNS: i64 = 12;
+    let store = Arc::new(Shelves::open().await);
+    let before = store.rows_of_counts().await;
+    let clients: Vec<_> = (0..CLIENTS as i64)
+        .map(|number| {
+            let client = Client::new(&store, number as usize, seed());
+            let [zone, country] = store.zones[0];
+            tokio::spawn(async move {
+                let product = json!({"product_name": "x", "quantity": 1});
+                let product = client.made(Method::Post, "/products", product).await;
+                let person = json!({"first_name": "a", "last_name": "b", "email": "a@b.example"});
+                let person = client.made(Method::Post, "/customers", person).await;
+                for turn in 1..=TURNS {
+                    let own = number * TURNS + turn;
+                    let order = json!({
+                        "user_email": "a@b.example", "user_id": own, "order_subtotal": "1",
+                        "created_on": format!("19{:02}-01-01", own),
+                    });
+                    let order = client.made(Method::Post, "/orders", order).await;
+                    let order = format!("/orders/{order}");
+                    let product = format!("/products/{product}");
+                    for (path, change) in [
+                        (&order, json!({"orderpayment_type": format!("type {own}")})),
+                        (&order, json!({"order_state_id": 1 + own % STATUSES})),
+                        (&order, json!({"currency_code": CURRENCIES[own as usize % 3]})),
+                        (&product, json!({"product_type": format!("type{own}")})),
+                        (&product, json!({"quantity": own + 10, "price": own})),
+                        (&product, json!({"manufacturer_id": 1 + own % 3, "enabled": own % 2})),
+                    ] {
+                        client.made(Method::Patch, path, change).await;
+                    }
+                    let place = match turn % 2 {
+                        0 => json!({"country_id": country, "zone_id": zone}),
+                        _ => json!({"country_id": null, "zone_id": null}),
+                    };
+                    client.made(Method::Patch, &format!("/customers/{person}"), place).await;
+                    client.made(Method::Delete, &order, json!({})).await;
+                }
+                client.made(Method::Delete, &format!("/products/{product}"), json!({})).await;
+                client.made(Method::Delete, &format!("/customers/{person}"), json!({})).await;
+            })
+        })
+        .collect();
+    for client in clients {
+        client.await.unwrap();
+    }
+    store.no_row_counts_nothing().await;
+    assert_eq!(store.rows_of_counts().await, before, "as many rows as before");
+
+    // What is counted anew, or has been for long, leaves nothing behind either.
+    let client = Client::new(&store, 0, seed());
+    let product = json!({"product_name": "x", "product_type": "rare", "quantity": 77});
+    let product = client.made(Method::Post, "/products", product).await;
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
+    client.made(Method::Patch, &format!("/products/{product}"), json!({"quantity": 78})).await;
+    client.made(Method::Delete, &format!("/products/{product}"), json!({})).await;
+    store.no_row_counts_nothing().await;
+    let kinds = "count(*) FROM shop_product_counts WHERE product_type = 'rare'";
+    assert_eq!(store.numbers(kinds.to_owned()).await, [0]);
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
 }
 
 /// What chance makes of this run; `TEST_SEED` does it again.
@@ -287,6 +353,41 @@ impl Shelves {
         }
     }
 
+    /// Each table of kept counts and sums has rows only for what there is: none of nothing, and none
+    /// that another one makes up for.
+    async fn no_row_counts_nothing(&self) {
+        for (table, count) in self.counting().await {
+            let nothing = self.numbers(format!("count(*) FROM {table} WHERE {count} <= 0")).await;
+            assert_eq!(nothing, [0], "{table}");
+        }
+    }
+
+    /// How many rows each of them has.
+    async fn rows_of_counts(&self) -> BTreeMap<String, Vec<i64>> {
+        let mut rows = BTreeMap::new();
+        for (table, _) in self.counting().await {
+            let number = self.numbers(format!("count(*) FROM {table}")).await;
+            rows.insert(table, number);
+        }
+        rows
+    }
+
+    /// The tables that triggers keep, each with the column that counts records.
+    async fn counting(&self) -> Vec<(String, &'static str)> {
+        let tables = self.tables().await;
+        let counts =
+            [("n", None), ("orders", Some("shop_sales_by_day")), ("products", Some("shop_stock"))];
+        let counting = tables.into_iter().filter_map(|(table, columns)| {
+            let counts = counts.iter().find(|(column, only)| {
+                columns.contains(*column) && only.is_none_or(|only| only == table)
+            })?;
+            Some((table, counts.0))
+        });
+        let counting: Vec<_> = counting.collect();
+        assert!(counting.len() > 13, "{counting:?}");
+        counting
+    }
+
     /// What texts are found by is what they come to.
     async fn pieces_are_those_of_the_texts(&self) {
         match self.store.database.engine {
@@ -321,8 +422,15 @@ impl Shelves {
     /// And so has the table of the sums of days.
     async fn sums_of_days_are_those_of_the_orders(&self) {
         const BY: &str = "day, currency_code, order_state_id";
-        let sums = ["orders", "items", "subtotal", "discount", "refund", "shipping", "tax"];
-        let sums = sums.map(|column| format!("sum({column})")).join(", ");
+        let whole = ["orders", "items"].map(|column| format!("sum({column})"));
+        // An amount is kept in parts, of 10^4 and of its smallest unit, which the engine may not count.
+        let unit = match self.store.database.engine {
+            Engine::Sqlite => "1",
+            Engine::Postgres | Engine::MariaDb => "100000",
+        };
+        let amounts = ["subtotal", "discount", "refund", "shipping", "tax"]
+            .map(|column| format!("sum({column}_1 * 1000000000.0 + {column}_0) / {unit}.0"));
+        let sums = whole.into_iter().chain(amounts).collect::<Vec<_>>().join(", ");
         let sums = format!(
             "SELECT {BY}, {sums} FROM shop_sales_by_day GROUP BY {BY} HAVING sum(orders) <> 0"
         );

@@ -165,8 +165,9 @@ impl Database {
     }
 
     /// Runs a statement that the program would not.
-    pub async fn execute(&self, statement: &'static str) {
+    pub async fn execute(&self, statement: &str) {
         let url = self.url();
+        let statement = AssertSqlSafe(statement.to_owned());
         match self.engine {
             Engine::Sqlite => {
                 let mut file = SqliteConnection::connect(&url).await.unwrap();
@@ -199,6 +200,52 @@ impl Database {
             Engine::MariaDb => {
                 let mut server = MySqlConnection::connect(&url).await.unwrap();
                 sqlx::query_scalar(query).fetch_one(&mut server).await.unwrap()
+            }
+        }
+    }
+
+    /// The texts that a query gives, each of one column.
+    pub async fn texts(&self, query: &'static str) -> Vec<String> {
+        self.texts_at(&self.url(), query).await
+    }
+
+    /// The same of the database at this address, on the same engine.
+    pub async fn texts_at(&self, url: &str, query: &'static str) -> Vec<String> {
+        match self.engine {
+            Engine::Sqlite => {
+                let mut file = SqliteConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(query).fetch_all(&mut file).await.unwrap()
+            }
+            Engine::Postgres => {
+                let mut server = PgConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(query).fetch_all(&mut server).await.unwrap()
+            }
+            Engine::MariaDb => {
+                let mut server = MySqlConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(query).fetch_all(&mut server).await.unwrap()
+            }
+        }
+    }
+
+    /// Runs statements in a transaction that is committed when something else has gone on meanwhile.
+    pub async fn during<T>(
+        &self,
+        statements: &[&'static str],
+        meanwhile: impl Future<Output = T>,
+    ) -> T {
+        let url = self.url();
+        match self.engine {
+            Engine::Sqlite => {
+                let file = SqliteConnection::connect(&url).await.unwrap();
+                during(file, "BEGIN IMMEDIATE", statements, meanwhile).await
+            }
+            Engine::Postgres => {
+                let server = PgConnection::connect(&url).await.unwrap();
+                during(server, "BEGIN", statements, meanwhile).await
+            }
+            Engine::MariaDb => {
+                let server = MySqlConnection::connect(&url).await.unwrap();
+                during(server, "START TRANSACTION", statements, meanwhile).await
             }
         }
     }
@@ -279,6 +326,26 @@ impl Drop for Database {
             panic!("the database {} stays", self.name);
         }
     }
+}
+
+async fn during<C, T>(
+    mut connection: C,
+    begin: &'static str,
+    statements: &[&'static str],
+    meanwhile: impl Future<Output = T>,
+) -> T
+where
+    C: Connection,
+    for<'c> &'c mut C: Executor<'c>,
+{
+    connection.execute(begin).await.unwrap();
+    for statement in statements {
+        connection.execute(*statement).await.unwrap();
+    }
+    let done = meanwhile.await;
+    connection.execute("COMMIT").await.unwrap();
+    connection.close().await.unwrap();
+    done
 }
 
 /// Waits for a future on a thread of its own, because the caller is within a runtime and cannot

@@ -76,6 +76,27 @@ async fn a_site_with_a_certificate_speaks_nothing_but_https() {
 }
 
 #[tokio::test]
+async fn browsers_are_told_to_keep_to_https_unless_the_site_says_otherwise() {
+    let pair = Pair::new();
+    let place = Place::of_the_fixture();
+    pair.write(&place.path(""));
+    for (age, told) in [("", Some("max-age=31536000")), ("60", Some("max-age=60")), ("0", None)] {
+        let environment = [FILES[0], FILES[1], ("HOST_HSTS_MAX_AGE", age)];
+        let served = place.serve_with(&environment).await;
+        let answer = ask(&mut connect(&served, &[&pair]).await.unwrap()).await;
+        let header = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("strict-transport-security: ").map(str::to_owned));
+        assert_eq!(header.as_deref(), told, "{answer}");
+        served.stop().await;
+    }
+    // Who speaks in clear text is told nothing of it.
+    let served = Place::of_the_fixture().serve().await;
+    let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
+    assert!(!plain.contains("strict-transport-security"), "{plain}");
+}
+
+#[tokio::test]
 async fn a_new_certificate_is_taken_from_the_files_while_connections_stay() {
     let first = Pair::new();
     let (place, served) = serve(&first).await;

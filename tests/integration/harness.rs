@@ -230,6 +230,26 @@ impl Shop {
         created.id()
     }
 
+    /// The id of the currency with this code.
+    pub async fn currency(&self, code: &str) -> i64 {
+        let path = "/currencies?list[ordering]=currency_code&page[limit]=100&page[offset]=";
+        for offset in [0, 100] {
+            let list = self.get(&format!("{path}{offset}")).send().await.expect(200);
+            let position = list.column("currency_code").iter().position(|known| known == code);
+            if let Some(position) = position {
+                return list.ids()[position];
+            }
+        }
+        panic!("there is no currency {code}")
+    }
+
+    /// Makes this the store's default currency, which has to be an enabled one.
+    pub async fn set_default_currency(&self, code: &str) {
+        let currency = format!("/currencies/{}", self.currency(code).await);
+        self.patch(&currency, json!({"enabled": 1})).send().await.expect(200);
+        self.site.set_parameter("default_currency", &json!(code)).await.unwrap();
+    }
+
     /// The address of a path on the host.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.running.addr())
@@ -265,6 +285,13 @@ impl Ask<'_> {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.headers.insert(name, value.parse().unwrap());
+        self
+    }
+
+    /// Sends a header beside those of its name that are sent already.
+    pub fn also(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.append(name, value.parse().unwrap());
         self
     }
 

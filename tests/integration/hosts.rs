@@ -4,6 +4,7 @@
 use example_host::{Error, NewUser, Site};
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection};
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use crate::databases::{Database, Engine};
@@ -306,4 +307,131 @@ async fn a_database_that_stalls_exhausts_neither_the_host_nor_itself() {
         (place.database.others().await == 0).then_some(())
     })
     .await;
+}
+
+/// The two fixtures on one site, of which one does not get on while there is a file.
+fn with_a_neighbour() -> Place {
+    Place::with([fixture("misbehaves"), fixture("neighbour")])
+}
+
+#[tokio::test]
+async fn a_site_answers_from_its_first_request_however_long_it_was_installed() {
+    let place = Place::with([fixture("neighbour")]);
+    place.run("user list").await;
+    std::fs::write(place.data("installing"), "").unwrap();
+    let starting = place.call("serve --listen 127.0.0.1:0").start();
+    let installing = async {
+        // Longer than a host trusts what it knows.
+        tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+        std::fs::remove_file(place.data("installing")).unwrap();
+    };
+    let (served, ()) = tokio::join!(starting, installing);
+    let path = "/api/index.php/v1/neighbour/greeting";
+    let ask = served.bare("GET", path).header("accept", crate::harness::MEDIA_TYPE);
+    Answer::to(ask).await.expect(200);
+    assert_eq!(Answer::to(served.bare("GET", "/health")).await.status, 200);
+    served.stop().await;
+}
+
+#[tokio::test]
+#[cfg_attr(engine = "sqlite", ignore = "the lock of a file is not lost")]
+async fn a_start_that_loses_its_lock_ends() {
+    let place = with_a_neighbour();
+    place.run("user list").await;
+    std::fs::write(place.data("installing"), "").unwrap();
+    let starting = place.call("serve --listen 127.0.0.1:0").finish();
+    let losing = async {
+        let holders = match place.database.engine {
+            Engine::Postgres => {
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = \
+                 (SELECT oid FROM pg_database WHERE datname = current_database())"
+            }
+            _ => "SELECT IS_USED_LOCK(CONCAT('host_start.', MD5(DATABASE()))) IS NOT NULL",
+        };
+        eventually("it has the lock", async || {
+            (place.database.number(holders).await > 0).then_some(())
+        })
+        .await;
+        match place.database.engine {
+            Engine::Postgres => {
+                place
+                    .database
+                    .execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_locks \
+                         WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database \
+                         WHERE datname = current_database())",
+                    )
+                    .await;
+            }
+            _ => {
+                let kill = "BEGIN NOT ATOMIC \
+                     SET @holder = IS_USED_LOCK(CONCAT('host_start.', MD5(DATABASE()))); \
+                     EXECUTE IMMEDIATE CONCAT('KILL ', @holder); END";
+                place.database.execute(kill).await;
+            }
+        }
+    };
+    let (ended, ()) = tokio::join!(starting, losing);
+    ended.exits(1);
+    let said = ended.err();
+    assert!(said.contains("this start has lost its lock"), "{said}");
+    // The next one has it, and gets to its end.
+    std::fs::remove_file(place.data("installing")).unwrap();
+    place.run("user list").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_in_its_time_whatever_hangs() {
+    let place = with_a_neighbour();
+    let token = place.user("ann", "Manager").await;
+    let (url, proxy) = match place.database.engine {
+        Engine::Sqlite => (String::new(), None),
+        Engine::Postgres | Engine::MariaDb => {
+            let proxy = Proxy::to(place.database.server_address()).await;
+            (place.database.url_through(proxy.address), Some(proxy))
+        }
+    };
+    let call = place.call("serve --listen 127.0.0.1:0").env("HOST_STOP_TIMEOUT", "3");
+    let call = if url.is_empty() { call } else { call.env("DATABASE_URL", url) };
+    let mut served = call.start().await;
+    served.until(200, ECHO, &token).await;
+    std::fs::write(place.data("staying"), "").unwrap();
+    // A request that is read and one that changes something, and neither comes to an end.
+    let mut flying = Vec::new();
+    for request in [
+        "GET /api/index.php/v1/misbehaves/held/never",
+        "POST /api/index.php/v1/misbehaves/change/never",
+    ] {
+        let mut connection = served.connect().await;
+        let head = format!(
+            "{request} HTTP/1.1\r\nhost: localhost\r\naccept: application/vnd.api+json\r\n\
+             authorization: Bearer {token}\r\ncontent-length: 0\r\n\r\n"
+        );
+        connection.write_all(head.as_bytes()).await.unwrap();
+        flying.push(connection);
+    }
+    eventually("both are under way", async || {
+        let lines = served.log.all();
+        (lines.iter().filter(|line| line.contains("held")).count() == 2).then_some(())
+    })
+    .await;
+    // What was changed last is still to be written down when the database does not answer any more.
+    Answer::to(served.ask("POST", ECHO, &token)).await.expect(200);
+    let mut file = None;
+    match &proxy {
+        Some(proxy) => proxy.set(Line::Stalled),
+        None => {
+            let url = format!("sqlite://{}", place.data("host.db").display());
+            let mut locked = SqliteConnection::connect(&url).await.unwrap();
+            locked.execute("BEGIN IMMEDIATE").await.unwrap();
+            file = Some(locked);
+        }
+    }
+    let begun = std::time::Instant::now();
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(8), "three seconds are {took:?}");
+    served.log.wait_for("did not shut down in time").await;
+    drop(file);
 }

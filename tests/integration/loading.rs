@@ -241,9 +241,9 @@ async fn everything_of_a_request_reaches_the_plugin() {
             .ask(method, &format!("{path}?page[limit]=5&q=%C3%A4"), &token)
             .header("x-probe", "one")
             .header("X-Probe", "two")
-            .header("x-request-id", "from-the-client")
             .body("four");
-        let echo = Answer::to(request).await.expect(200).json();
+        let answer = Answer::to(request).await.expect(200);
+        let echo = answer.json();
         assert_eq!(echo["method"], method);
         assert_eq!(echo["path"], path);
         assert_eq!(echo["params"], json!(["007", "a%20b"]));
@@ -253,7 +253,7 @@ async fn everything_of_a_request_reaches_the_plugin() {
         assert_eq!(echo["body"], 4);
         assert_eq!(echo["user"]["username"], "ann");
         assert_eq!(echo["user"]["email"], "ann@example.com");
-        assert_eq!(echo["id"], "from-the-client");
+        assert_eq!(echo["id"], answer.header("x-request-id"));
     }
     served.stop().await;
 }
@@ -268,13 +268,16 @@ async fn a_parameter_of_digits_takes_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_public_route_answers_without_a_user() {
+async fn a_public_route_answers_without_a_user_and_knows_one_that_has_a_token() {
     let (_place, served, token) = misbehaving().await;
     let path = format!("{MISBEHAVES}/public");
     let anonymous = served.bare("GET", &path).header("accept", crate::harness::MEDIA_TYPE);
     assert_eq!(Answer::to(anonymous).await.expect(200).json()["user"], Value::Null);
-    // A token is neither needed nor looked at.
-    assert_eq!(get(&served, &token, "public").await.expect(200).json()["user"], Value::Null);
+    let known = get(&served, &token, "public").await.expect(200).json();
+    assert_eq!(known["user"]["username"], "ann");
+    // Whoever says who they are, and is not, is told so.
+    let wrong = get(&served, "wrong", "public").await.expect(401);
+    assert_eq!(wrong.errors(), ["401 unauthorised header Authorization"]);
     served.stop().await;
 }
 
@@ -304,6 +307,40 @@ async fn a_plugin_can_ask_its_host() {
         (now["parameters"]["patience"] == 5 && now["may_look"] == false).then_some(now)
     });
     assert_ne!(changed.await["revision"], answer["revision"]);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn parameters_of_one_name_are_each_of_their_extension() {
+    let place = Place::with([fixture("misbehaves"), fixture("neighbour")]);
+    let token = place.user("ann", "Manager").await;
+    let list = place.run("config list").await;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names[0], "misbehaves/greeting");
+    assert_eq!(names.last(), Some(&"neighbour/greeting"));
+    assert!(names.contains(&"patience"), "what only one has is called as it was: {list}");
+    for command in ["config get greeting", "config set greeting null"] {
+        let line = place.refusal(command).await;
+        let says = "call it misbehaves/greeting or neighbour/greeting";
+        assert!(line.contains("several extensions") && line.contains(says), "{line}");
+    }
+    let set = place.call("config set neighbour/greeting").word("\"hi\"").finish().await;
+    set.succeeds();
+    for (name, value) in [
+        ("misbehaves/greeting", "\"hello\"\n"),
+        ("neighbour/greeting", "\"hi\"\n"),
+        ("patience", "3\n"),
+        ("misbehaves/patience", "3\n"),
+    ] {
+        assert_eq!(place.run(&format!("config get {name}")).await, value, "{name}");
+    }
+    assert!(place.refusal("config get neighbour/patience").await.contains("no parameter"));
+
+    let served = place.serve().await;
+    let neighbour = served.get("/api/index.php/v1/neighbour/greeting", &token);
+    assert_eq!(Answer::to(neighbour).await.expect(200).json(), json!({"greeting": "hi"}));
+    let other = get(&served, &token, "host").await.expect(200).json();
+    assert_eq!(other["parameters"]["greeting"], "hello");
     served.stop().await;
 }
 

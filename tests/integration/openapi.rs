@@ -62,6 +62,31 @@ fn every_registered_route_stands_in_the_document_and_every_reference_is_kept() {
     }
 }
 
+/// JSON:API has one name space for both.
+#[test]
+fn no_resource_has_an_attribute_and_a_relationship_of_one_name() {
+    let document = plugin::app::openapi("/api/index.php");
+    for resource in plugin::resources::ALL {
+        let names: Vec<&str> =
+            resource.fields().filter_map(|field| field.relationship()).map(|to| to.name).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "{}: {names:?}", resource.kind);
+        let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
+        for attribute in shown.chain([resource.key, "type", "id"]) {
+            assert!(!distinct.contains(attribute), "{}: {attribute}", resource.kind);
+        }
+        let list = &document["components"]["schemas"][format!("{}.list", resource.kind)];
+        let documented = &list["properties"]["data"]["items"]["properties"]["relationships"];
+        for name in documented["properties"].as_object().into_iter().flat_map(|names| names.keys())
+        {
+            assert!(distinct.contains(name.as_str()), "{}: {name}", resource.kind);
+        }
+    }
+    let order = &document["components"]["schemas"]["orders.document"]["properties"]["data"];
+    let names = order["properties"]["relationships"]["properties"].as_object().unwrap();
+    assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus"]);
+}
+
 /// Whether a value is what a schema says, as far as the document uses schemas.
 fn check(document: &Value, schema: &Value, value: &Value, at: &str) {
     let schema = resolve(document, schema);

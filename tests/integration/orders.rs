@@ -363,6 +363,7 @@ async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
     let off = shop.create("/orderstatuses", off).await;
     for (name, value, why) in [
         ("default_currency", json!("XYZ"), "there is no currency with the code \"XYZ\""),
+        ("default_currency", json!("CHF"), "the currency CHF is disabled"),
         ("default_currency", json!(5), "is a string"),
         ("initial_order_status", json!(99), "there is no order status with the id 99"),
         ("initial_order_status", json!(off), "is disabled"),
@@ -386,6 +387,12 @@ async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
     let order = shop.post("/orders", order).send().await.expect(201);
     assert_eq!(order.attribute("orderstatus_name"), "Picked");
     shop.delete(&format!("/orders/{}", order.id())).send().await.expect(204);
-    let refused = shop.delete(&format!("/orderstatuses/{own}")).send().await.expect(422);
+    let own = format!("/orderstatuses/{own}");
+    let refused = shop.delete(&own).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 refused"]);
+    let refused = shop.patch(&own, json!({"enabled": 0})).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 refused pointer /enabled"]);
+    shop.patch(&own, json!({"orderstatus_name": "In the basket"})).send().await.expect(200);
+    shop.site.set_parameter("initial_order_status", &json!(5)).await.unwrap();
+    shop.patch(&own, json!({"enabled": 0})).send().await.expect(200);
 }

@@ -55,6 +55,14 @@ impl Place {
         format!("sqlite://{}", self.data("shop.db").display())
     }
 
+    /// The address that the program takes where it is not told.
+    pub fn site_url(&self) -> String {
+        match self.database.engine {
+            Engine::Sqlite => format!("sqlite://{}", self.data("host.db").display()),
+            Engine::Postgres | Engine::MariaDb => self.database.url(),
+        }
+    }
+
     /// The folder for the files of the site, which a host whose database is on a server makes no
     /// sooner than it has one to write.
     pub fn data(&self, name: &str) -> PathBuf {
@@ -401,6 +409,12 @@ pub async fn exchange(
     let mut answer = Vec::new();
     let _ = patiently("the connection to be closed", connection.read_to_end(&mut answer)).await;
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// What the system calls whoever runs the tests, and so the program.
+pub fn operator() -> String {
+    let asked = std::process::Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(asked.stdout).unwrap().trim().to_owned()
 }
 
 /// Whether there is nothing in a folder, or no folder.

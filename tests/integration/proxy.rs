@@ -1,7 +1,9 @@
 //! What stands between a host and its database when a test breaks the line: lets everything
-//! through, keeps everything back, or refuses.
+//! through, keeps everything back, or refuses; or loses one connection at a certain statement.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -19,10 +21,23 @@ pub enum Line {
     Cut,
 }
 
+/// When a connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Before the server gets a statement.
+    OfStatement,
+    /// After the server has done it, and before anybody is told.
+    OfAnswer,
+}
+
+/// What a connection is lost at: a statement with these words, once.
+type Trap = Arc<Mutex<Option<(Loss, &'static [u8])>>>;
+
 /// A proxy in front of a server, as long as it is kept.
 pub struct Proxy {
     pub address: SocketAddr,
     line: watch::Sender<Line>,
+    trap: Trap,
 }
 
 impl Proxy {
@@ -31,6 +46,8 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (line, seen) = watch::channel(Line::Open);
+        let trap = Trap::default();
+        let set = Arc::clone(&trap);
         tokio::spawn(async move {
             let mut closed = seen.clone();
             loop {
@@ -39,10 +56,20 @@ impl Proxy {
                     // The test is over.
                     _ = closed.wait_for(|_| false) => return,
                 };
-                tokio::spawn(pass(client, server, seen.clone()));
+                tokio::spawn(pass(client, server, seen.clone(), Arc::clone(&set)));
             }
         });
-        Proxy { address, line }
+        Proxy { address, line, trap }
+    }
+
+    /// Loses the next connection on which there is a statement with these words.
+    pub fn lose(&self, loss: Loss, words: &'static [u8]) {
+        *self.trap.lock().unwrap() = Some((loss, words));
+    }
+
+    /// Whether that has happened.
+    pub fn has_lost(&self) -> bool {
+        self.trap.lock().unwrap().is_none()
     }
 
     pub fn set(&self, line: Line) {
@@ -51,29 +78,44 @@ impl Proxy {
 }
 
 /// Carries one connection for as long as the line is not cut.
-async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<Line>) {
+async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<Line>, trap: Trap) {
     if *line.borrow_and_update() == Line::Cut {
         return;
     }
     let server = TcpStream::connect(server).await.unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
+    // Whether what the server says is lost from now on, with the connection.
+    let lost = AtomicBool::new(false);
+    let sprung = |bytes: &[u8]| {
+        let mut trap = trap.lock().unwrap();
+        let words = |words: &[u8]| bytes.windows(words.len()).any(|part| part == words);
+        let sprung = trap.take_if(|(_, at)| words(at)).map(|(loss, _)| loss);
+        lost.store(sprung == Some(Loss::OfAnswer), Ordering::SeqCst);
+        sprung != Some(Loss::OfStatement)
+    };
+    let goes_on = |_: &[u8]| !lost.load(Ordering::SeqCst);
     tokio::select! {
-        () = carry(from_client, to_server, line.clone()) => {}
-        () = carry(from_server, to_client, line.clone()) => {}
+        () = carry(from_client, to_server, line.clone(), sprung) => {}
+        () = carry(from_server, to_client, line.clone(), goes_on) => {}
         _ = line.wait_for(|line| *line == Line::Cut) => {}
     }
 }
 
-/// Carries one direction until one side has had enough.
-async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut line: watch::Receiver<Line>) {
+/// Carries one direction until one side has had enough, or the connection is lost.
+async fn carry(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut line: watch::Receiver<Line>,
+    goes_on: impl Fn(&[u8]) -> bool,
+) {
     let mut bytes = vec![0; 16 * 1024];
     loop {
         let Ok(count @ 1..) = from.read(&mut bytes).await else { return };
         if line.wait_for(|line| *line != Line::Stalled).await.is_err() {
             return;
         }
-        if to.write_all(&bytes[..count]).await.is_err() {
+        if !goes_on(&bytes[..count]) || to.write_all(&bytes[..count]).await.is_err() {
             return;
         }
     }

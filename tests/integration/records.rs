@@ -1,7 +1,14 @@
 //! Records: what each resource takes, refuses, and shows.
 
+use std::sync::Arc;
+
+use example_host::NewUser;
+use host_interface::Method;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use crate::bare::Bare;
+use crate::databases::Engine;
 use crate::harness::{Answer, ROOT, Shop};
 use crate::process::Place;
 
@@ -211,19 +218,67 @@ async fn a_country_that_zones_refer_to_cannot_be_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_default_currency_cannot_be_deleted() {
     let shop = Shop::open().await;
-    let list = shop.get("/currencies?page[limit]=100").send().await.expect(200);
-    let codes = list.column("currency_code");
-    let id_of = |code: &str| {
-        let position = codes.iter().position(|known| known == code).unwrap();
-        list.ids()[position]
-    };
-    let (euro, franc) = (id_of("EUR"), id_of("CHF"));
+    let (euro, franc) = (shop.currency("EUR").await, shop.currency("CHF").await);
     let refused = shop.delete(&format!("/currencies/{euro}")).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 refused"]);
     // The next request already knows what the site has set.
-    shop.site.set_parameter("default_currency", &json!("CHF")).await.unwrap();
+    shop.set_default_currency("CHF").await;
     shop.delete(&format!("/currencies/{franc}")).send().await.expect(422);
     shop.delete(&format!("/currencies/{euro}")).send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_cannot_disable_the_default_currency_nor_take_away_its_code() {
+    let shop = Shop::open().await;
+    let euro = format!("/currencies/{}", shop.currency("EUR").await);
+    let both = json!({"currency_code": "EUX", "enabled": 0});
+    let refused = shop.patch(&euro, both).send().await.expect(422);
+    assert_eq!(
+        refused.errors(),
+        ["422 refused pointer /currency_code", "422 refused pointer /enabled"]
+    );
+    // What it has already may be sent back, and everything else of it may change.
+    let change = json!({"currency_code": "EUR", "enabled": 1, "currency_title": "The euro"});
+    shop.patch(&euro, change).send().await.expect(200);
+
+    shop.set_default_currency("CHF").await;
+    let franc = format!("/currencies/{}", shop.currency("CHF").await);
+    shop.patch(&franc, json!({"enabled": 0})).send().await.expect(422);
+    shop.patch(&euro, json!({"currency_code": "EUX", "enabled": 0})).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_record_is_known_by_stays_while_others_refer_to_it() {
+    let shop = Shop::stocked().await;
+    for own in [json!({"currency_code": "USD"}), json!({"order_id": "A-1"})] {
+        let mut order = own;
+        order["user_email"] = "ada@example.com".into();
+        shop.create("/orders", order).await;
+    }
+    let named = json!({"order_id": "A-1"});
+    shop.patch("/vouchers/1", named.clone()).send().await.expect(200);
+    let dollar = format!("/currencies/{}", shop.currency("USD").await);
+    for (path, change, by) in [
+        (dollar.as_str(), json!({"currency_code": "USX"}), "1 order"),
+        ("/orders/3", json!({"order_id": "A-2"}), "1 voucher"),
+        ("/zones/1", json!({"country_id": 2}), "1 address"),
+    ] {
+        let before = shop.get(path).send().await.expect(200).body;
+        let column = change.as_object().unwrap().keys().next().unwrap().clone();
+        let refused = shop.patch(path, change).send().await.expect(422);
+        assert_eq!(refused.errors(), [format!("422 referenced pointer /{column}")], "{path}");
+        let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(&format!("is referred to by {by}.")), "{detail}");
+        assert_eq!(shop.get(path).send().await.expect(200).body, before, "{path} is as it was");
+    }
+    // Nothing was orphaned: the voucher still keeps its order, and what nobody names may change.
+    let refused = shop.delete("/orders/3").send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 referenced"]);
+    shop.patch("/orders/3", json!({"order_id": "A-1"})).send().await.expect(200);
+    shop.patch("/vouchers/1", json!({"order_id": ""})).send().await.expect(200);
+    shop.patch("/orders/3", json!({"order_id": "A-2"})).send().await.expect(200);
+    shop.patch("/vouchers/1", named).send().await.expect(422);
+    shop.delete("/orders/3").send().await.expect(204);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,12 +361,76 @@ async fn a_product_from_creation_to_removal() {
     let change = json!({"created_on": "2001-01-01", "modified_on": "2001-01-01", "price": "1"});
     let changed = shop.patch(&format!("/products/{id}"), change).send().await.expect(200);
     assert_eq!(changed.attribute("created_on"), "2020-02-29T11:00:00");
-    assert!(changed.attribute("modified_on").as_str().unwrap() > "2026");
+    assert_ne!(changed.attribute("modified_on"), "2001-01-01T00:00:00");
 
     shop.delete(&format!("/products/{id}")).send().await.expect(204);
     shop.get(&format!("/inventory/{id}")).send().await.expect(404);
     let variants = shop.get(&format!("/products/{id}/variants")).send().await.expect(200);
     assert_eq!(variants.total(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_write_of_what_a_record_shows_moves_its_modified_on() {
+    const LONG_AGO: &str = "2001-02-03T04:05:06";
+    let store = Bare::open().await;
+    for (path, body) in [
+        ("/products", json!({"product_name": "Lamp", "sku": "L-1", "quantity": 5})),
+        ("/orders", json!({"user_email": "ada@example.com"})),
+    ] {
+        assert_eq!(store.ask(Method::Post, path, body).await.status(), 201);
+    }
+    let modified_on = async |record: &str| {
+        let shown = store.ask(Method::Get, record, json!(null)).await;
+        let shown: Value = serde_json::from_slice(shown.body()).unwrap();
+        shown["data"]["attributes"]["modified_on"].as_str().unwrap().to_owned()
+    };
+    for (record, method, path, body) in [
+        ("/products/1", Method::Patch, "/products/1", json!({"price": "1"})),
+        ("/products/1", Method::Patch, "/inventory/1", json!({"quantity": 6})),
+        ("/products/1", Method::Patch, "/inventory/1", json!({"sku": "L-2"})),
+        ("/products/1", Method::Delete, "/inventory/1", json!(null)),
+        ("/products/1", Method::Post, "/inventory", json!({"shop_product_id": 1})),
+        ("/orders/1", Method::Patch, "/orders/1", json!({"customer_note": "Ring twice."})),
+        ("/orders/1", Method::Post, "/orders/1/history", json!({"order_state_id": 7})),
+        ("/orders/1", Method::Post, "/orders/1/history", json!({"order_state_id": 7})),
+    ] {
+        store.run(format!("UPDATE shop_products SET modified_on = '{LONG_AGO}'")).await;
+        store.run(format!("UPDATE shop_orders SET modified_on = '{LONG_AGO}'")).await;
+        // A body without a field changes nothing, and so does one that is refused.
+        store.ask(Method::Patch, record, json!({"created_on": "2026-01-01"})).await;
+        store.ask(Method::Patch, record, json!({"modified_on": "2026-01-01", "x": 1})).await;
+        assert_eq!(modified_on(record).await, LONG_AGO, "before {method} {path}");
+        let before = plugin::value::now();
+        let answer = store.ask(method, path, body.clone()).await;
+        assert!(answer.status() < 300, "{method} {path} {body}: {}", answer.status());
+        assert!(modified_on(record).await >= before, "after {method} {path} {body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_variant_that_is_not_the_master_keeps_what_is_its_own() {
+    let store = Bare::open().await;
+    let product = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "upc": "1"});
+    assert_eq!(store.ask(Method::Post, "/products", product).await.status(), 201);
+    let price = match store.database.engine {
+        Engine::Sqlite => "1250000",
+        Engine::Postgres | Engine::MariaDb => "12.5",
+    };
+    let columns = "product_id, sku, sku_fold, price, upc, manage_stock";
+    let own = format!("1, 'L-1-RED', 'l-1-red', {price}, '2', 1");
+    store.run(format!("INSERT INTO shop_variants ({columns}) VALUES ({own})")).await;
+    for (path, change) in [
+        ("/products/1", json!({"sku": "L-2", "price": "11", "upc": "3"})),
+        ("/inventory/1", json!({"sku": "L-3", "manage_stock": 0})),
+    ] {
+        assert_eq!(store.ask(Method::Patch, path, change).await.status(), 200);
+    }
+    let variants = store.ask(Method::Get, "/products/1/variants", json!(null)).await;
+    let variants: Value = serde_json::from_slice(variants.body()).unwrap();
+    let shown = ["is_master", "sku", "price", "manage_stock"];
+    let shown = |row: usize| shown.map(|name| variants["data"][row]["attributes"][name].clone());
+    assert_eq!(shown(0), [json!(1), json!("L-3"), json!("11.00"), json!(0)]);
+    assert_eq!(shown(1), [json!(0), json!("L-1-RED"), json!("12.50"), json!(1)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -358,6 +477,19 @@ async fn a_stock_record_can_be_removed_and_made_again() {
     assert_eq!(made.attribute("manage_stock"), 1);
     assert_eq!(made.attribute("notify_qty"), Value::Null);
     assert_eq!(shop.get("/products/1").send().await.expect(200).attribute("quantity"), 7);
+
+    // A product without a stock record has nothing in stock, and cannot be given anything.
+    shop.delete("/inventory/1").send().await.expect(204);
+    let more = json!({"quantity": 3});
+    let refused = shop.patch("/products/1", more.clone()).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 refused pointer /quantity"]);
+    assert_eq!(shop.get("/products/1").send().await.expect(200).attribute("quantity"), 0);
+    // What was read can be sent back.
+    let read = json!({"quantity": 0, "product_name": "Lamp"});
+    shop.patch("/products/1", read).send().await.expect(200);
+    shop.post("/inventory", json!({"shop_product_id": 1})).send().await.expect(201);
+    shop.patch("/products/1", more).send().await.expect(200);
+    assert_eq!(shop.get("/inventory/1").send().await.expect(200).attribute("quantity"), 3);
 
     let missing = shop.post("/inventory", json!({"quantity": "x"})).send().await.expect(400);
     assert_eq!(
@@ -478,6 +610,9 @@ async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
         above = shop.create("/categories", json!({"title": title, "parent_id": above})).await;
     }
     let other = shop.create("/categories", json!({"title": "other"})).await;
+    // Its path begins with that of `b`, and that of what is below it too.
+    let sibling = shop.create("/categories", json!({"title": "b-2", "parent_id": 1})).await;
+    let below = shop.create("/categories", json!({"title": "e", "parent_id": sibling})).await;
     let place = async |id: i64| {
         let read = shop.get(&format!("/categories/{id}")).send().await.expect(200);
         (read.attribute("level").as_i64().unwrap(), read.attribute("path"))
@@ -491,6 +626,8 @@ async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
     shop.patch("/categories/2", to_other).send().await.expect(200);
     assert_eq!(place(2).await, (2, json!("other/bb")));
     assert_eq!(place(4).await, (4, json!("other/bb/c/d")));
+    assert_eq!(place(sibling).await, (2, json!("a/b-2")));
+    assert_eq!(place(below).await, (3, json!("a/b-2/e")));
     shop.patch("/categories/3", json!({"parent_id": 0})).send().await.expect(200);
     assert_eq!(place(4).await, (2, json!("c/d")));
     assert_eq!(place(1).await, (1, json!("a")));
@@ -723,6 +860,15 @@ async fn an_order_moves_by_history_and_by_change_and_each_leaves_an_entry() {
     shop.patch("/orders/1", disabled).send().await.expect(422);
     let history = shop.get("/orders/1/history").send().await.expect(200);
     assert_eq!(history.total(), 4);
+
+    // A note on an order is possible whatever has become of its status.
+    shop.patch(&format!("/orderstatuses/{own}"), json!({"enabled": 1})).send().await.expect(200);
+    shop.post("/orders/1/history", json!({"order_state_id": own})).send().await.expect(201);
+    shop.patch(&format!("/orderstatuses/{own}"), json!({"enabled": 0})).send().await.expect(200);
+    let note = json!({"order_state_id": own, "comment": "Still waiting."});
+    let note = shop.post("/orders/1/history", note).send().await.expect(201);
+    assert_eq!(note.attribute("order_state_id"), own);
+    assert_eq!(state().await, "Old");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -836,6 +982,54 @@ async fn the_value_of_a_voucher_cannot_drop_below_what_is_spent() {
     let refused = shop.patch("/vouchers/3", less).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 invalid_value pointer /voucher_value"]);
     shop.patch("/vouchers/3", json!({"voucher_value": "18.75"})).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_balance_of_a_voucher_is_never_beyond_what_money_can_be() {
+    let shop = Arc::new(Shop::stocked().await);
+    let adjust = |kind: &str, amount: &str| {
+        let body = json!({"adjustment_type": kind, "amount": amount, "reason": "Test"});
+        shop.post("/vouchers/1/adjust", body).send()
+    };
+    let value = |value: &str| shop.patch("/vouchers/1", json!({"voucher_value": value})).send();
+    adjust("credit", "1000").await.expect(200);
+    let refused = value("999999999000").await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /voucher_value"]);
+    value("999999998999.99999").await.expect(200);
+    let refused = adjust("credit", "0.00001").await.expect(422);
+    assert_eq!(refused.errors(), ["422 refused pointer /amount"]);
+    // What was debited makes room again.
+    adjust("debit", "0.00001").await.expect(200);
+    value("999999999000").await.expect(200);
+
+    // However much has gone to and fro, the ledger is added up.
+    for _ in 0..100 {
+        adjust("debit", "999999999999.99").await.expect(200);
+        adjust("credit", "999999999999.99").await.expect(200);
+    }
+
+    // Changes and adjustments at the same time are taken one after the other.
+    value("999999998000").await.expect(200);
+    let writes = (0..24).map(|number| {
+        let shop = Arc::clone(&shop);
+        tokio::spawn(async move {
+            let credit = json!({"adjustment_type": "credit", "amount": "600", "reason": "Test"});
+            let more = json!({"voucher_value": "999999998600"});
+            match number % 2 {
+                0 => shop.post("/vouchers/1/adjust", credit).send().await.status,
+                _ => shop.patch("/vouchers/1", more).send().await.status,
+            }
+        })
+    });
+    let mut statuses = Vec::new();
+    for write in writes.collect::<Vec<_>>() {
+        statuses.push(write.await.unwrap());
+    }
+    assert!(statuses.iter().all(|status| [200, 422].contains(status)), "{statuses:?}");
+    assert!(statuses.contains(&200) && statuses.contains(&422), "{statuses:?}");
+    let debit = adjust("debit", "0.00001").await.expect(200);
+    let left: Decimal = debit.attribute("remaining_balance").as_str().unwrap().parse().unwrap();
+    assert!(left < Decimal::from(1_000_000_000_000_i64), "{left}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -1087,4 +1281,28 @@ async fn ones_own_vouchers_are_shown_with_masked_codes_balances_and_states() {
     assert_eq!(shop.get(sorted).by(registered).send().await.expect(200).ids(), [5]);
     assert_eq!(shop.get("/vouchers/mine").send().await.expect(200).total(), 0);
     shop.get("/vouchers/mine?filter[enabled]=1").send().await.expect(400);
+    // The order of the codes would tell what their masks cover.
+    for column in ["masked_code", "voucher_code"] {
+        let sorted = format!("/vouchers/mine?list[ordering]={column}");
+        let refused = shop.get(&sorted).by(registered).send().await.expect(400);
+        assert_eq!(refused.errors(), ["400 invalid_parameter parameter list[ordering]"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ones_own_vouchers_are_those_of_ones_address_in_any_case() {
+    let shop = Shop::open().await;
+    let ada = NewUser {
+        username: "ada".to_owned(),
+        email: "Ada@Example.com".to_owned(),
+        groups: vec!["Registered".to_owned()],
+        password: None,
+    };
+    shop.site.add_user(ada).await.unwrap();
+    let token = format!("Bearer {}", shop.site.generate_token("ada").await.unwrap());
+    for address in ["Ada@Example.com", "ada@example.com", "ADA@EXAMPLE.COM", "bob@example.com"] {
+        shop.create("/vouchers", json!({"voucher_value": 5, "email_to": address})).await;
+    }
+    let mine = shop.get("/vouchers/mine").header("authorization", &token);
+    assert_eq!(mine.send().await.expect(200).ids(), [1, 2, 3]);
 }

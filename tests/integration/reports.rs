@@ -1,9 +1,11 @@
 //! Reports: what was sold, to whom, and what is left.
 
+use host_interface::Method;
 use plugin::sql::Statement;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use crate::bare::Bare;
 use crate::harness::{Answer, Shop};
 
 /// Makes an order of some moment, with these attributes beside.
@@ -171,7 +173,7 @@ async fn sums_follow_every_write_and_the_statuses_of_the_configuration() {
     assert_eq!(sums().await, "EUR 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([6])).await.unwrap();
     assert_eq!(sums().await, "USD 1 3 16.00");
-    shop.site.set_parameter("default_currency", &json!("CHF")).await.unwrap();
+    shop.set_default_currency("CHF").await;
     shop.delete(&order).send().await.expect(204);
     assert_eq!(sums().await, "CHF 0 0 0.00");
     shop.site.set_parameter("report_statuses", &json!([])).await.unwrap();
@@ -224,16 +226,21 @@ async fn what_a_report_cannot_be_asked_is_refused() {
             assert_eq!(answer.errors(), [error], "{name} {query}");
         }
     }
-    // Only sales are told by periods.
+    // So many periods and no more, also where they are not told one by one.
     let long = "filter[date_from]=1990-01-01&filter[date_to]=2020-01-01";
-    let answer = shop.get(&format!("/reports/sales?{long}")).send().await.expect(422);
-    assert_eq!(answer.errors(), ["422 invalid_filter parameter filter[period]"]);
-    report(&shop, &format!("sales?{long}&filter[period]=week")).await;
-    report(&shop, &format!("products?{long}")).await;
-    let ever = "filter[date_from]=0000-01-01&filter[date_to]=9999-12-31";
-    let sales = report(&shop, &format!("sales?{ever}&filter[period]=year&page[offset]=9999")).await;
+    let ever = "filter[date_from]=0001-01-01&filter[date_to]=9999-12-31";
+    for name in ["sales", "products", "customers"] {
+        for range in [long, ever, &format!("{ever}&filter[period]=month")] {
+            let answer = shop.get(&format!("/reports/{name}?{range}")).send().await.expect(422);
+            assert_eq!(answer.errors(), ["422 invalid_filter parameter filter[period]"]);
+        }
+        report(&shop, &format!("{name}?{long}&filter[period]=week")).await;
+        report(&shop, &format!("{name}?{ever}&filter[period]=year")).await;
+    }
+    report(&shop, &format!("inventory?{ever}")).await;
+    let sales = report(&shop, &format!("sales?{ever}&filter[period]=year&page[offset]=9998")).await;
     assert_eq!(rows(&sales, &["period_start", "period_end"]), ["9999-01-01 9999-12-31"]);
-    report(&shop, "sales?filter[date_to]=0000-01-01").await;
+    report(&shop, "sales?filter[date_to]=0001-01-01").await;
     // Empty filters count as not sent, and paging past the end is empty.
     let empty = report(&shop, "sales?filter[period]=&filter[date_from]=&page[offset]=99999").await;
     assert_eq!((empty.total(), empty.ids().len()), (30, 0));
@@ -411,4 +418,118 @@ async fn the_inventory_is_reported_lowest_first_with_exact_values() {
     let value = value + Decimal::new(212_001, 4);
     let totals = &dearest.json()["meta"]["totals"];
     assert_eq!(totals["value"], value.normalize().to_string());
+}
+
+/// What a report costs does not depend on how many ask for it. While one is computed, others share the
+/// next one, which has in it what was committed before they asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_reports_that_are_asked_for_together_are_computed_once() {
+    let store = Bare::open().await;
+    // Each day is read by itself, so that the report takes longer than it takes to ask for it.
+    for day in 1..=90 {
+        let created_on = format!("2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28);
+        let items = json!([{"orderitem_price": "5", "product_id": null}]);
+        let body = json!({
+            "user_email": "ada@example.com", "order_state_id": 1, "created_on": created_on, "items": items,
+        });
+        assert_eq!(store.ask(Method::Post, "/orders", body).await.status(), 201);
+    }
+    let computed = async || {
+        let metrics = store.app.metrics().await.unwrap();
+        let reports = metrics.iter().find(|metric| metric.name == "reports_computed").unwrap();
+        reports.samples[0].value
+    };
+    for name in ["products", "customers"] {
+        let before = computed().await;
+        let path =
+            format!("/reports/{name}?filter[date_from]=2026-01-01&filter[date_to]=2026-12-31");
+        let asked = (0..30).map(|_| store.ask(Method::Get, &path, json!(null)));
+        let answers = futures_util::future::join_all(asked).await;
+        for answer in &answers {
+            assert_eq!(answer.status(), 200);
+            assert_eq!(answer.body(), answers[0].body());
+        }
+        let times = computed().await - before;
+        assert!((1.0..=2.0).contains(&times), "{name} was computed {times} times");
+        // Another page is another report.
+        store.ask(Method::Get, &format!("{path}&page[limit]=1"), json!(null)).await;
+        assert_eq!(computed().await, before + times + 1.0);
+    }
+    store.app.store.close().await;
+}
+
+/// The greatest amount that there is.
+const HUGE: &str = "999999999999.99999";
+
+/// So much money that 64 bits do not count it in its smallest unit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_of_a_hundred_of_the_greatest_orders_is_added_up_exactly() {
+    const ORDERS: i64 = 100;
+    let shop = Shop::open().await;
+    for number in 0..ORDERS {
+        let greatest = json!({
+            "user_email": "ada@example.com", "order_state_id": 1, "order_subtotal": HUGE,
+            "order_tax": HUGE, "order_shipping": HUGE, "order_discount": HUGE,
+            "order_refund": HUGE, "order_total": HUGE, "created_on": "2026-03-05",
+            "items": [{
+                "orderitem_name": "Crown", "orderitem_sku": format!("C-{number}"),
+                "product_id": 7, "orderitem_price": "499999999999.99",
+                "orderitem_quantity": 2, "orderitem_tax": "0.00002",
+            }],
+        });
+        shop.create("/orders", greatest).await;
+        let crown = json!({"product_name": "Crown", "price": HUGE, "quantity": i32::MAX});
+        shop.create("/products", crown).await;
+    }
+    let day = "filter[date_from]=2026-03-05&filter[date_to]=2026-03-05";
+    for unit in ["day", "week", "month", "year"] {
+        let sales = report(&shop, &format!("sales?{day}&filter[period]={unit}")).await;
+        let names =
+            ["orders", "gross_sales", "shipping", "tax", "net_sales", "average_order_value"];
+        let sums = "100 99999999999999.999 99999999999999.999 99999999999999.999 \
+            -99999999999999.999 -1000000000000.00";
+        assert_eq!(rows(&sales, &names), [sums], "{unit}");
+        assert_eq!(line(&sales.json()["meta"]["totals"][0], &names), sums);
+    }
+    let after = "sales?filter[date_from]=2026-03-06&filter[date_to]=2026-03-06";
+    let previous = report(&shop, after).await.json()["meta"]["previous"][0].clone();
+    assert_eq!(previous["gross_sales"], "99999999999999.999");
+    let stock = report(&shop, "inventory").await.json()["meta"]["totals"].clone();
+    assert_eq!(stock["units"], ORDERS * i64::from(i32::MAX));
+    assert_eq!(stock["value"], "214748364699999997852516.353");
+
+    // By product and by customer, from days that are kept and from the database.
+    for range in [day, "filter[date_from]=2020-01-01&filter[date_to]=2026-12-31"] {
+        let products = report(&shop, &format!("products?{range}")).await;
+        let names = ["quantity_sold", "orders", "revenue"];
+        assert_eq!(rows(&products, &names), ["200 100 99999999999998.00"], "{range}");
+        assert_eq!(
+            line(&products.json()["meta"]["totals"][0], &names),
+            "200 100 99999999999998.00"
+        );
+        let customers = report(&shop, &format!("customers?{range}")).await;
+        let names = ["orders", "total_spent", "average_order_value"];
+        let sums = "100 99999999999999.999 1000000000000.00";
+        assert_eq!(rows(&customers, &names), [sums], "{range}");
+        let names = ["customers", "total_spent"];
+        let totals = customers.json()["meta"]["totals"][0].clone();
+        assert_eq!(line(&totals, &names), "1 99999999999999.999");
+    }
+
+    // And all of it can be read, changed and removed.
+    let list = shop.get("/orders?list[ordering]=order_total&page[limit]=100").send().await;
+    let list = list.expect(200).ids();
+    assert_eq!(list.len(), ORDERS as usize);
+    for (key, turn) in list.into_iter().zip(0..) {
+        let order = format!("/orders/{key}");
+        let change = match turn % 3 {
+            0 => json!({"order_subtotal": "1"}),
+            1 => json!({"currency_code": "USD"}),
+            _ => json!({"order_state_id": 7}),
+        };
+        shop.patch(&order, change).send().await.expect(200);
+        shop.delete(&order).send().await.expect(204);
+    }
+    let sales = report(&shop, &format!("sales?{day}")).await;
+    assert_eq!(rows(&sales, &["currency_code", "orders", "gross_sales"]), ["EUR 0 0.00"]);
 }

@@ -1,19 +1,20 @@
 //! The program on the network: what is the same for every request, what a client may cost, and how
 //! the program stops.
 
-use std::time::Duration;
-
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::harness::{Answer, MEDIA_TYPE};
-use crate::process::{Place, Served, eventually, exchange, patiently};
+use crate::process::{Place, Raw, Served, eventually, exchange};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
 const PENDING: &str = "/api/index.php/v1/misbehaves/pending";
+
+/// What has the host believe whoever asks it, as a proxy.
+const BELIEVED: (&str, &str) = ("HOST_TRUSTED_PROXIES", "127.0.0.1");
 
 /// The fixture, served in this environment, and the token of a user.
 async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
@@ -43,8 +44,8 @@ async fn every_response_carries_an_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_clients_id_is_kept_if_it_may_stand_in_a_log() {
-    let (_place, served, token) = serve(&[]).await;
+async fn the_id_of_a_proxy_is_kept_if_it_may_stand_in_a_log() {
+    let (_place, served, token) = serve(&[BELIEVED]).await;
     let ask = async |id: &str| {
         let answer = Answer::to(echo(&served, &token).header("x-request-id", id)).await.expect(200);
         let given = answer.header("x-request-id").to_owned();
@@ -65,8 +66,60 @@ async fn a_clients_id_is_kept_if_it_may_stand_in_a_log() {
 }
 
 #[tokio::test]
+async fn a_client_does_not_choose_the_id_of_its_requests() {
+    let (_place, served, token) = serve(&[]).await;
+    let mut given = std::collections::HashSet::new();
+    for _ in 0..2 {
+        let ask = echo(&served, &token).header("x-request-id", "chosen");
+        let answer = Answer::to(ask).await.expect(200);
+        let id = answer.header("x-request-id").to_owned();
+        assert_eq!(answer.json()["id"], id, "the plugin is told the same");
+        let line = served.log.wait_for(&format!("request_id=\"{id}\"")).await;
+        assert!(line.ends_with("client_request_id=\"chosen\""), "what it says is beside: {line}");
+        assert!(given.insert(id), "an id twice");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_names_one_host_whatever_it_asks_for() {
+    let (_place, served, _) = serve(&[]).await;
+    let ask = async |line: &str, hosts: &[&str]| {
+        let mut head = format!("{line}\r\nconnection: close\r\n");
+        for host in hosts {
+            head.push_str(&format!("host: {host}\r\n"));
+        }
+        Raw(exchange(&mut served.connect().await, format!("{head}\r\n").as_bytes()).await)
+    };
+    for (path, status) in
+        [("/health", 200), ("/nowhere", 404), (ECHO, 406), ("/administrator/", 303)]
+    {
+        let line = format!("GET {path} HTTP/1.1");
+        for hosts in [&["localhost"][..], &["shop.example:8080"], &["[::1]:80"]] {
+            assert_eq!(ask(&line, hosts).await.status(), status, "{path} {hosts:?}");
+        }
+        for hosts in [&[][..], &[""], &["a", "a"], &["a b"], &["a@b"], &["a:x"], &["a/b"]] {
+            let answer = ask(&line, hosts).await;
+            assert_eq!(answer.status(), 400, "{path} {hosts:?}");
+            assert!(answer.0.contains("\"source\":{\"header\":\"Host\"}"), "{}", answer.0);
+        }
+        // Clients of the first HTTP need not name one.
+        let first = format!("GET {path} HTTP/1.0");
+        let known = |answer: &Raw| answer.0.get(9..12).map(str::to_owned).unwrap_or_default();
+        assert_eq!(known(&ask(&first, &[]).await), status.to_string());
+        assert_eq!(known(&ask(&first, &["a", "a"]).await), "400");
+    }
+    // A proxy asks for the whole address, which counts more than the header.
+    let whole = ask("GET http://shop.example/health HTTP/1.1", &["other.example"]).await;
+    assert_eq!(whole.status(), 200);
+    assert_eq!(ask("GET http://shop.example/health HTTP/1.1", &[]).await.status(), 400);
+    assert_eq!(ask("GET ftp://shop.example/health HTTP/1.1", &["a"]).await.status(), 400);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn every_request_has_its_line_in_the_log() {
-    let (_place, served, token) = serve(&[("HOST_LOG_FORMAT", "json")]).await;
+    let (_place, served, token) = serve(&[("HOST_LOG_FORMAT", "json"), BELIEVED]).await;
     let line = async |id: &str| {
         let quoted = format!("\"request_id\":\"{id}\"");
         let line = served.log.wait_for(&quoted).await;
@@ -114,7 +167,7 @@ async fn every_request_has_its_line_in_the_log() {
 
 #[tokio::test]
 async fn lines_about_a_request_carry_its_id() {
-    let (_place, served, token) = serve(&[]).await;
+    let (_place, served, token) = serve(&[BELIEVED]).await;
     let panic = served.get("/api/index.php/v1/misbehaves/panic", &token);
     Answer::to(panic.header("x-request-id", "quoted-1")).await.expect(500);
     let line = served.log.wait_for("the secret of the handler").await;
@@ -126,7 +179,7 @@ async fn lines_about_a_request_carry_its_id() {
 
 #[tokio::test]
 async fn a_client_that_leaves_is_logged_and_forgotten() {
-    let (_place, served, token) = serve(&[]).await;
+    let (_place, served, token) = serve(&[BELIEVED]).await;
     let mut leaving = served.connect().await;
     leaving.write_all(request(&token, HELD, "leaver").as_bytes()).await.unwrap();
     served.log.wait_for("held").await;
@@ -254,26 +307,6 @@ async fn a_request_that_is_no_http_harms_nobody() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_for_one_to_end() {
-    let (_place, served, token) = serve(&[("HOST_CONNECTIONS", "1")]).await;
-    let mut first = served.connect().await;
-    first.write_all(request(&token, ECHO, "first").as_bytes()).await.unwrap();
-    let mut answer = [0; 12];
-    patiently("the first answer", first.read_exact(&mut answer)).await.unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 200");
-
-    let mut second = served.connect().await;
-    second.write_all(request(&token, ECHO, "second").as_bytes()).await.unwrap();
-    let waits = tokio::time::timeout(Duration::from_millis(300), second.read_exact(&mut answer));
-    assert!(waits.await.is_err(), "the second was answered beside the first");
-    drop(first);
-    patiently("the second answer", second.read_exact(&mut answer)).await.unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 200");
-    drop(second);
-    served.stop().await;
-}
-
-#[tokio::test]
 async fn no_origin_is_allowed_unless_the_site_names_it() {
     let (_place, served, token) = serve(&[]).await;
     let origin = "https://shop.example.com";
@@ -337,7 +370,7 @@ async fn pages_of_an_allowed_origin_may_call_the_interface() {
 
 #[tokio::test]
 async fn head_is_get_without_the_body() {
-    let (_place, served, token) = serve(&[]).await;
+    let (_place, served, token) = serve(&[BELIEVED]).await;
     let comparable = |answer: &Answer| {
         let mut headers = answer.headers.clone();
         headers.remove("x-request-id");
@@ -561,7 +594,7 @@ async fn a_request_in_flight_is_finished_when_the_program_is_interrupted() {
 
 #[tokio::test]
 async fn a_request_that_never_ends_does_not_keep_the_program_from_stopping() {
-    let (_place, mut served, token) = serve(&[]).await;
+    let (_place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
     let mut flying = served.connect().await;
     flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();
     served.log.wait_for("held").await;

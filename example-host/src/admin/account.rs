@@ -2,15 +2,17 @@
 
 use askama::Template;
 
-use crate::database::sql;
 use crate::error::Error;
 use crate::passwords;
 use crate::sessions::{self, SessionEntry};
 use crate::state::change;
 use crate::users;
 
+use super::authority::Authority;
+use super::claim::{self, Claim};
+use super::users::changed;
 use super::view::{Field, Layout, Moment, Notice, View};
-use super::visit::{Change, Outcome, Problem, Visit, show};
+use super::visit::{Outcome, Problem, Visit, show};
 use super::{SIGN_IN, href};
 
 #[derive(Template)]
@@ -32,10 +34,15 @@ pub(super) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(super) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     let state = visit.site.state();
     let user = visit.session.user;
-    let statement = sql("SELECT password_hash FROM host_users WHERE id = ?");
-    let (kept,): (Option<String>,) = state.database().fetch_one(statement.bind(user)).await?;
-    if !passwords::verify(visit.form.get("current").to_owned(), kept).await? {
-        return Ok(Outcome::Again(written(&visit, Some("this is not your password"), None).await?));
+    let (username, current) = (&visit.session.username, visit.form.get("current"));
+    let claim = claim::check(state.database(), &visit.throttle, visit.client, username, current);
+    let wrong = match claim.await? {
+        Claim::Right(proven) if proven.id == user => None,
+        Claim::Right(_) | Claim::Wrong => Some("this is not your password".to_owned()),
+        Claim::Wait(seconds) => Some(claim::too_many(seconds)),
+    };
+    if let Some(wrong) = wrong {
+        return Ok(Outcome::Again(written(&visit, Some(&wrong), None).await?));
     }
     let hash = match passwords::hash(visit.form.get("password").to_owned()).await {
         Ok(hash) => hash,
@@ -44,9 +51,13 @@ pub(super) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
         }
         Err(error) => return Err(error.into()),
     };
-    change!(state, |transaction| users::keep_password(transaction, user, &hash).await)?;
+    let recorded = change!(state, |transaction| {
+        Authority::of(&visit, transaction).await?;
+        users::keep_password(transaction, user, &hash).await?;
+        visit.record(transaction, changed("set the own password", user)).await
+    })?;
     Ok(Outcome::Done {
-        change: Change { what: "set the own password", record: format!("user {user}") },
+        recorded,
         to: href(SIGN_IN),
         says: "Your password is set. Sign in with it.".to_owned(),
     })
@@ -54,9 +65,12 @@ pub(super) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
 
 pub(super) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem> {
     let user = visit.session.user;
-    change!(visit.site.state(), |transaction| sessions::end_all(transaction, user).await)?;
+    let recorded = change!(visit.site.state(), |transaction| {
+        sessions::end_all(transaction, user).await?;
+        visit.record(transaction, changed("sign out everywhere", user)).await
+    })?;
     Ok(Outcome::Done {
-        change: Change { what: "sign out everywhere", record: format!("user {user}") },
+        recorded,
         to: href(SIGN_IN),
         says: "You have signed out everywhere.".to_owned(),
     })

@@ -5,8 +5,11 @@
 use crate::acl::{Access, CORE_ADMIN, CORE_MANAGE, ROOT};
 use crate::database::{Connection, sql};
 use crate::error::Error;
+use crate::sessions;
 use crate::state::State;
 use crate::users;
+
+use super::visit::Visit;
 
 /// Whoever changes something, as the database has them in the transaction of the change.
 pub(super) struct Authority {
@@ -16,13 +19,13 @@ pub(super) struct Authority {
 }
 
 impl Authority {
-    /// Refuses whoever has lost the permission since the page was asked for.
-    pub(super) async fn of(
-        state: &State,
-        transaction: &mut Connection,
-        actor: i64,
-    ) -> Result<Self, Error> {
-        let access = read(state, transaction).await?;
+    /// Refuses whoever has lost the session or the permission since the page was asked for.
+    pub(super) async fn of(visit: &Visit, transaction: &mut Connection) -> Result<Self, Error> {
+        let actor = visit.session.user;
+        if !sessions::is_there(transaction, &visit.secret).await? {
+            return Err(refused("your session has ended meanwhile"));
+        }
+        let access = read(visit.site.state(), transaction).await?;
         let is_admin = may(&access, transaction, actor, CORE_ADMIN).await?;
         if !is_admin && !may(&access, transaction, actor, CORE_MANAGE).await? {
             return Err(refused("you may not manage this site any more"));

@@ -159,20 +159,16 @@ pub(super) async fn switch_off(visit: Visit) -> Result<Outcome, Problem> {
 
 async fn switch(visit: Visit, on: bool) -> Result<Outcome, Problem> {
     let Extension { name, off, .. } = Extension::asked_for(&visit).await?;
-    let state = visit.site.state();
-    change!(state, |transaction| {
-        Authority::of(state, transaction, visit.session.user).await?;
-        extensions::switch(transaction, &name, on).await
-    })?;
     let (what, says) = match on {
         true => ("switch an extension on", format!("{name} is switched on.")),
         false => ("switch an extension off", format!("{name} is switched off. {off}")),
     };
-    Ok(Outcome::Done {
-        change: Change { what, record: format!("extension {name}") },
-        to: href("/extensions"),
-        says,
-    })
+    let recorded = change!(visit.site.state(), |transaction| {
+        Authority::of(&visit, transaction).await?;
+        extensions::switch(transaction, &name, on).await?;
+        visit.record(transaction, Change { what, record: format!("extension {name}") }).await
+    })?;
+    Ok(Outcome::Done { recorded, to: href("/extensions"), says })
 }
 
 /// What it means that an extension is switched off, in sentences.

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use super::{BASE, href, text_of};
 
 /// The field of each form that proves that it was made for the session that sends it.
-const PROOF: &str = "proof";
+pub(super) const PROOF: &str = "proof";
 
 /// What browsers say of where a request comes from, on connections that nobody can listen to.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -41,6 +41,16 @@ impl Form {
         let named =
             move |(called, value): &'a (String, String)| (called == name).then_some(value.as_str());
         self.0.iter().filter_map(named)
+    }
+
+    /// Every field with its value.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether there is a NUL in it, which no text of the site has and no server takes.
+    pub(super) fn has_nul(&self) -> bool {
+        self.fields().any(|(name, value)| name.contains('\0') || value.contains('\0'))
     }
 
     /// The values of a field that are keys.

@@ -68,14 +68,22 @@ pub(super) async fn blank(visit: Visit) -> Result<View, Problem> {
 }
 
 pub(super) async fn add(visit: Visit) -> Result<Outcome, Problem> {
-    let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
-    match visit.site.add_group(title, parent).await {
-        Ok(id) => Ok(Outcome::Done {
-            change: changed("add a group", id),
+    let title = match groups::title_of(visit.form.get("title")) {
+        Ok(title) => title,
+        Err(error) => return again(&visit, None, &error.to_string()).await,
+    };
+    let added = change!(visit.site.state(), |transaction| {
+        Authority::of(&visit, transaction).await?;
+        let parent = groups::find(transaction, visit.form.get("parent")).await?;
+        let id = groups::insert(transaction, title, parent).await?;
+        visit.record(transaction, changed("add a group", id)).await
+    });
+    match added {
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
             to: href("/groups"),
-            says: format!("The group {} is there.", title.trim()),
+            says: format!("The group {title} is there."),
         }),
-        Err(Error::Invalid(why)) => again(&visit, None, &why).await,
         Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
         Err(error) => Err(error.into()),
     }
@@ -95,12 +103,13 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Err(error) => return again(&visit, Some(group), &error.to_string()).await,
     };
     let renamed = change!(state, |transaction| {
-        Authority::of(state, transaction, visit.session.user).await?;
-        groups::rename(transaction, group.id, title).await
+        Authority::of(&visit, transaction).await?;
+        groups::rename(transaction, group.id, title).await?;
+        visit.record(transaction, changed("rename a group", group.id)).await
     });
     match renamed {
-        Ok(()) => Ok(Outcome::Done {
-            change: changed("rename a group", group.id),
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
             to: href("/groups"),
             says: format!("The group is called {title}."),
         }),
@@ -118,13 +127,14 @@ pub(super) async fn confirm(visit: Visit) -> Result<View, Problem> {
 pub(super) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
     let state = visit.site.state();
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         groups::remove(transaction, group.id).await?;
-        authority.is_left(state, transaction).await
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed("delete a group", group.id)).await
     })?;
     Ok(Outcome::Done {
-        change: changed("delete a group", group.id),
+        recorded,
         to: href("/groups"),
         says: format!("The group {} is deleted.", group.title),
     })

@@ -13,6 +13,8 @@ mod audit;
 mod authority;
 mod catalogue;
 mod chart;
+mod claim;
+mod confirm;
 mod cookies;
 mod dashboard;
 mod extensions;
@@ -35,13 +37,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
-use tokio::sync::Semaphore;
 
 use crate::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
-use crate::audit::{self as trail, Audit, Means, Origin};
+use crate::audit::Audit;
 use crate::error::Error;
 use crate::server::Api;
-use crate::sessions::{self, Session};
+use crate::sessions;
 use crate::site::Site;
 
 use self::catalogue::Catalogue;
@@ -49,13 +50,15 @@ use self::cookies::Cookies;
 use self::form::Form;
 use self::throttle::Throttle;
 use self::view::{Notice, View};
-use self::visit::{Change, Outcome, Problem, Visit};
+use self::visit::{Outcome, Problem, Recorded, Visit};
 
 /// Where the pages are.
 pub(crate) const BASE: &str = "/administrator";
 
-/// How many passwords may be hashed at the same time: each takes 19 MiB and a processor.
-const HASHING: usize = 2;
+/// How many bytes a form may have: the longest parameter that an extension may declare, escaped.
+const LONGEST_FORM: usize = 256 * 1024;
+/// How many bytes a form may have that somebody sends who has not signed in.
+const LONGEST_SIGN_IN: usize = 8 * 1024;
 
 /// Who may do something by a page.
 type Needed = &'static str;
@@ -72,42 +75,52 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(users::list(visit))),
     Page::at("/users/new", "administration.users.new")
         .reads(MANAGE, |visit| Box::pin(users::blank(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::add(visit))),
+        .writes(MANAGE, |visit| Box::pin(users::add(visit)))
+        .confirmed(),
     Page::at("/users/{id}", "administration.users.edit")
         .reads(MANAGE, |visit| Box::pin(users::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::save(visit))),
+        .writes(MANAGE, |visit| Box::pin(users::save(visit)))
+        .confirmed(),
     Page::at("/users/{id}/token", "administration.users.token")
         .reads(MANAGE, |visit| Box::pin(token::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(token::generate(visit))),
+        .writes(MANAGE, |visit| Box::pin(token::generate(visit)))
+        .confirmed(),
     Page::at("/users/{id}/token/revoke", "administration.users.token.revoke")
-        .writes(MANAGE, |visit| Box::pin(token::revoke(visit))),
+        .writes(MANAGE, |visit| Box::pin(token::revoke(visit)))
+        .confirmed(),
     Page::at("/users/{id}/permissions", "administration.users.permissions")
         .reads(MANAGE, |visit| Box::pin(why::of_user(visit))),
     Page::at("/users/{id}/block", "administration.users.block")
         .writes(MANAGE, |visit| Box::pin(users::block(visit))),
     Page::at("/users/{id}/unblock", "administration.users.unblock")
-        .writes(MANAGE, |visit| Box::pin(users::unblock(visit))),
+        .writes(MANAGE, |visit| Box::pin(users::unblock(visit)))
+        .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .writes(MANAGE, |visit| Box::pin(users::sign_out(visit))),
     Page::at("/users/{id}/delete", "administration.users.delete")
         .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::delete(visit))),
+        .writes(MANAGE, |visit| Box::pin(users::delete(visit)))
+        .confirmed(),
     Page::at("/groups", "administration.groups")
         .in_navigation("Groups", "groups")
         .reads(MANAGE, |visit| Box::pin(groups::list(visit))),
     Page::at("/groups/new", "administration.groups.new")
         .reads(ADMIN, |visit| Box::pin(groups::blank(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::add(visit))),
+        .writes(ADMIN, |visit| Box::pin(groups::add(visit)))
+        .confirmed(),
     Page::at("/groups/{id}", "administration.groups.edit")
         .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::save(visit))),
+        .writes(ADMIN, |visit| Box::pin(groups::save(visit)))
+        .confirmed(),
     Page::at("/groups/{id}/delete", "administration.groups.delete")
         .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::delete(visit))),
+        .writes(ADMIN, |visit| Box::pin(groups::delete(visit)))
+        .confirmed(),
     Page::at("/permissions", "administration.permissions")
         .in_navigation("Permissions", "permissions")
         .reads(MANAGE, |visit| Box::pin(permissions::page(visit)))
-        .writes(ADMIN, |visit| Box::pin(permissions::save(visit))),
+        .writes(ADMIN, |visit| Box::pin(permissions::save(visit)))
+        .confirmed(),
     Page::at("/permissions/why", "administration.permissions.why")
         .reads(MANAGE, |visit| Box::pin(why::page(visit))),
     Page::at("/extensions", "administration.extensions")
@@ -121,7 +134,8 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(parameters::page(visit)))
         .writes(ADMIN, |visit| Box::pin(parameters::save(visit))),
     Page::at("/extensions/{name}/switch-on", "administration.extensions.switch_on")
-        .writes(ADMIN, |visit| Box::pin(extensions::switch_on(visit))),
+        .writes(ADMIN, |visit| Box::pin(extensions::switch_on(visit)))
+        .confirmed(),
     Page::at("/extensions/{name}/switch-off", "administration.extensions.switch_off")
         .writes(ADMIN, |visit| Box::pin(extensions::switch_off(visit))),
     Page::at("/api", "administration.api")
@@ -159,6 +173,9 @@ struct Page {
     navigation: Option<Entry>,
     read: Option<(Needed, Read)>,
     write: Option<(Needed, Write)>,
+    /// Whether what it changes decides who gets in or what they may do, so that whoever changes it
+    /// has to have entered their password lately.
+    confirmed: bool,
 }
 
 /// A page in the navigation.
@@ -169,7 +186,7 @@ struct Entry {
 
 impl Page {
     const fn at(path: &'static str, name: &'static str) -> Self {
-        Self { path, name, navigation: None, read: None, write: None }
+        Self { path, name, navigation: None, read: None, write: None, confirmed: false }
     }
 
     const fn in_navigation(mut self, title: &'static str, icon: &'static str) -> Self {
@@ -186,6 +203,11 @@ impl Page {
         self.write = Some((needed, write));
         self
     }
+
+    const fn confirmed(mut self) -> Self {
+        self.confirmed = true;
+        self
+    }
 }
 
 /// The pages of a site, and what is remembered between requests to them.
@@ -195,8 +217,7 @@ pub(crate) struct Administration {
     audit: Arc<Audit>,
     catalogue: Arc<Catalogue>,
     pages: matchit::Router<&'static Page>,
-    throttle: Throttle,
-    hashing: Semaphore,
+    throttle: Arc<Throttle>,
 }
 
 /// A request to a page.
@@ -212,6 +233,8 @@ pub(crate) struct Arrival {
     pub(crate) encrypted: bool,
     /// What the log calls the request.
     pub(crate) id: String,
+    /// What the client calls it.
+    pub(crate) id_of_client: Option<String>,
 }
 
 /// The answer, and what the log is to say of the request.
@@ -231,9 +254,18 @@ impl Administration {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let (throttle, hashing) = (Throttle::default(), Semaphore::new(HASHING));
-        let catalogue = Arc::default();
-        Ok(Self { site, api, audit, catalogue, pages, throttle, hashing })
+        let (catalogue, throttle) = (Arc::default(), Arc::default());
+        Ok(Self { site, api, audit, catalogue, pages, throttle })
+    }
+
+    /// How many bytes what is sent to a page may have: whoever has not signed in sends no more than
+    /// a name and a password.
+    pub(crate) async fn longest_form(&self, arrival: &Arrival) -> Result<usize, Error> {
+        let session = match Cookies::of(arrival).session() {
+            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
+            None => None,
+        };
+        Ok(if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN })
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -290,17 +322,28 @@ impl Administration {
         let found = self.pages.at(&arrival.path).map_err(|_| Problem::NotFound)?;
         let page = *found.value;
         seen.page = page.name;
+        let query = Form::of_query(&arrival.query);
+        if query.has_nul() || form.has_nul() {
+            return Err(Problem::Refused(
+                "There is a character in it that no text has.".to_owned(),
+            ));
+        }
         let visit = Visit {
             site: self.site.clone(),
             api: Arc::clone(&self.api),
+            audit: Arc::clone(&self.audit),
             catalogue: Arc::clone(&self.catalogue),
+            throttle: Arc::clone(&self.throttle),
+            client: arrival.client,
             id: arrival.id.clone(),
+            id_of_client: arrival.id_of_client.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),
-            query: Form::of_query(&arrival.query),
+            query,
             form,
             path: page.path,
+            page: page.name,
             origin: view::origin(arrival),
             notice: reads.then(|| cookies.take_notice()).flatten(),
         };
@@ -316,54 +359,47 @@ impl Administration {
         }
         let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
         visit.must(needed)?;
-        let by = By { session: visit.session.clone(), means: Means::Session(visit.kept()) };
+        if page.confirmed
+            && let Some(response) = confirm::answer(self, &visit, arrival).await?
+        {
+            return Ok(response);
+        }
+        let before = confirm::page_before(&visit, arrival);
+        let (user, username) = (visit.session.user, visit.session.username.clone());
+        let log = |recorded: &Recorded| {
+            let change = recorded.change();
+            tracing::info!(
+                target: "administration",
+                user,
+                username,
+                page = page.name,
+                what = change.what,
+                record = change.record,
+            );
+            self.audit.has_written(1);
+        };
         match write(visit).await {
-            Ok(Outcome::Done { change, to, says }) => {
+            Ok(Outcome::Done { recorded, to, says }) => {
+                log(&recorded);
                 cookies.leave_notice(&Notice::good(says));
-                Ok(self.record(&by, page, &change, arrival, view::redirect(&to)))
+                Ok(view::redirect(&to))
             }
-            Ok(Outcome::Shown { change, view }) => {
-                Ok(self.record(&by, page, &change, arrival, view.response()))
+            Ok(Outcome::Shown { recorded, view }) => {
+                log(&recorded);
+                Ok(view.response())
+            }
+            Ok(Outcome::Unchanged { to, says }) => {
+                cookies.leave_notice(&Notice::good(says));
+                Ok(view::redirect(&to))
             }
             Ok(Outcome::Answered(view)) => Ok(view.response()),
             Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
             Err(Problem::Refused(why)) => {
                 cookies.leave_notice(&Notice::bad(view::sentence(&why)));
-                Ok(view::redirect(&form::page_before(&arrival.headers)))
+                Ok(view::redirect(&before))
             }
             Err(problem) => Err(problem),
         }
-    }
-
-    /// Writes down what somebody has changed, in the log and for the audit trail, and passes on what
-    /// it is answered with. Every change by a page comes past here.
-    fn record(
-        &self,
-        by: &By,
-        page: &Page,
-        change: &Change,
-        arrival: &Arrival,
-        response: Response<Body>,
-    ) -> Response<Body> {
-        let Session { user, username, .. } = &by.session;
-        tracing::info!(
-            target: "administration",
-            user,
-            username,
-            page = page.name,
-            what = change.what,
-            record = change.record,
-        );
-        let (record, more) = change.record();
-        let entry =
-            trail::Entry::new(Origin::Administration, arrival.method.as_str(), page.name, record)
-                .by(*user, username, &by.means)
-                .answered(response.status().as_u16(), &arrival.id);
-        self.audit.note(match more {
-            "" => entry.saying(change.what),
-            more => entry.saying(&format!("{}: {more}", change.what)),
-        });
-        response
     }
 }
 
@@ -371,12 +407,6 @@ impl std::fmt::Debug for Administration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Administration").finish_non_exhaustive()
     }
-}
-
-/// Who changes something.
-struct By {
-    session: Session,
-    means: Means,
 }
 
 struct Seen {

@@ -110,28 +110,24 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         let layout = visit.layout("").saying(Notice::bad("Nothing was saved. See below."));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
-    let state = visit.site.state();
-    change!(state, |transaction| {
-        Authority::of(state, transaction, visit.session.user).await?;
+    let to = href(&format!("/extensions/{name}/parameters"));
+    if changes.is_empty() {
+        return Ok(Outcome::Unchanged { to, says: "Nothing was changed.".to_owned() });
+    }
+    let names: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
+    let recorded = change!(visit.site.state(), |transaction| {
+        Authority::of(&visit, transaction).await?;
         for (parameter, value) in &changes {
             parameters::put(transaction, name, parameter, value.as_ref()).await?;
         }
-        Ok(())
+        let record = format!("extension {name}: {}", names.join(", "));
+        visit.record(transaction, Change { what: "change parameters", record }).await
     })?;
-    let names: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
     let says = match names.as_slice() {
-        [] => "Nothing was changed.".to_owned(),
         [one] => format!("{} is changed, and counts from now on.", label(one)),
         some => format!("{} parameters are changed, and count from now on.", some.len()),
     };
-    Ok(Outcome::Done {
-        change: Change {
-            what: "change parameters",
-            record: format!("extension {name}: {}", names.join(", ")),
-        },
-        to: href(&format!("/extensions/{name}/parameters")),
-        says,
-    })
+    Ok(Outcome::Done { recorded, to, says })
 }
 
 impl Entered {

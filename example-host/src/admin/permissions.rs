@@ -137,25 +137,26 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             }
         }
     }
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let to = href(&format!("/permissions?asset={name}"));
+    if changes.is_empty() {
+        return Ok(Outcome::Unchanged { to, says: "Nothing was changed.".to_owned() });
+    }
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         let asset = acl::find_asset(transaction, &name).await?;
         for (group, action, allowed) in &changes {
             let group = existing(transaction, group).await?;
             acl::put_rule(transaction, asset, group, &action.name, *allowed).await?;
         }
-        authority.is_left(state, transaction).await
+        authority.is_left(state, transaction).await?;
+        let change = Change { what: "change permissions", record: said(&name, &changes) };
+        visit.record(transaction, change).await
     })?;
     let says = match changes.len() {
-        0 => "Nothing was changed.".to_owned(),
         1 => format!("One rule about {name} is changed, and counts from now on."),
         some => format!("{some} rules about {name} are changed, and count from now on."),
     };
-    Ok(Outcome::Done {
-        change: Change { what: "change permissions", record: said(&name, &changes) },
-        to: href(&format!("/permissions?asset={name}")),
-        says,
-    })
+    Ok(Outcome::Done { recorded, to, says })
 }
 
 /// The assets of the site in the order of their tree.

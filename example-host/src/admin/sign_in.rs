@@ -1,22 +1,24 @@
 //! The page to sign in at, and the end of a session. Says nothing about which users there are.
 
-use std::time::Instant;
-
 use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::database::{Database, sql};
-use crate::passwords;
 use crate::sessions;
-use crate::users::fold;
 
+use super::claim::{self, Claim};
 use super::cookies::Cookies;
 use super::form::{self, Form};
 use super::view::{Field, Layout, Notice, redirect};
 use super::visit::{Problem, show};
 use super::{Administration, Arrival, MANAGE, SIGN_IN, href, may};
+
+/// What everybody is told who is not let in, whatever the reason.
+const WRONG: &str = "The username or the password is wrong.";
+
+/// How much of a name is shown again: as much as a name can have.
+const NAME: usize = 150;
 
 #[derive(Template)]
 #[template(path = "admin/sign_in.html")]
@@ -33,19 +35,14 @@ impl Page {
     fn new(username: &str, next: &str, alert: &str) -> Self {
         Self {
             layout: Layout::bare("Sign in"),
-            username: Field::text("username", "Username").value(username).autocomplete("username"),
+            username: Field::text("username", "Username")
+                .value(username.chars().take(NAME).collect::<String>())
+                .autocomplete("username"),
             password: Field::password("password", "Password").autocomplete("current-password"),
             next: next.to_owned(),
             alert: alert.to_owned(),
         }
     }
-}
-
-/// A user as whoever signs in names one.
-struct Candidate {
-    id: i64,
-    blocked: bool,
-    password: Option<String>,
 }
 
 /// Sends whoever has not signed in to where that is done, and from there back to where they wanted
@@ -78,34 +75,30 @@ pub(super) async fn answer(
     let again =
         |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
 
-    let throttle = &administration.throttle;
-    if let Err(wait) = throttle.begin(&fold(username), arrival.client, Instant::now()) {
-        let seconds = wait.as_secs() + 1;
-        let alert = format!("Too many attempts. Try again in {seconds} seconds.");
-        let mut response: Response<Body> = again(StatusCode::TOO_MANY_REQUESTS, &alert)?;
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        return Ok(response);
-    }
+    let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
     let database = administration.site.state().database();
-    let candidate = candidate(database, username).await?;
-    let kept = candidate.as_ref().and_then(|candidate| candidate.password.clone());
-    let right = {
-        let _turn = administration.hashing.acquire().await;
-        passwords::verify(form.get("password").to_owned(), kept).await?
+    let (throttle, password) = (&administration.throttle, form.get("password"));
+    let user = match claim::check(database, throttle, arrival.client, username, password).await? {
+        Claim::Right(user) => user,
+        Claim::Wrong => return wrong(),
+        Claim::Wait(seconds) => {
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let mut response: Response<Body> = again(status, &claim::too_many(seconds))?;
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            return Ok(response);
+        }
     };
-    let Some(candidate) = candidate.filter(|_| right) else {
-        tracing::warn!(target: "administration", client = %arrival.client, "a wrong password");
-        return again(StatusCode::UNPROCESSABLE_ENTITY, "The username or the password is wrong.");
-    };
-    throttle.succeed(&fold(username), arrival.client);
     // From here on it is somebody who knows the password, and may be told the truth.
-    if candidate.blocked || !may(&administration.site, candidate.id, MANAGE) {
+    if user.blocked || !may(&administration.site, user.id, MANAGE) {
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
     let address = arrival.client.to_string();
-    let secret = sessions::begin(database, candidate.id, &address, cookies.session()).await?;
+    let (hash, before) = (user.hash.as_deref(), cookies.session());
+    let Some(secret) = sessions::begin(database, user.id, hash, &address, before).await? else {
+        return wrong();
+    };
     cookies.begin_session(&secret);
-    tracing::info!(target: "administration", user = candidate.id, "signed in");
+    tracing::info!(target: "administration", user = user.id, "signed in");
     Ok(redirect(&form::inside(next).unwrap_or_else(|| href("/"))))
 }
 
@@ -124,12 +117,4 @@ pub(super) async fn end(
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));
     Ok(redirect(&href(SIGN_IN)))
-}
-
-async fn candidate(database: &Database, username: &str) -> Result<Option<Candidate>, Problem> {
-    let statement =
-        sql("SELECT id, blocked, password_hash FROM host_users WHERE username_fold = ?");
-    let row: Option<(i64, bool, Option<String>)> =
-        database.fetch_optional(statement.bind(fold(username))).await?;
-    Ok(row.map(|(id, blocked, password)| Candidate { id, blocked, password }))
 }

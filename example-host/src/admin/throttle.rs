@@ -1,12 +1,15 @@
 //! Slows down who guesses passwords: after a few failures for a name, or from an address, each
 //! further one makes the next wait twice as long. Says the same of names that there are and names
-//! that there are not, and remembers a bounded number of either.
+//! that there are not, and remembers a bounded number of either: of a name only a hash, so that it
+//! does not matter how long one is.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
 
 /// Failures for a name that cost nothing, and the longest wait. It is short, because anybody can
 /// make somebody else wait; at one guess a minute a password of twelve characters holds.
@@ -28,9 +31,12 @@ pub(super) struct Throttle {
 
 #[derive(Debug, Default)]
 struct Tries {
-    names: HashMap<String, Failures>,
+    names: HashMap<NameHash, Failures>,
     addresses: HashMap<IpAddr, Failures>,
 }
+
+/// What is remembered of a name.
+type NameHash = [u8; 32];
 
 #[derive(Clone, Copy, Debug)]
 struct Failures {
@@ -47,9 +53,9 @@ impl Throttle {
     /// Begins a try, which counts as a failure until it is known to be none, so that many at the
     /// same time count too. Or gives how long to wait.
     pub(super) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        let (name, address) = (hash(name), network(address));
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = network(address);
-        let wait = wait(&tries.names, name, &NAME, now).max(wait(
+        let wait = wait(&tries.names, &name, &NAME, now).max(wait(
             &tries.addresses,
             &address,
             &ADDRESS,
@@ -58,7 +64,7 @@ impl Throttle {
         if !wait.is_zero() {
             return Err(wait);
         }
-        fail(&mut tries.names, name.to_owned(), now);
+        fail(&mut tries.names, name, now);
         fail(&mut tries.addresses, address, now);
         Ok(())
     }
@@ -66,7 +72,7 @@ impl Throttle {
     /// Takes back what [`Throttle::begin`] has counted: the password was right.
     pub(super) fn succeed(&self, name: &str, address: IpAddr) {
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
-        tries.names.remove(name);
+        tries.names.remove(&hash(name));
         // Whoever has a password of their own must not be able to guess others' without a wait.
         if let Some(failures) = tries.addresses.get_mut(&network(address)) {
             failures.count = failures.count.saturating_sub(1);
@@ -75,11 +81,12 @@ impl Throttle {
 }
 
 /// How long to wait before the next try.
-fn wait<K, Q>(known: &HashMap<K, Failures>, key: &Q, limits: &Limits, now: Instant) -> Duration
-where
-    K: Hash + Eq + std::borrow::Borrow<Q>,
-    Q: Hash + Eq + ?Sized,
-{
+fn wait<K: Hash + Eq>(
+    known: &HashMap<K, Failures>,
+    key: &K,
+    limits: &Limits,
+    now: Instant,
+) -> Duration {
     let Some(failures) = known.get(key) else { return Duration::ZERO };
     let passed = now.saturating_duration_since(failures.last);
     let Some(beyond) = failures.count.checked_sub(limits.free) else { return Duration::ZERO };
@@ -107,6 +114,10 @@ fn fail<K: Hash + Eq + Clone>(known: &mut HashMap<K, Failures>, key: K, now: Ins
     }
     failures.count = failures.count.saturating_add(1);
     failures.last = now;
+}
+
+fn hash(name: &str) -> NameHash {
+    Sha256::digest(name).into()
 }
 
 /// An address as one who has it can be told from another: of IPv6, everybody has a whole network.
@@ -172,6 +183,20 @@ mod tests {
         assert_eq!(tried(&throttle, "another", now), Some(1));
         let elsewhere: IpAddr = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
         assert!(throttle.begin("another", elsewhere, now).is_ok());
+    }
+
+    #[test]
+    fn a_right_password_clears_its_own_name_and_nothing_else_of_the_address() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        for number in 0..19 {
+            assert_eq!(tried(&throttle, &format!("user{number}"), now), None);
+        }
+        for _ in 0..3 {
+            assert_eq!(tried(&throttle, "ann", now), None);
+            throttle.succeed("ann", HERE);
+        }
+        assert_eq!(tried(&throttle, "user0", now), None, "the twentieth failure");
+        assert_eq!(tried(&throttle, "ann", now), Some(1), "nineteen and one have stayed");
     }
 
     #[test]

@@ -42,27 +42,27 @@ pub(super) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(super) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     directory::user(state.database(), id).await?;
-    let token = change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let (token, recorded) = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         authority.over(transaction, id).await?;
-        tokens::insert(transaction, id).await
+        let token = tokens::insert(transaction, id).await?;
+        let change = changed("generate a token", id);
+        Ok((token, visit.record_shown(transaction, change).await?))
     })?;
     let command = command(&visit, &token);
-    Ok(Outcome::Shown {
-        change: changed("generate a token", id),
-        view: written(&visit, Some(Made { token, command })).await?,
-    })
+    Ok(Outcome::Shown { recorded, view: written(&visit, Some(Made { token, command })).await? })
 }
 
 pub(super) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         authority.over(transaction, id).await?;
-        tokens::remove(transaction, id).await
+        tokens::remove(transaction, id).await?;
+        visit.record(transaction, changed("revoke a token", id)).await
     })?;
     Ok(Outcome::Done {
-        change: changed("revoke a token", id),
+        recorded,
         to: href(&format!("/users/{id}/token")),
         says: "The token is revoked.".to_owned(),
     })

@@ -145,7 +145,7 @@ pub(super) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
     };
     let added = change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+        let authority = Authority::of(&visit, transaction).await?;
         authority.to_give(&entered.groups)?;
         let taken = profile.taken(transaction, None).await?;
         if !taken.is_empty() {
@@ -154,11 +154,11 @@ pub(super) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         must_be_there(transaction, &entered.groups).await?;
         let id = profile.insert(transaction, hash.clone()).await?;
         users::join(transaction, id, &entered.groups).await?;
-        Ok(Ok(id))
+        Ok(Ok((id, visit.record(transaction, changed("add a user", id)).await?)))
     })?;
     match added {
-        Ok(id) => Ok(Outcome::Done {
-            change: changed("add a user", id),
+        Ok((id, recorded)) => Ok(Outcome::Done {
+            recorded,
             to: href(&format!("/users/{id}")),
             says: format!("The user {} is there.", profile.username),
         }),
@@ -186,13 +186,13 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(checked) => checked,
         Err(faults) => return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?)),
     };
-    let taken = change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let saved = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         authority.over(transaction, id).await?;
         authority.to_give(&entered.groups)?;
         let taken = profile.taken(transaction, Some(id)).await?;
         if !taken.is_empty() {
-            return Ok(taken);
+            return Ok(Err(taken));
         }
         must_be_there(transaction, &entered.groups).await?;
         profile.update(transaction, id).await?;
@@ -201,16 +201,22 @@ pub(super) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             users::keep_password(transaction, id, hash).await?;
         }
         authority.is_left(state, transaction).await?;
-        Ok(taken)
+        let what = match hash {
+            Some(_) => "change a user and set a password",
+            None => "change a user",
+        };
+        Ok(Ok(visit.record(transaction, changed(what, id)).await?))
     })?;
-    if !taken.is_empty() {
-        return Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?));
+    match saved {
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
+            to: href(&format!("/users/{id}")),
+            says: format!("The user {} is saved.", profile.username),
+        }),
+        Err(taken) => {
+            Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?))
+        }
     }
-    Ok(Outcome::Done {
-        change: changed("change a user", id),
-        to: href(&format!("/users/{id}")),
-        says: format!("The user {} is saved.", profile.username),
-    })
 }
 
 pub(super) async fn block(visit: Visit) -> Result<Outcome, Problem> {
@@ -224,18 +230,19 @@ pub(super) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
 async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
-        authority.over(transaction, id).await?;
-        users::block(transaction, id, blocked).await?;
-        authority.is_left(state, transaction).await
-    })?;
     let (what, says) = match blocked {
         true => ("block a user", "is blocked: the token and every session have stopped"),
         false => ("unblock a user", "may come in again, by the same token and password"),
     };
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        users::block(transaction, id, blocked).await?;
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed(what, id)).await
+    })?;
     Ok(Outcome::Done {
-        change: changed(what, id),
+        recorded,
         to: href(&format!("/users/{id}")),
         says: format!("{} {says}.", user.username),
     })
@@ -245,13 +252,14 @@ async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
 pub(super) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         authority.over(transaction, id).await?;
-        sessions::end_all(transaction, id).await
+        sessions::end_all(transaction, id).await?;
+        visit.record(transaction, changed("sign a user out everywhere", id)).await
     })?;
     Ok(Outcome::Done {
-        change: changed("sign a user out everywhere", id),
+        recorded,
         to: href(&format!("/users/{id}")),
         says: format!("{} is signed out everywhere.", user.username),
     })
@@ -266,14 +274,15 @@ pub(super) async fn confirm(visit: Visit) -> Result<View, Problem> {
 pub(super) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    change!(state, |transaction| {
-        let authority = Authority::of(state, transaction, visit.session.user).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
         authority.over(transaction, id).await?;
         users::remove(transaction, id).await?;
-        authority.is_left(state, transaction).await
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed("delete a user", id)).await
     })?;
     Ok(Outcome::Done {
-        change: changed("delete a user", id),
+        recorded,
         to: href("/users"),
         says: format!("The user {} is deleted.", user.username),
     })

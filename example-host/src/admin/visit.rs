@@ -1,13 +1,15 @@
 //! A visit to a page by somebody who has signed in, and what may come of it. Knows no page.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use askama::Template;
 use axum::body::Bytes;
-use axum::http::{Request, Response};
+use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 
-use crate::audit::Record;
+use crate::audit::{Audit, Entry, Means, Origin, Record};
+use crate::database::Connection;
 use crate::error::Error;
 use crate::server::Api;
 use crate::sessions::Session;
@@ -16,6 +18,7 @@ use crate::tokens::{self, TokenHash};
 
 use super::catalogue::Catalogue;
 use super::form::Form;
+use super::throttle::Throttle;
 use super::view::{Layout, Notice, View};
 use super::{ADMIN, Needed, may};
 
@@ -24,9 +27,15 @@ use super::{ADMIN, Needed, may};
 pub(super) struct Visit {
     pub(super) site: Site,
     pub(super) api: Arc<Api>,
+    pub(super) audit: Arc<Audit>,
     pub(super) catalogue: Arc<Catalogue>,
+    pub(super) throttle: Arc<Throttle>,
+    /// Where it comes from.
+    pub(super) client: IpAddr,
     /// What the log calls the request.
     pub(super) id: String,
+    /// What the client calls it.
+    pub(super) id_of_client: Option<String>,
     pub(super) session: Session,
     /// What the browser keeps of the session.
     pub(super) secret: String,
@@ -35,21 +44,36 @@ pub(super) struct Visit {
     pub(super) form: Form,
     /// The path of the page, as the table of pages has it.
     pub(super) path: &'static str,
+    /// What the logs and the audit trail call the page.
+    pub(super) page: &'static str,
     /// What addresses of the site begin with, as the browser knows it.
     pub(super) origin: String,
     pub(super) notice: Option<Notice>,
 }
 
-/// What comes of a form that was sent.
+/// What comes of a form that was sent. What has changed something is certain to stand in the audit
+/// trail: only [`Visit::record`] makes what says so.
 pub(super) enum Outcome {
     /// It is done; the browser goes on to another page, which says so.
-    Done { change: Change, to: String, says: String },
+    Done { recorded: Recorded, to: String, says: String },
     /// It is done, and what came of it can be shown this once.
-    Shown { change: Change, view: View },
+    Shown { recorded: Recorded, view: View },
+    /// All is as it was wanted already; the browser goes on in the same way.
+    Unchanged { to: String, says: String },
     /// Something was asked, and this is the answer; nothing of the administration has changed.
     Answered(View),
     /// Nothing was done; the form is shown again with what is wrong.
     Again(View),
+}
+
+/// A change that was written down in the audit trail by the transaction that made it.
+pub(super) struct Recorded(Change);
+
+impl Recorded {
+    /// What was changed.
+    pub(super) fn change(&self) -> &Change {
+        &self.0
+    }
 }
 
 /// What was changed, for the log and the audit trail.
@@ -63,7 +87,7 @@ pub(super) struct Change {
 
 impl Change {
     /// What was changed, and what more there is to say.
-    pub(super) fn record(&self) -> (Record, &str) {
+    fn record(&self) -> (Record, &str) {
         let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
         let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
         (Record { kind: kind.to_owned(), id: id.to_owned() }, more)
@@ -138,6 +162,46 @@ impl Visit {
             Problem::Failed
         })?;
         Ok(Response::from_parts(parts, body.to_bytes()))
+    }
+
+    /// Writes a change down in the audit trail, within the transaction that makes it: there is
+    /// neither without the other.
+    pub(super) async fn record(
+        &self,
+        transaction: &mut Connection,
+        change: Change,
+    ) -> Result<Recorded, Error> {
+        self.write(transaction, change, StatusCode::SEE_OTHER).await
+    }
+
+    /// The same where what came of it is shown at once.
+    pub(super) async fn record_shown(
+        &self,
+        transaction: &mut Connection,
+        change: Change,
+    ) -> Result<Recorded, Error> {
+        self.write(transaction, change, StatusCode::OK).await
+    }
+
+    async fn write(
+        &self,
+        transaction: &mut Connection,
+        change: Change,
+        status: StatusCode,
+    ) -> Result<Recorded, Error> {
+        let (record, more) = change.record();
+        let Session { user, username, .. } = &self.session;
+        // Forms are all that changes something here, and they are posted.
+        let entry = Entry::new(Origin::Administration, "POST", self.page, record)
+            .by(*user, username, &Means::Session(self.kept()))
+            .answered(status.as_u16(), &self.id)
+            .called(self.id_of_client.as_deref());
+        let entry = match more {
+            "" => entry.saying(change.what),
+            more => entry.saying(&format!("{}: {more}", change.what)),
+        };
+        self.audit.insert(transaction, &entry).await?;
+        Ok(Recorded(change))
     }
 
     /// What is kept of the session.

@@ -95,6 +95,11 @@ impl Lease {
         Ok(true)
     }
 
+    /// Whether another start has taken it over.
+    pub(super) fn is_lost(&self) -> bool {
+        self.beating.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
     /// Ends the turn.
     pub(super) async fn give_back(mut self, session: &mut MySqlConnection) {
         if let Some(beating) = self.beating.take() {
@@ -131,7 +136,8 @@ async fn write(session: &mut MySqlConnection, statement: &'static str) -> Result
     }
 }
 
-/// Shows life until it is aborted, each time by a session of its own: one may be lost.
+/// Shows life until it is aborted, each time by a session of its own: one may be lost. Ends by itself
+/// when there is nothing left to show life for.
 async fn beat(name: String, options: Arc<MySqlConnectOptions>) {
     loop {
         tokio::time::sleep(BEAT).await;

@@ -20,6 +20,7 @@ use sqlx::sqlite::{
 use sqlx::{Executor, MySql, Pool};
 
 use crate::error::Error;
+use crate::private;
 
 use self::connection::{PATIENCE, Raw, Words};
 use self::url::Kind;
@@ -79,9 +80,10 @@ impl Database {
 
     async fn open_file(path: &Path) -> Result<Self, Error> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+            private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
         }
-        create_private(path)?;
+        // It holds e-mail addresses and hashes of passwords.
+        private::create_database(path).map_err(|error| Error::file(path, error))?;
         let options =
             SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(PATIENCE);
         let writing = options
@@ -293,14 +295,4 @@ fn refused_for_others(error: &sqlx::Error) -> bool {
         return matches!(error.number(), 1205 | 1213 | 1020 | 1305);
     }
     matches!(error.code().as_deref(), Some("40001" | "40P01"))
-}
-
-/// Creates the file where it is missing, for nobody else to read: it holds e-mail addresses and
-/// hashes of passwords. What SQLite puts beside it gets the same permissions.
-fn create_private(path: &Path) -> Result<(), Error> {
-    let mut options = std::fs::File::options();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|error| Error::file(path, error))
 }

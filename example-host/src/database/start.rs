@@ -3,13 +3,16 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{ConnectOptions, Connection as _, Executor, MySqlConnection, PgConnection};
+use tokio::time::timeout;
 
 use crate::error::Error;
+use crate::private;
 
 use super::connection::in_time;
 use super::lease::Lease;
@@ -17,6 +20,9 @@ use super::{Database, DatabaseUrl};
 
 /// How often a start that waits for another one looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How often a start that is at it looks whether it still has the turn.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// The turn of a start. Whoever else starts on the same database waits until it is over, or its
 /// connection or process has ended.
@@ -74,6 +80,36 @@ impl Database {
 }
 
 impl Start {
+    /// Does what this turn is for. As soon as the turn is lost, that is given up: another start may
+    /// have begun, and two at it would be worse than none.
+    pub(crate) async fn keep<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let mut work = pin!(work);
+        loop {
+            match timeout(CHECK_EVERY, work.as_mut()).await {
+                Ok(done) => return done,
+                Err(_) if self.is_kept().await => {}
+                Err(_) => return Err(Error::TurnLost),
+            }
+        }
+    }
+
+    /// Whether the turn is still this start's. A server gives a lock away with its session.
+    async fn is_kept(&mut self) -> bool {
+        match &mut self.0 {
+            Held::File(_) => true,
+            Held::Postgres(session) => {
+                matches!(in_time(session.execute("SELECT 1")).await, Ok(Ok(_)))
+            }
+            Held::MySql(session, lease) => {
+                !lease.as_ref().is_some_and(Lease::is_lost)
+                    && matches!(in_time(session.execute("DO 0")).await, Ok(Ok(_)))
+            }
+        }
+    }
+
     async fn migrate(&mut self, database: &Database) -> Result<(), MigrateError> {
         match (&mut self.0, database) {
             (Held::Postgres(session), _) => {
@@ -168,7 +204,7 @@ async fn lock_file(path: PathBuf) -> Result<File, Error> {
         move |source| Error::File { path, source }
     };
     let locking = tokio::task::spawn_blocking(move || {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = private::open_lock(&path)?;
         file.lock()?;
         Ok(file)
     });

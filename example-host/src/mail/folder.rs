@@ -1,9 +1,11 @@
-//! Mails as one `.eml` file each, for a site without a mail server.
+//! Mails as one `.eml` file each, for a site without a mail server. Only whoever runs the host can
+//! read them.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::private;
 use crate::tokens;
 
 /// The folder that mails are written to.
@@ -36,8 +38,8 @@ fn write(folder: &Path, path: &Path, unfinished: &Path, text: &[u8]) -> std::io:
     if path.exists() {
         return Ok(());
     }
-    std::fs::create_dir_all(folder)?;
-    let written = std::fs::File::create(unfinished)
+    private::create_dir_all(folder)?;
+    let written = private::create_new(unfinished)
         .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(unfinished, path));
     if written.is_err()

@@ -1,5 +1,5 @@
-//! What is the same for every request, whatever answers it: its id, its span in the log, the line
-//! in the access log, and the headers of every response.
+//! What is the same for every request, whatever answers it: its id, the host that it names, its span
+//! in the log, the line in the access log, and the headers of every response.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::metrics::Held;
 use super::Server;
 use super::api;
 use super::client::{self, Peer};
-use super::request_id;
+use super::host_header;
+use super::request_id::{self, RequestId};
 
 /// What only the one who answered knows about a request, left in the response's extensions.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,8 @@ pub(super) async fn observe(
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
-    let id = server.ids.of(request.headers());
+    let believed = client::is_known(peer, &server.trusted_proxies);
+    let id = server.ids.of(request.headers(), believed);
     request.extensions_mut().insert(id.clone());
     let span = tracing::info_span!("request", request_id = id.as_str());
     let client = client::of(peer, request.headers(), &server.trusted_proxies);
@@ -43,7 +45,8 @@ pub(super) async fn observe(
         span: span.clone(),
         client,
         _in_flight: server.api.site.metrics().request(),
-        server,
+        server: Arc::clone(&server),
+        id: id.clone(),
         method: request.method().clone(),
         uri: request.uri().clone(),
         status: CLIENT_GONE,
@@ -51,8 +54,14 @@ pub(super) async fn observe(
         seen: Seen::default(),
     };
 
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = match host_header::settle(&mut request) {
+        Ok(()) => next.run(request).instrument(span).await,
+        Err(refusal) => refusal.response(&id),
+    };
     let headers = response.headers_mut();
+    if let Some(strict) = &server.strict_transport {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
+    }
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.status = response.status().as_u16();
@@ -72,6 +81,7 @@ struct Line {
     client: IpAddr,
     _in_flight: Held,
     server: Arc<Server>,
+    id: RequestId,
     method: Method,
     uri: Uri,
     status: u16,
@@ -98,6 +108,7 @@ impl Drop for Line {
             duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             user = self.seen.user,
             client = %self.client,
+            client_request_id = self.id.of_client(),
         );
     }
 }

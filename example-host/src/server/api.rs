@@ -1,5 +1,7 @@
 //! From a request to its answer: the order of the checks, the call of the plugin, and its response
-//! as HTTP. A plugin that fails, panics or never answers costs this one request.
+//! as HTTP. A plugin that fails, panics or never answers costs this one request. A request
+//! that changes something is never given up: it runs to its end and is written down, whether or not
+//! its client waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +16,14 @@ use bytes::Bytes;
 use host_interface::{Headers, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
-use crate::audit::{Audit, Record};
+use crate::audit::{Audit, Origin, Record};
 use crate::site::{BASE_PATH, Site};
 use crate::tokens::{TokenHash, Usage};
 
 use super::access_log::Seen;
+use super::changes::Changes;
 use super::checks::Admitted;
-use super::notes::{self, Asked};
+use super::notes::{self, Asked, Begun};
 use super::problem::Refusal;
 use super::request_id::RequestId;
 use super::revalidation::Known;
@@ -36,8 +39,12 @@ pub(crate) struct Api {
     pub(super) routes: Routes,
     pub(super) usage: Arc<Usage>,
     pub(super) audit: Arc<Audit>,
+    /// The changes that plugins are making.
+    pub(super) changes: Changes,
     /// How long a request may take, its body included.
     pub(super) request_timeout: Duration,
+    /// How long a body may stand still.
+    pub(super) stall_time: Duration,
     /// How many bytes a body may have.
     pub(super) body_limit: usize,
 }
@@ -49,7 +56,7 @@ impl Api {
     /// large it is. The address begins with the entry point; `session` is what is kept of the
     /// session, and `id` what the log calls the request to the page.
     pub(crate) async fn ask(
-        &self,
+        self: &Arc<Self>,
         user: i64,
         session: TokenHash,
         id: &str,
@@ -68,7 +75,7 @@ impl Api {
 
     /// Answers a request to a plugin, or says why not.
     async fn answer(
-        &self,
+        self: &Arc<Self>,
         asker: Asker,
         id: &RequestId,
         path: &str,
@@ -77,68 +84,105 @@ impl Api {
         let mut seen = Seen::default();
         let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
+        let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
         // A client that sends `Expect` keeps its body until it is asked for it.
-        let mut wanted = !parts.headers.contains_key(header::EXPECT);
+        let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + self.request_timeout;
-        let answered = async {
-            let (route, matched) = self.route(path, &parts.method)?;
+        let ready = async {
+            let (route, matched) = self.route(path, &method)?;
             seen.route = Arc::clone(&route.name);
             let media_type = &route.extension.media_type;
-            if !media_type.is_empty() && !checks::accepts(&parts.headers, media_type) {
+            if !media_type.is_empty() && !checks::accepts(&headers, media_type) {
                 return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
             }
             let mut call = Request::builder(route.handler, route.method)
-                .path(parts.uri.path())
-                .query(parts.uri.query().unwrap_or_default())
+                .path(uri.path())
+                .query(uri.query().unwrap_or_default())
                 .id(id.as_str());
             for value in matched.params() {
                 call = call.param(value);
             }
-            if notes::changes(&parts.method) {
+            if notes::changes(&method) {
                 record = matched.record(&route);
             }
-            if !route.public {
-                let admitted = timeout_at(deadline, self.admit(&asker, &parts.headers))
+            // On a public route, credentials count if they are sent.
+            if !route.public || asker.is_named(&headers) {
+                let admitted = timeout_at(deadline, self.admit(&asker, &headers))
                     .await
                     .map_err(|_| Refusal::Timeout)??;
                 seen.user = admitted.user.id();
                 call = call.user(by.insert(admitted).user.clone());
             }
-            if body::is_too_large(&parts.headers, self.body_limit) {
+            if body::is_too_large(&headers, self.body_limit) {
                 return Err(Refusal::BodyTooLarge { limit: self.body_limit });
             }
             wanted = true;
-            let read = timeout_at(deadline, body::read(&mut body, self.body_limit))
-                .await
-                .map_err(|_| Refusal::BodyTooSlow)??;
-            let known = Known::of(&parts.method, &parts.headers);
-            let call = call.body(read).headers(Sent(parts.headers)).build();
-            call_plugin(&route, call, &known, deadline).await
+            let read =
+                timeout_at(deadline, body::read(&mut body, self.body_limit, self.stall_time))
+                    .await
+                    .map_err(|_| Refusal::BodyTooSlow)??;
+            let known = Known::of(&method, &headers);
+            Ok((route, call.body(read).headers(Sent(headers)).build(), known))
         };
-        let answered = answered.await;
-        let mut response = match answered {
-            Ok(response) => response,
+        let ready = ready.await;
+        let origin = asker.origin();
+        let route = Arc::clone(&seen.route);
+        let asked = Asked { origin, id: id.clone(), method, uri, route, by, record };
+        let mut response = match ready {
+            Ok((route, call, _)) if notes::changes(&asked.method) => {
+                self.change(asked, route, call, deadline).await
+            }
+            Ok((route, call, known)) => {
+                let read = timeout_at(deadline, call_plugin(&route, call, &known)).await;
+                let read = read.unwrap_or_else(|_| Err(gave_up(&route)));
+                let response = read.unwrap_or_else(|refusal| refusal.response(id));
+                asked.note(self, response).await
+            }
             Err(refusal) => {
                 // One that comes too slowly, or has broken off, is not waited for again.
                 let hopeless = matches!(refusal, Refusal::BodyTooSlow | Refusal::BodyIncomplete);
                 if wanted && !hopeless {
                     body::discard(body).await;
                 }
-                refusal.response(id)
+                asked.note(self, refusal.response(id)).await
             }
         };
-        let asked = Asked {
-            asker: &asker,
-            id,
-            method: &parts.method,
-            uri: &parts.uri,
-            route: &seen.route,
-            by: by.as_ref(),
-            record,
-        };
-        response = asked.note(self, response).await;
         response.extensions_mut().insert(seen);
         response
+    }
+
+    /// Has a plugin change something. That goes on to its end, and is noted then as what it has
+    /// become, also when the client has gone or has been told that it took too long.
+    async fn change(
+        self: &Arc<Self>,
+        asked: Asked,
+        route: Route,
+        call: Request,
+        deadline: Instant,
+    ) -> HttpResponse<Body> {
+        let id = asked.id.clone();
+        let Ok(Some(place)) = timeout_at(deadline, self.changes.place()).await else {
+            tracing::warn!("there are too many changes under way to begin another");
+            return Refusal::Unavailable.response(&id);
+        };
+        let begun = Begun::new(Arc::clone(self), asked);
+        let (called, own) = (route.clone(), id.clone());
+        let changing = self.changes.run(place, async move {
+            match call_plugin(&called, call, &Known::default()).await {
+                Ok(response) => begun.end(response).await,
+                // It is not known how far it came, which is noted when `begun` is dropped.
+                Err(refusal) => refusal.response(&own),
+            }
+        });
+        match timeout_at(deadline, changing).await {
+            Ok(Ok(Some(response))) => response,
+            Ok(Ok(None)) => Refusal::Unavailable.response(&id),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a change broke off");
+                Refusal::Internal.response(&id)
+            }
+            Err(_) => gave_up(&route).response(&id),
+        }
     }
 
     /// The route that answers, if the path has one, in use, for this method.
@@ -188,6 +232,23 @@ pub(super) enum Asker {
     SignedIn { user: i64, session: TokenHash },
 }
 
+impl Asker {
+    /// Whether a request with these headers says who sends it.
+    fn is_named(&self, headers: &HeaderMap) -> bool {
+        match self {
+            Asker::Credentials => headers.contains_key(header::AUTHORIZATION),
+            Asker::SignedIn { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Asker::Credentials => Origin::Api,
+            Asker::SignedIn { .. } => Origin::Administration,
+        }
+    }
+}
+
 /// Answers any request.
 pub(super) async fn answer(
     State(server): State<Arc<Server>>,
@@ -204,21 +265,44 @@ pub(super) async fn answer(
                 .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
             response
         }
-        None if pages::is_one(uri.path()) => pages::answer(&server, &id, request).await,
-        None if uri.path() == HEALTH_PATH => match *request.method() {
-            HttpMethod::GET | HttpMethod::HEAD => {
-                let mut response = health::answer(&server.api.site).await;
-                let seen = Seen { route: "health".into(), ..Seen::default() };
-                response.extensions_mut().insert(seen);
-                response
-            }
-            _ => Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(&id),
-        },
+        None if pages::is_one(uri.path()) => pages::answer(server, &id, request).await,
+        None if uri.path() == HEALTH_PATH => answer_health(&server, &id, request.method()).await,
         None => Refusal::NotFound.response(&id),
     };
     if head {
         without_body(&mut response);
     }
+    response
+}
+
+/// Answers a request on a connection for which there is no room: whoever watches the site hears how
+/// it is, and everybody else to come again.
+pub(super) async fn answer_outside(
+    State(server): State<Arc<Server>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let (parts, body) = request.into_parts();
+    let mut response = match parts.uri.path() {
+        HEALTH_PATH => answer_health(&server, &id, &parts.method).await,
+        _ => Refusal::Unavailable.response(&id),
+    };
+    if !parts.headers.contains_key(header::EXPECT) {
+        body::discard(body).await;
+    }
+    if parts.method == HttpMethod::HEAD {
+        without_body(&mut response);
+    }
+    response
+}
+
+async fn answer_health(server: &Server, id: &RequestId, method: &HttpMethod) -> HttpResponse<Body> {
+    if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
+        return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
+    }
+    let mut response = health::answer(&server.api.site, &server.health).await;
+    let seen = Seen { route: "health".into(), ..Seen::default() };
+    response.extensions_mut().insert(seen);
     response
 }
 
@@ -236,11 +320,10 @@ async fn call_plugin(
     route: &Route,
     call: Request,
     known: &Known,
-    deadline: Instant,
 ) -> Result<HttpResponse<Body>, Refusal> {
     let extension = &route.extension;
-    match timeout_at(deadline, extension.plugin.handle(call)).await {
-        Ok(Ok(response)) => {
+    match extension.plugin.handle(call).await {
+        Ok(response) => {
             let tag = known.tag(response.status(), response.body());
             let mut response = http_response(response).inspect_err(|_| {
                 tracing::error!(extension = extension.name, "answered with no status of HTTP");
@@ -250,15 +333,18 @@ async fn call_plugin(
             }
             Ok(response)
         }
-        Ok(Err(error)) => {
+        Err(error) => {
             tracing::error!(extension = extension.name, route = &*route.name, %error, "failed");
             Err(Refusal::Internal)
         }
-        Err(_) => {
-            tracing::error!(extension = extension.name, route = &*route.name, "took too long");
-            Err(Refusal::Timeout)
-        }
     }
+}
+
+/// What a client is told that has waited long enough.
+fn gave_up(route: &Route) -> Refusal {
+    let extension = &route.extension.name;
+    tracing::error!(extension, route = &*route.name, "took too long");
+    Refusal::Timeout
 }
 
 /// A plugin's response as HTTP. The body stays where the plugin put it.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
+use tokio::time::timeout;
 
 use super::problem::Refusal;
 
@@ -20,10 +21,17 @@ pub(super) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
     length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
 }
 
-/// The whole body, or why it cannot be had.
-pub(super) async fn read(body: &mut Body, limit: usize) -> Result<Vec<u8>, Refusal> {
+/// The whole body, or why it cannot be had. It may not stand still for longer than `stall`.
+pub(super) async fn read(
+    body: &mut Body,
+    limit: usize,
+    stall: Duration,
+) -> Result<Vec<u8>, Refusal> {
     let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
+    let next = async |body: &mut Body| {
+        timeout(stall, body.frame()).await.map_err(|_| Refusal::BodyTooSlow)
+    };
+    while let Some(frame) = next(body).await? {
         let frame = frame.map_err(|error| {
             tracing::debug!(%error, "a body broke off");
             Refusal::BodyIncomplete
@@ -56,5 +64,5 @@ pub(super) async fn discard(mut body: Body) {
         }
     };
     // Either way it is done with.
-    let _ = tokio::time::timeout(DISCARD_TIME, reading).await;
+    let _ = timeout(DISCARD_TIME, reading).await;
 }

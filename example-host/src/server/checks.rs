@@ -72,8 +72,8 @@ pub(super) async fn signed_in(
 async fn admitted(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
     let found = identify(api, credentials).await?;
     let admitted = found.filter(|found| may_come_in(api, &found.user));
-    if let Some(Admitted { user, means: Means::Token(_) }) = &admitted {
-        api.usage.note(user.id());
+    if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
+        api.usage.note(*token);
     }
     Ok(admitted)
 }

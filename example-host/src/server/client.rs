@@ -13,6 +13,12 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) IpAddr);
 
+/// Whether the peer is a proxy that is known.
+pub(super) fn is_known(peer: Peer, proxies: &[IpNet]) -> bool {
+    let peer = peer.0.to_canonical();
+    proxies.iter().any(|proxy| proxy.contains(&peer))
+}
+
 /// The client: the peer, or as long as that is a proxy that is known, whom it was asked by.
 pub(super) fn of(peer: Peer, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let values = headers.get_all(FORWARDED_FOR);

@@ -2,18 +2,20 @@
 //! part fails and nothing of how.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use host_interface::LoadedPlugin;
+use tokio::sync::Mutex;
 
 use crate::site::Site;
 
 /// How long each part may take.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The names of what does not answer, or not in time: the database, and extensions in use.
+/// The names of what does not answer, or not in time: the database, the site where what this host
+/// knows of it is too old, and extensions in use.
 pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let plugins: Vec<_> = site
         .plugins()
@@ -26,6 +28,10 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let mut failing = Vec::new();
     if database_fails(site).await {
         failing.push("database".to_owned());
+    }
+    // A database that answers is of no use to a host that does not ask it.
+    if !site.state().is_trusted() {
+        failing.push("site".to_owned());
     }
     for (name, asked) in plugins {
         match asked.await {
@@ -43,9 +49,34 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
     failing
 }
 
+/// How a site is, found out once for all who ask at the same moment: anybody may ask, and as often as
+/// they like.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// What was found last, and when that was begun.
+    last: Mutex<Option<(Instant, Vec<String>)>>,
+}
+
+impl Watch {
+    /// The same as [`failing`], by a look that was begun after it was asked for.
+    async fn failing(&self, site: &Site) -> Vec<String> {
+        let asked = Instant::now();
+        let mut last = self.last.lock().await;
+        if let Some((began, failing)) = &*last
+            && *began >= asked
+        {
+            return failing.clone();
+        }
+        let began = Instant::now();
+        let found = failing(site).await;
+        *last = Some((began, found.clone()));
+        found
+    }
+}
+
 /// The answer to `GET /health`.
-pub(super) async fn answer(site: &Site) -> Response<Body> {
-    let failing = failing(site).await;
+pub(super) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
+    let failing = watch.failing(site).await;
     if failing.is_empty() {
         return response(StatusCode::OK, &serde_json::json!({ "status": "ok" }));
     }

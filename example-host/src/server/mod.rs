@@ -4,17 +4,22 @@
 mod access_log;
 mod api;
 mod body;
+mod changes;
 mod checks;
 mod client;
 mod connections;
 mod health;
+mod host_header;
 mod notes;
 mod pages;
 mod problem;
+mod progress;
 mod request_id;
 mod revalidation;
+mod room;
 mod routing;
 mod scrape;
+mod tasks;
 mod tls;
 
 use std::net::SocketAddr;
@@ -28,6 +33,7 @@ use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -39,9 +45,12 @@ use crate::error::Error;
 use crate::site::Site;
 use crate::tokens::Usage;
 
-use self::connections::Connections;
+use self::changes::Changes;
+use self::connections::{Connections, Stop};
+use self::health::Watch;
 use self::request_id::RequestIds;
 use self::routing::Routes;
+use self::tasks::Background;
 use self::tls::Tls;
 
 pub(crate) use self::api::Api;
@@ -57,11 +66,13 @@ const WORTH_COMPRESSING: u64 = 1024;
 pub struct Running {
     addr: SocketAddr,
     site: Site,
-    usage: Arc<Usage>,
+    server: Arc<Server>,
     audit: Writing,
-    stop: watch::Sender<bool>,
-    accepting: JoinHandle<()>,
-    following: JoinHandle<()>,
+    stop_timeout: Duration,
+    stop: watch::Sender<Option<Stop>>,
+    /// None as soon as it is known to have ended.
+    accepting: Option<JoinHandle<()>>,
+    following: [Background; 3],
 }
 
 impl Running {
@@ -70,23 +81,49 @@ impl Running {
         self.addr
     }
 
-    /// Stops taking connections, lets requests in flight finish within ten seconds, then lets the
-    /// plugins finish and closes the site.
-    pub async fn shutdown(self) {
-        // Only fails when the task has ended, which is what is asked for.
-        let _ = self.stop.send(true);
-        if let Err(error) = self.accepting.await {
-            tracing::error!(%error, "the server did not stop in order");
+    /// Waits for the server to end although nobody has asked for it, which it does for no reason
+    /// but a fault of the program.
+    pub async fn failed(&mut self) {
+        match &mut self.accepting {
+            Some(accepting) => {
+                if let Err(error) = accepting.await {
+                    tracing::error!(%error, "connections are not accepted any more");
+                }
+                self.accepting = None;
+            }
+            None => std::future::pending().await,
         }
+    }
+
+    /// Stops taking connections, lets requests in flight and changes finish, then lets the plugins
+    /// finish and closes the site. All of that together takes no longer than a stop may take.
+    ///
+    /// Each step ends at a part of that time; what one leaves over, the next has.
+    pub async fn shutdown(self) {
+        let begun = Instant::now();
+        let after = |percent: u32| begun + self.stop_timeout * percent / 100;
+        let (patience, end) = (after(50), after(55));
+        // Only fails when the task has ended, which is what is asked for.
+        let _ = self.stop.send(Some(Stop { patience, end }));
+        if let Some(accepting) = self.accepting {
+            match timeout_at(after(60), accepting).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the server did not stop in order"),
+                Err(_) => tracing::error!("the server did not stop in time"),
+            }
+        }
+        // Those whose clients have gone.
+        let api = &self.server.api;
+        tokio::join!(api.changes.finish(patience, end), self.server.forms.finish(patience, end));
         // Nothing is answered any more, so nothing more is noted.
-        self.audit.finish().await;
-        self.following.abort();
+        self.audit.finish(after(70)).await;
+        drop(self.following);
         // A database that does not answer any more is not waited for: it is only about minutes.
-        let written = self.usage.write(self.site.state().database());
-        if tokio::time::timeout(Duration::from_secs(1), written).await.is_err() {
+        let written = api.usage.write(self.site.state().database());
+        if timeout_at(after(72), written).await.is_err() {
             tracing::debug!("which tokens were used was not written down");
         }
-        self.site.close().await;
+        self.site.close_by(after(90), after(95)).await;
     }
 }
 
@@ -111,21 +148,30 @@ impl Site {
             routes: Routes::new(self.plugins())?,
             usage: Arc::clone(&usage),
             audit: Arc::clone(&audit),
+            changes: Changes::new(settings.connections),
             request_timeout: settings.request_timeout,
+            stall_time: settings.stall_timeout,
             body_limit: settings.body_limit,
         });
         let server = Arc::new(Server {
             administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
             api,
+            forms: Changes::new(settings.connections),
+            health: Watch::default(),
             encrypted: settings.tls.is_some(),
+            strict_transport: strict_transport(settings)?,
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
         let connections = Connections {
-            router: router(server, settings)?,
+            router: router(&server, settings, Router::new().fallback(api::answer))?,
+            full: Some(router(&server, settings, Router::new().fallback(api::answer_outside))?),
             tls: tls.clone(),
             header_timeout: settings.header_timeout,
+            stall_time: settings.stall_timeout,
             limit: settings.connections,
+            limit_of_one: settings.connections_per_address,
+            trusted_proxies: settings.trusted_proxies.clone(),
             metrics: Some(Arc::clone(self.metrics())),
         };
         for (description, plugin) in self.plugins() {
@@ -135,21 +181,44 @@ impl Site {
                 source,
             })?;
         }
-        let (stop, stopping) = watch::channel(false);
-        let accepting = tokio::spawn(connections.accept(listener, stopping));
+        let (stop, stopping) = watch::channel(None);
         let state = Arc::clone(self.state());
-        let uses = Arc::clone(&usage);
-        let following = tokio::spawn(async move {
-            let files = async {
-                match &tls {
-                    Some(tls) => tls.follow().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::join!(state.follow(), files, uses.follow(state.database()));
+        let accepting = tokio::spawn(async move {
+            // It may have taken minutes to install or fill the site since it was last looked at.
+            state.look_again().await;
+            connections.accept(listener, stopping).await;
         });
+        let (state, files) = (Arc::clone(self.state()), tls);
+        let database = self.state().database().clone();
+        let following = [
+            Background::begin("follow changes", move || {
+                let state = Arc::clone(&state);
+                async move { state.follow().await }
+            }),
+            Background::begin("follow the certificate", move || {
+                let files = files.clone();
+                async move {
+                    if let Some(files) = files {
+                        files.follow().await;
+                    }
+                }
+            }),
+            Background::begin("write down which tokens are used", move || {
+                let (usage, database) = (Arc::clone(&usage), database.clone());
+                async move { usage.follow(&database).await }
+            }),
+        ];
         tracing::info!("listening on {}://{addr}", settings.scheme());
-        Ok(Running { addr, site: self.clone(), usage, audit: writing, stop, accepting, following })
+        Ok(Running {
+            addr,
+            site: self.clone(),
+            server,
+            audit: writing,
+            stop_timeout: settings.stop_timeout,
+            stop,
+            accepting: Some(accepting),
+            following,
+        })
     }
 }
 
@@ -176,19 +245,45 @@ pub(crate) fn check_routes<'a>(
 struct Server {
     api: Arc<Api>,
     administration: Administration,
+    /// The forms of the administration that are being dealt with.
+    forms: Changes,
+    health: Watch,
     /// Whether connections to this server are encrypted.
     encrypted: bool,
+    /// What browsers are told of that, if anything.
+    strict_transport: Option<HeaderValue>,
     trusted_proxies: Vec<IpNet>,
     ids: RequestIds,
 }
 
-fn router(server: Arc<Server>, settings: &ServerSettings) -> Result<Router, Error> {
-    let mut router = Router::new().fallback(api::answer).with_state(Arc::clone(&server));
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+/// What keeps browsers from asking for this site in clear text once they have seen it encrypted.
+fn strict_transport(settings: &ServerSettings) -> Result<Option<HeaderValue>, Error> {
+    if settings.tls.is_none() || settings.hsts_max_age == 0 {
+        return Ok(None);
+    }
+    let value = HeaderValue::try_from(format!("max-age={}", settings.hsts_max_age));
+    value.map(Some).map_err(|error| Error::Invalid(error.to_string()))
+}
+
+/// Puts what is the same for every request around what answers it.
+fn router(
+    server: &Arc<Server>,
+    settings: &ServerSettings,
+    answers: Router<Arc<Server>>,
+) -> Result<Router, Error> {
+    let mut router = answers.with_state(Arc::clone(server));
     if !settings.cors_origins.is_empty() {
         router = router.layer(cors(&settings.cors_origins)?);
     }
     // Around everything, so that preflights are logged and have an id too.
-    let router = router.layer(axum::middleware::from_fn_with_state(server, access_log::observe));
+    let router =
+        router.layer(axum::middleware::from_fn_with_state(Arc::clone(server), access_log::observe));
     // Outermost, so that the log tells how large an answer is, whoever reads it.
     Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
 }

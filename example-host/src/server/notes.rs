@@ -2,6 +2,8 @@
 //! refusal for whoever looks for the fault of a client. Of a body only the codes and words of an
 //! error that the site has written itself.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::http::{Method, Response, StatusCode, Uri, header};
 use http_body_util::BodyExt;
@@ -10,7 +12,7 @@ use serde::Deserialize;
 use crate::audit::{Entry, Origin, Record};
 use crate::traffic::Refused;
 
-use super::api::{Api, Asker};
+use super::api::Api;
 use super::checks::Admitted;
 use super::request_id::RequestId;
 
@@ -18,15 +20,15 @@ use super::request_id::RequestId;
 const DETAIL: usize = 200;
 
 /// A request that has been answered.
-pub(super) struct Asked<'a> {
-    pub(super) asker: &'a Asker,
-    pub(super) id: &'a RequestId,
-    pub(super) method: &'a Method,
-    pub(super) uri: &'a Uri,
+pub(super) struct Asked {
+    pub(super) origin: Origin,
+    pub(super) id: RequestId,
+    pub(super) method: Method,
+    pub(super) uri: Uri,
     /// The name of its route, empty where there is none.
-    pub(super) route: &'a str,
+    pub(super) route: Arc<str>,
     /// Who was let in.
-    pub(super) by: Option<&'a Admitted>,
+    pub(super) by: Option<Admitted>,
     /// The record that the path names.
     pub(super) record: Record,
 }
@@ -36,11 +38,11 @@ pub(super) fn changes(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
 }
 
-impl Asked<'_> {
+impl Asked {
     /// Notes what there is to note, and passes the answer on.
     pub(super) async fn note(self, api: &Api, response: Response<Body>) -> Response<Body> {
         let status = response.status();
-        if status.is_success() && changes(self.method) {
+        if status.is_success() && changes(&self.method) {
             self.note_change(api, &response);
             return response;
         }
@@ -53,20 +55,22 @@ impl Asked<'_> {
     }
 
     fn note_change(self, api: &Api, response: &Response<Body>) {
-        let origin = match self.asker {
-            Asker::Credentials => Origin::Api,
-            Asker::SignedIn { .. } => Origin::Administration,
-        };
         // What has been made is named by the answer.
         let location = response.headers().get(header::LOCATION);
         let location = location.and_then(|location| location.to_str().ok());
-        let record = location.and_then(record_at).unwrap_or(self.record);
-        let entry = Entry::new(origin, self.method.as_str(), self.route, record)
-            .answered(response.status().as_u16(), self.id.as_str());
-        api.audit.note(match self.by {
+        let made = location.and_then(record_at);
+        api.audit.note(self.entry(made, response.status().as_u16()));
+    }
+
+    fn entry(&self, made: Option<Record>, status: u16) -> Entry {
+        let record = made.unwrap_or_else(|| self.record.clone());
+        let entry = Entry::new(self.origin, self.method.as_str(), &self.route, record)
+            .answered(status, self.id.as_str())
+            .called(self.id.of_client());
+        match &self.by {
             Some(by) => entry.by(by.user.id(), by.user.username(), &by.means),
             None => entry,
-        });
+        }
     }
 
     async fn note_refusal(self, api: &Api, response: Response<Body>) -> Response<Body> {
@@ -79,6 +83,36 @@ impl Asked<'_> {
         let username = self.by.map(|by| by.user.username().to_owned()).unwrap_or_default();
         api.site.traffic().refused(Refused { codes, detail, username, ..refused });
         Response::from_parts(parts, Body::from(body))
+    }
+}
+
+/// A change that has been begun. If it breaks off, that is noted: it may have changed something all
+/// the same.
+pub(super) struct Begun {
+    api: Arc<Api>,
+    asked: Option<Asked>,
+}
+
+impl Begun {
+    pub(super) fn new(api: Arc<Api>, asked: Asked) -> Self {
+        Self { api, asked: Some(asked) }
+    }
+
+    /// Notes what there is to note, and passes the answer on.
+    pub(super) async fn end(mut self, response: Response<Body>) -> Response<Body> {
+        match self.asked.take() {
+            Some(asked) => asked.note(&self.api, response).await,
+            None => response,
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(asked) = &self.asked {
+            let entry = asked.entry(None, 0).saying("broke off; it may be done or not");
+            self.api.audit.note(entry);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ const MEDIA_TYPE: &str = "application/vnd.api+json";
 /// Why the host answers instead of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
+    BadHost,
     NotFound,
     MethodNotAllowed { allow: String },
     NotAcceptable { media_type: String },
@@ -29,6 +30,12 @@ impl Refusal {
     /// The table: status, code, title and detail of each.
     fn problem(&self, id: &RequestId) -> Problem {
         let (status, code, title, detail) = match self {
+            Refusal::BadHost => (
+                400,
+                "invalid_host",
+                "Invalid host",
+                "A request names the host that it is for, once.".to_owned(),
+            ),
             Refusal::NotFound => {
                 (404, "not_found", "Not found", "There is nothing at this path.".to_owned())
             }
@@ -85,8 +92,8 @@ impl Refusal {
                 "timeout",
                 "Timeout",
                 format!(
-                    "The answer took too long and was given up. Whoever runs this site can find \
-                     out by the request id {}.",
+                    "The answer took too long. What the request was to change may be changed all \
+                     the same. Whoever runs this site can find out by the request id {}.",
                     id.as_str()
                 ),
             ),
@@ -107,6 +114,7 @@ impl Refusal {
     /// The header of the request that it is about.
     fn header(&self) -> Option<&'static str> {
         match self {
+            Refusal::BadHost => Some("Host"),
             Refusal::NotAcceptable { .. } => Some("Accept"),
             Refusal::Unauthorised => Some("Authorization"),
             _ => None,
@@ -134,8 +142,9 @@ impl Refusal {
             Refusal::Unavailable => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
             }
-            // What is left of the body would be read as the next request.
-            Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } => {
+            // What is left of the body would be read as the next request, and what follows a
+            // request that means two things may be anybody's.
+            Refusal::BadHost | Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}

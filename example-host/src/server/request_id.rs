@@ -1,4 +1,6 @@
-//! The id that stands on each response and on every log line about its request.
+//! The id that stands on each response and on every log line about its request. It is the host's
+//! own, or that of a proxy that the site knows; what anybody else sends is kept beside it, because
+//! whoever could choose the id could have two requests called the same.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,17 +21,24 @@ pub(super) struct RequestIds {
 
 /// The id of one request.
 #[derive(Clone, Debug)]
-pub(super) struct RequestId(HeaderValue);
+pub(super) struct RequestId {
+    id: HeaderValue,
+    /// What the client calls it.
+    of_client: Option<HeaderValue>,
+}
 
 impl RequestIds {
     pub(super) fn new() -> Result<Self, Error> {
         Ok(Self { prefix: getrandom::u64()?, next: AtomicU64::new(1) })
     }
 
-    /// The id that the client sent, if it is one that may stand in a log, else a new one.
-    pub(super) fn of(&self, headers: &HeaderMap) -> RequestId {
-        let sent = headers.get(HEADER).filter(|value| acceptable(value.as_bytes()));
-        RequestId(sent.cloned().unwrap_or_else(|| self.fresh()))
+    /// The id of a request with these headers, whose peer is a proxy that is believed or not.
+    pub(super) fn of(&self, headers: &HeaderMap, believed: bool) -> RequestId {
+        let sent = headers.get(HEADER).filter(|value| acceptable(value.as_bytes())).cloned();
+        match sent {
+            Some(id) if believed => RequestId { id, of_client: None },
+            of_client => RequestId { id: self.fresh(), of_client },
+        }
     }
 
     fn fresh(&self) -> HeaderValue {
@@ -44,15 +53,21 @@ impl RequestIds {
 impl RequestId {
     /// The id of a request that has got one.
     pub(super) fn known(id: &str) -> Self {
-        Self(HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none")))
+        let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none"));
+        Self { id, of_client: None }
     }
 
     pub(super) fn as_str(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
+        self.id.to_str().unwrap_or_default()
+    }
+
+    /// What the client calls the request, if it says so in a way that may stand in a log.
+    pub(super) fn of_client(&self) -> Option<&str> {
+        self.of_client.as_ref().and_then(|id| id.to_str().ok())
     }
 
     pub(super) fn header(&self) -> HeaderValue {
-        self.0.clone()
+        self.id.clone()
     }
 }
 

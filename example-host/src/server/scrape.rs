@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::metrics::MEDIA_TYPE;
 use crate::site::Site;
 
-use super::connections::Connections;
+use super::connections::{Connections, Stop};
 
 /// Where they are.
 const PATH: &str = "/metrics";
@@ -26,7 +26,7 @@ const PATH: &str = "/metrics";
 pub struct MetricsServer {
     addr: SocketAddr,
     accepting: JoinHandle<()>,
-    _stop: watch::Sender<bool>,
+    _stop: watch::Sender<Option<Stop>>,
 }
 
 impl MetricsServer {
@@ -52,11 +52,15 @@ impl Site {
         let connections = Connections {
             router: Router::new().fallback(answer).with_state(self.clone()),
             tls: None,
+            full: None,
             header_timeout: Duration::from_secs(10),
+            stall_time: Duration::from_secs(10),
             limit: 16,
+            limit_of_one: 16,
+            trusted_proxies: Vec::new(),
             metrics: None,
         };
-        let (stop, stopping) = watch::channel(false);
+        let (stop, stopping) = watch::channel(None);
         let accepting = tokio::spawn(connections.accept(listener, stopping));
         tracing::info!("metrics at http://{addr}{PATH}");
         Ok(MetricsServer { addr, accepting, _stop: stop })

@@ -3,7 +3,7 @@
 use crate::error::{Fault, FaultKind};
 use crate::parameters::Parameters;
 use crate::plan::Record;
-use crate::resource::{Resource, capitals, choice, decimal, flag, int, text, unique};
+use crate::resource::{Complaint, Resource, capitals, choice, decimal, flag, int, text, unique};
 
 /// One, in units of 10^-8.
 const ONE: i64 = 100_000_000;
@@ -29,6 +29,7 @@ pub(super) const CURRENCIES: Resource = Resource {
     ],
     unique: &[unique(&["currency_code"])],
     deletable: not_the_default,
+    changeable: the_default_keeps_its_code,
     ..Resource::CRUD
 };
 
@@ -42,4 +43,26 @@ fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Fau
         )),
         false => Ok(()),
     }
+}
+
+/// The site knows the default currency by its code, and new orders are in it.
+fn the_default_keeps_its_code(
+    before: &Record,
+    after: &Record,
+    parameters: &Parameters,
+) -> Vec<Complaint> {
+    let code = before.value("currency_code");
+    if code.text() != parameters.default_currency {
+        return Vec::new();
+    }
+    let refuse =
+        |what: &str| format!("{} is the store's default currency and {what}.", code.text());
+    let mut complaints = Vec::new();
+    if after.value("currency_code") != code {
+        complaints.push(("currency_code", refuse("keeps its code")));
+    }
+    if before.value("enabled").int() == 1 && after.value("enabled").int() == 0 {
+        complaints.push(("enabled", refuse("cannot be disabled")));
+    }
+    complaints
 }

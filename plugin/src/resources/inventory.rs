@@ -1,5 +1,5 @@
 //! Inventory: the stock side of products. A product's stock record can be removed and made again,
-//! while the product stays.
+//! while the product stays. Whatever is written here is a change of the product.
 
 use host_interface::Response;
 
@@ -9,7 +9,7 @@ use crate::crud;
 use crate::error::{Error, FaultKind};
 use crate::plan::{Draft, Intent, Page};
 use crate::request::{self, Body};
-use crate::resource::{Resource, amount, flag, int, text};
+use crate::resource::{Resource, amount, flag, int, modified_on, text};
 use crate::sql::Statement;
 use crate::value::Value;
 
@@ -26,6 +26,7 @@ pub(super) const INVENTORY: Resource = Resource {
         amount("max_sale_qty").nullable(),
         amount("notify_qty").nullable(),
     ],
+    hidden: &[modified_on()],
     fixed: &[("has_stock", 1)],
     counts: PRODUCT_COUNTS,
     unique: PRODUCTS.unique,
@@ -61,8 +62,9 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     let after = draft.as_record_of(key);
     crud::settle(&mut draft, &after, &mut transaction).await?;
     let statement = Statement::fixed(
-        "UPDATE shop_products SET has_stock = 1, manage_stock = 1 WHERE shop_product_id = ?",
-        vec![Value::Int(key)],
+        "UPDATE shop_products SET has_stock = 1, manage_stock = 1, modified_on = ? \
+         WHERE shop_product_id = ?",
+        vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;
     let cells = crud::write(&draft, resource, key, &mut transaction).await?;
@@ -78,9 +80,9 @@ async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     crud::locked(&mut transaction, resource, key).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET has_stock = 0, quantity = 0, manage_stock = 0, \
-         min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, notify_qty = NULL \
-         WHERE shop_product_id = ?",
-        vec![Value::Int(key)],
+         min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, notify_qty = NULL, \
+         modified_on = ? WHERE shop_product_id = ?",
+        vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;
     transaction.commit().await?;

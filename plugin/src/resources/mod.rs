@@ -58,26 +58,38 @@ pub fn find(kind: &str) -> Option<&'static Resource> {
     ALL.iter().find(|resource| resource.kind == kind)
 }
 
-/// The fields of all resources that refer to a record and keep it from being deleted, each with
-/// the value by which it knows the record.
-pub fn referring_to(
-    kind: &str,
-    record: &Record,
-) -> Vec<(&'static Resource, &'static Field, Value)> {
-    let mut referring: Vec<(&'static Resource, &'static Field, Value)> = Vec::new();
+/// A field by which records of a resource refer to a record.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// What refers to it.
+    pub resource: &'static Resource,
+    /// By which field.
+    pub field: &'static Field,
+    /// The value by which the field knows the record.
+    pub value: Value,
+    /// The column of the record that must stay as it is for the sake of the reference, where that is
+    /// not the key alone, which always stays.
+    pub relies_on: Option<&'static str>,
+}
+
+/// The fields of all resources that refer to a record and keep it from being deleted.
+pub fn referring_to(kind: &str, record: &Record) -> Vec<Reference> {
+    let mut referring: Vec<Reference> = Vec::new();
     for resource in ALL {
         for field in resource.fields().filter(|field| !field.owned && field.joined.is_none()) {
-            let value = match field.kind {
-                Kind::Key(target) if target == kind => Value::Int(record.key()),
-                Kind::Code { of, field, .. } if of == kind => record.value(field).clone(),
+            let (value, relies_on) = match field.kind {
+                Kind::Key(target) if target == kind => (Value::Int(record.key()), field.within),
+                Kind::Code { of, field, .. } if of == kind => {
+                    (record.value(field).clone(), Some(field))
+                }
                 _ => continue,
             };
             // Resources that share a table would count the same rows.
-            let counted = |known: &(&Resource, &Field, Value)| {
-                (known.0.table, known.1.name) == (resource.table, field.name)
+            let counted = |known: &Reference| {
+                (known.resource.table, known.field.name) == (resource.table, field.name)
             };
             if !referring.iter().any(counted) {
-                referring.push((resource, field, value));
+                referring.push(Reference { resource, field, value, relies_on });
             }
         }
     }

@@ -28,7 +28,7 @@ pub(super) const ORDERHISTORIES: Resource = Resource {
     key: "shop_orderhistory_id",
     list: &[
         ORDER_REFERENCE,
-        key("order_state_id", "orderstatuses").required(),
+        key("order_state_id", "orderstatuses").required().related_as("orderstatus"),
         text("comment", 65_535),
         created_on(),
     ],
@@ -82,7 +82,7 @@ pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Err
 }
 
 /// Refuses a status that is disabled. One that does not exist is found with the other references,
-/// and one that the order has already may stay.
+/// and one that the order has already may stay: a note on the order says it again.
 pub(super) async fn check_status(
     draft: &mut Draft,
     before: Option<&Record>,
@@ -112,7 +112,7 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     draft.set("created_by", Value::Int(acting_user(call)));
     let mut transaction = call.app.store.begin().await?;
     let moved = crud::locked(&mut transaction, &ORDERS, order).await?;
-    check_status(&mut draft, None, &mut transaction).await?;
+    check_status(&mut draft, Some(&moved), &mut transaction).await?;
     let after = draft.as_record();
     crud::settle(&mut draft, &after, &mut transaction).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());

@@ -26,7 +26,7 @@ pub(super) const ORDERS: Resource = Resource {
         text("order_id", 64).derived(),
         user("user_id"),
         email("user_email").required(),
-        key("order_state_id", "orderstatuses").derived(),
+        key("order_state_id", "orderstatuses").derived().related_as("orderstatus"),
         STATUS_NAME,
         money("order_total").derived(),
         text("orderpayment_type", 255),

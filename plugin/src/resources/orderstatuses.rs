@@ -18,6 +18,7 @@ pub(super) const ORDERSTATUSES: Resource = Resource {
     ],
     check: core_stays_enabled,
     deletable: core_stays,
+    changeable: the_status_of_new_orders_stays_enabled,
     ..Resource::CRUD
 };
 
@@ -40,5 +41,17 @@ fn core_stays(status: &Record, parameters: &Parameters) -> Result<(), Fault> {
     match status.key() == parameters.initial_order_status {
         true => refuse("The status of new orders cannot be deleted."),
         false => Ok(()),
+    }
+}
+
+fn the_status_of_new_orders_stays_enabled(
+    before: &Record,
+    after: &Record,
+    parameters: &Parameters,
+) -> Vec<Complaint> {
+    let disabled = before.value("enabled").int() == 1 && after.value("enabled").int() == 0;
+    match disabled && before.key() == parameters.initial_order_status {
+        true => vec![("enabled", "The status of new orders cannot be disabled.".to_owned())],
+        false => Vec::new(),
     }
 }

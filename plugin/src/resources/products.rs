@@ -1,10 +1,14 @@
 //! Products. Each has a master variant, which carries the product's sku, price and upc: the
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
+use crate::error::{Error, FaultKind};
+use crate::plan::{Draft, Record};
 use crate::resource::{
-    Count, Resource, Steps, contains, created_on, equals, filter, flag, index, int, key,
+    Count, Resource, Scene, Steps, contains, created_on, equals, filter, flag, index, int, key,
     modified_on, money, name, search, text, unique,
 };
+use crate::sql::Statement;
+use crate::value::Value;
 
 pub(super) const PRODUCTS: Resource = Resource {
     kind: "products",
@@ -71,8 +75,28 @@ pub(super) const PRODUCTS: Resource = Resource {
         .unless_empty()
         // Among all variants, the product's own master aside.
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
+    derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
     ..Resource::CRUD
 };
+
+/// What a product without a stock record has in stock is nothing, and stays so.
+async fn refuse_unstocked(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    scene: &mut Scene<'_>,
+) -> Result<(), Error> {
+    let pieces = draft.given("quantity").map_or(0, Value::int);
+    let Some(before) = before.filter(|_| pieces != 0) else { return Ok(()) };
+    let statement = Statement::fixed(
+        "SELECT has_stock FROM shop_products WHERE shop_product_id = ?",
+        vec![Value::Int(before.key())],
+    );
+    if scene.transaction.numbers(statement).await? == [0] {
+        let detail = "This product has no stock record; POST /inventory makes it one.";
+        draft.fault_at(FaultKind::Refused, "quantity", detail);
+    }
+    Ok(())
+}
 
 /// How many products there are, the smallest table first.
 pub(super) const PRODUCT_COUNTS: &[Count] = &[

@@ -73,16 +73,10 @@ const BALANCE: Resource = Resource {
 /// A voucher as the one it was given to sees it is worked out from these fields.
 const MINE: Resource = Resource {
     view: Some("vouchers.mine"),
-    list: &[
-        text("masked_code", 255).joined("t", "voucher_code"),
-        VOUCHER_TYPE,
-        VOUCHER_VALUE,
-        REMAINING_BALANCE,
-        VALID_FROM,
-        VALID_TO,
-    ],
+    list: &[VOUCHER_TYPE, VOUCHER_VALUE, REMAINING_BALANCE, VALID_FROM, VALID_TO],
     detail: &[],
-    hidden: &[flag("enabled")],
+    // No list field, for a list that is sorted by the code would tell what its mask covers.
+    hidden: &[flag("enabled"), text("voucher_code", 255)],
     crud: false,
     special: &[],
     ..VOUCHERS
@@ -121,7 +115,7 @@ const SUBJECT: Field = text("subject", 255);
 const VALID_FROM: Field = moment("valid_from");
 const VALID_TO: Field = moment("valid_to");
 const REMAINING_BALANCE: Field = money("remaining_balance").computed(
-    "t.voucher_value + (SELECT coalesce(sum(l.amount), 0) FROM shop_voucher_ledger l \
+    "t.voucher_value + (SELECT coalesce({sum l.amount}, 0) FROM shop_voucher_ledger l \
      WHERE l.voucher_id = t.shop_voucher_id)",
 );
 
@@ -156,15 +150,8 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let key = crud::path_key(call, &VOUCHERS)?;
     let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
     let mut transaction = call.app.store.begin().await?;
-    transaction.lock(&VOUCHERS, key).await?;
-    let balance = Statement::fixed(
-        "SELECT v.voucher_value + coalesce((SELECT sum(amount) FROM shop_voucher_ledger \
-         WHERE voucher_id = v.shop_voucher_id), 0) FROM shop_vouchers v \
-         WHERE v.shop_voucher_id = ?",
-        vec![Value::Int(key)],
-    );
-    let found = transaction.numbers(balance).await?;
-    let before = *found.first().ok_or_else(|| crud::missing(&VOUCHERS))?;
+    let voucher = crud::locked(&mut transaction, &BALANCE, key).await?;
+    let before = voucher.value("remaining_balance").int();
     let adjustment = draft.as_record();
     let amount = match adjustment.value("adjustment_type").text() {
         "debit" => -adjustment.value("amount").int(),
@@ -221,7 +208,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let now = value::now();
     let mut records = Vec::new();
     for row in cells.rows()? {
-        let [key, code, kind, value, balance, from, to, enabled] = &row[..] else {
+        let [key, kind, value, balance, from, to, enabled, code] = &row[..] else {
             return Err(Error::Contract("a voucher has other columns"));
         };
         let masked = Cell::Text(masked(code.text()).into());
@@ -278,14 +265,18 @@ async fn derive(
         return Ok(());
     };
     let value = value.int();
-    let statement = Statement::fixed(
-        "SELECT coalesce(sum(amount), 0) FROM shop_voucher_ledger WHERE voucher_id = ?",
-        vec![Value::Int(before.key())],
-    );
-    let moved = scene.transaction.numbers(statement).await?.first().copied().unwrap_or(0);
+    let left = crud::record(scene.transaction, &BALANCE, before.key()).await?;
+    let moved = left.value("remaining_balance").int() - before.value("voucher_value").int();
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);
         let detail = format!("voucher_value must be at least {spent}, which has been spent.");
+        draft.refuse("voucher_value", detail);
+    } else if value + moved > MAX_AMOUNT {
+        let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
+        let detail = format!(
+            "voucher_value must be at most {most}: the balance would be too large, by what has been \
+             credited."
+        );
         draft.refuse("voucher_value", detail);
     }
     Ok(())

@@ -15,7 +15,9 @@ macro_rules! answers_in_rows {
                 return Ok(Cells { total, rows: $rows(Vec::new(), Vec::new()) });
             }
             let asked = sql::page(page, &approach, &$dialect);
-            let rows = query(asked)?.fetch_all(&mut *self).await?;
+            let mut rows = query(asked)?.fetch_all(&mut *self).await?;
+            // The limit may have been rounded up.
+            rows.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
             let total = match (rows.first(), approach.total) {
                 (Some(row), _) => number(row, 0)?,
                 (None, Some(total)) => total,
@@ -87,6 +89,7 @@ macro_rules! cells_of {
     };
 }
 
+mod brake;
 mod filling;
 mod mysql;
 mod postgres;
@@ -109,6 +112,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use time::PrimitiveDateTime;
 
+use self::brake::Brake;
 use self::ready::{Ready, Taken};
 use self::upkeep::Upkeep;
 use crate::approach::{Approach, Keys, Next, Survey};
@@ -131,6 +135,8 @@ const LONG_ANSWER: Duration = Duration::from_secs(24 * 60 * 60);
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// How often a request is tried at most whose connection is lost.
 const TRIES: u32 = 8;
+/// How long is waited for a statement to notice that it is ended.
+const ENDING: Duration = Duration::from_secs(2);
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 512;
 /// A connection that nobody has used for as long is asked whether it is still there.
@@ -188,9 +194,27 @@ pub struct Usage {
 type Stream<'a, E> = BoxStream<'a, Result<Vec<Value>, E>>;
 
 /// What is asked of a connection, whatever its engine.
-trait Session {
+trait Session: Connection {
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
+
+    /// A handle that ends a statement of this connection while another task waits for it.
+    async fn brake(&mut self) -> Result<Brake, sqlx::Error> {
+        Ok(Brake::default())
+    }
+    /// Ends the statement that the connection still runs. Returns whether the connection can be used
+    /// again; otherwise it is closed.
+    fn end(
+        &mut self,
+        _brake: &Brake,
+        _pool: &sqlx::Pool<Self::Database>,
+    ) -> impl Future<Output = bool> + Send {
+        std::future::ready(false)
+    }
+    /// Whether closing the connection removes the cause of a failure.
+    fn is_worn_out(_error: &sqlx::Error) -> bool {
+        false
+    }
 
     /// Has the engine look at what is in these tables, so that it plans for it.
     async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error>;
@@ -218,16 +242,22 @@ macro_rules! ask {
         let lease = $lease;
         match lease.connection.as_mut() {
             Some(taken) => {
+                let brake = &taken.brake;
                 let $session = &mut *taken.connection;
                 lease.asked = true;
-                let answer = tokio::time::timeout(lease.answer, $work).await;
-                lease.asked = answer.is_err();
-                lease.sound &= matches!(answer, Ok(Ok(_)));
-                answer.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
+                let answer = brake.answered(lease.answer, $work).await;
+                lease.asked = answer.is_none();
+                lease.sound &= matches!(answer, Some(Ok(_)));
+                lease.worn_out |= matches!(&answer, Some(Err(error)) if is_worn_out($session, error));
+                answer.unwrap_or_else(|| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
             }
             None => Err(sqlx::Error::PoolClosed),
         }
     }};
+}
+
+fn is_worn_out<S: Session>(_: &S, error: &sqlx::Error) -> bool {
+    S::is_worn_out(error)
 }
 
 /// Does the same on each engine, and says what a failure means.
@@ -247,19 +277,27 @@ impl Store {
     /// # Errors
     /// When the address is none of a database that the store knows.
     pub fn open(url: &str) -> Result<Self, Error> {
+        Self::open_for(url, ANSWER)
+    }
+
+    /// The same, where an answer is waited for so long.
+    ///
+    /// # Errors
+    /// When the address is none of a database that the store knows.
+    pub fn open_for(url: &str, answer: Duration) -> Result<Self, Error> {
         let open = |url: &str| {
             Ok(match url.split_once(':').map_or("", |(scheme, _)| scheme) {
                 "postgres" | "postgresql" => {
-                    Pool::Postgres(Ready::new(postgres::connect(postgres::options(url)?, ANSWER)))
+                    Pool::Postgres(Ready::new(postgres::connect(postgres::options(url)?, answer)))
                 }
                 "mysql" | "mariadb" => {
-                    Pool::MySql(Ready::new(mysql::connect(mysql::options(url)?, ANSWER)))
+                    Pool::MySql(Ready::new(mysql::connect(mysql::options(url)?, answer)))
                 }
                 _ => Pool::Sqlite(sqlite::connect(&sqlite::options(url)?)),
             })
         };
         let pool = open(url).map_err(Error::Database)?;
-        Ok(Self { pool, answer: ANSWER })
+        Ok(Self { pool, answer })
     }
 
     /// The same database by connections of its own, for work that takes as long as it takes and
@@ -508,8 +546,9 @@ impl Leased {
     }
 }
 
-/// A connection on its way back to its pool. One that still owes an answer is closed, since the
-/// answer may never come; a transaction that is left open is undone.
+/// A connection on its way back to its pool. A statement that it still runs is ended, because its
+/// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
+/// that is left open is undone.
 struct Lease<DB: Database<Connection: Session>> {
     connection: Option<Taken<DB>>,
     ready: Ready<DB>,
@@ -517,6 +556,8 @@ struct Lease<DB: Database<Connection: Session>> {
     open: bool,
     /// Whether everything that was asked has been answered as it should be.
     sound: bool,
+    /// Whether it is to be closed, which frees what the server is short of.
+    worn_out: bool,
     /// How long an answer is waited for.
     answer: Duration,
 }
@@ -524,7 +565,8 @@ struct Lease<DB: Database<Connection: Session>> {
 impl<DB: Database<Connection: Session>> Lease<DB> {
     async fn of(ready: &Ready<DB>, answer: Duration) -> Result<Self, sqlx::Error> {
         let (connection, ready) = (Some(ready.acquire().await?), ready.clone());
-        Ok(Self { connection, ready, asked: false, open: false, sound: true, answer })
+        let (asked, open, sound, worn_out) = (false, false, true, false);
+        Ok(Self { connection, ready, asked, open, sound, worn_out, answer })
     }
 
     /// Gives rows as they come. As long as they do, the connection owes an answer.
@@ -550,11 +592,18 @@ impl<DB: Database<Connection: Session>> Drop for Lease<DB> {
     fn drop(&mut self) {
         let Some(mut taken) = self.connection.take() else { return };
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) if self.open && !self.asked => {
+            _ if self.worn_out => taken.connection.close_on_drop(),
+            Ok(runtime) if self.open || self.asked => {
+                let (asked, open, ready) = (self.asked, self.open, self.ready.clone());
                 runtime.spawn(async move {
-                    let rollback = taken.connection.say(<DB::Connection as Session>::ROLLBACK);
-                    let undone = tokio::time::timeout(ANSWER, rollback);
-                    if !matches!(undone.await, Ok(Ok(()))) {
+                    let session = &mut *taken.connection;
+                    let undone = async {
+                        if asked && !session.end(&taken.brake, ready.pool()).await {
+                            return false;
+                        }
+                        !open || session.say(<DB::Connection as Session>::ROLLBACK).await.is_ok()
+                    };
+                    if !tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
                         taken.connection.close_on_drop();
                     }
                 });
@@ -919,6 +968,11 @@ struct TooLarge;
 /// What a sum that is beyond what is counted means to a request.
 pub fn too_large() -> Error {
     Fault::new(FaultKind::Refused, "A sum is too large to be told exactly.").into()
+}
+
+/// What it means to a request that its turn has not come in time.
+pub fn busy() -> Error {
+    Error::Unavailable(sqlx::Error::PoolTimedOut)
 }
 
 /// A decimal as a count of units of its last place.

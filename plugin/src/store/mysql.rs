@@ -16,7 +16,8 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
+use super::brake::Brake;
+use super::{Cells, Constraint, LOCK_PATIENCE, Rows, Session, Stream, bounded};
 use super::{count, moment, moment_text, sql_text, statements, units, values};
 use crate::dialect::MYSQL;
 use crate::error::Error;
@@ -26,6 +27,10 @@ use crate::value::{Cell, Kind, Value};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 pub(super) const RECOUNT: &str = include_str!("../../recount/mysql.sql");
+
+/// How many prepared statements a connection keeps. A server has 16,382 for all connections of all
+/// hosts, by default.
+const STATEMENTS: usize = 64;
 
 pub(super) fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
     Ok(MySqlConnectOptions::from_str(url)?
@@ -38,12 +43,14 @@ pub(super) fn connect(options: MySqlConnectOptions, answer: Duration) -> MySqlPo
     let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
     // What does not fit is refused, whatever the server's own mode is; a statement sees what
     // others have committed before it; and what nobody waits for any more is given up by the
-    // server too, where it is MariaDB.
+    // server too, by MySQL where it only reads.
     let session = format!(
         "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
-         innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */",
+         innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
+         /*!50708 , max_execution_time = {} */",
         LOCK_PATIENCE.as_secs(),
-        answer.as_secs()
+        answer.as_secs(),
+        answer.as_millis()
     );
     let pool = pool.after_connect(move |connection, _| {
         let session = sql_text(session.clone());
@@ -371,21 +378,61 @@ fn hidden(text: &str, tables: &[&str]) -> String {
     words.collect()
 }
 
+/// Ends the statement of another connection.
+async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::Error> {
+    let Some((server, id)) = &brake.at else { return Ok(()) };
+    let mut connection = MySqlConnection::connect_with(options).await?;
+    let here = connection.brake().await?.at.is_some_and(|(here, _)| here == *server);
+    if here {
+        connection.execute(sql_text(format!("KILL QUERY {id}"))).await?;
+    }
+    connection.close().await
+}
+
+/// The number of a failure that the server told of.
+fn number_of(error: &sqlx::Error) -> Option<u16> {
+    let error = error.as_database_error();
+    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+    error.map(MySqlDatabaseError::number)
+}
+
+/// The number of the failure to prepare one more statement than the server has for all connections.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+
 /// Whether a failure is that of a table whose triggers the server has read by half, as a node of a
 /// cluster has that undid a transaction while it read them. It fails over them until it reads them
 /// anew.
 pub(super) fn is_half_read(error: &sqlx::Error) -> bool {
-    let error = error.as_database_error();
-    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
-    error.is_some_and(|error| matches!(error.number(), 1064 | 1146))
+    matches!(number_of(error), Some(1064 | 1146))
 }
 
 /// Has the server read its triggers anew. That is all that a repair does to tables of this kind.
 pub(super) const READ_ANEW: &str = "ROLLBACK; SET STATEMENT lock_wait_timeout = 2 FOR \
     REPAIR LOCAL TABLE shop_addresses, shop_orders, shop_products";
 
+/// What a connection is, and to which server: one behind the same address may be another.
+const WHO: &str =
+    "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
+
 impl Session for MySqlConnection {
     const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
+
+    async fn brake(&mut self) -> Result<Brake, sqlx::Error> {
+        let row = sqlx::raw_sql(WHO).fetch_one(self).await?;
+        Ok(Brake::at(row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
+    }
+
+    /// By another connection, since the server goes on for one that is closed.
+    async fn end(&mut self, brake: &Brake, pool: &MySqlPool) -> bool {
+        if let Err(error) = kill(brake, &pool.connect_options()).await {
+            tracing::debug!(%error, "a statement goes on whose request is over");
+        }
+        false
+    }
+
+    fn is_worn_out(error: &sqlx::Error) -> bool {
+        number_of(error) == Some(TOO_MANY_STATEMENTS)
+    }
 
     answers_in_rows!(MYSQL, Rows::MySql);
 
@@ -444,6 +491,8 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
         // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
         // that changed after it was read, a transaction that has gone with its savepoint.
         1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
+        // Others have them; those of this connection are given back.
+        TOO_MANY_STATEMENTS => Error::Conflict(error),
         // A table that is not there: the store is being filled, and its tables have other names.
         1146 => Error::Unavailable(error),
         // The server stops, has killed the connection, is not yet part of its cluster.

@@ -36,14 +36,21 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
         .disable_statement_logging())
 }
 
+/// How often a server at work looks whether the connection is still there.
+const CHECKED: Duration = Duration::from_millis(500);
+
 /// Connections that wait so long for an answer.
 pub(super) fn connect(options: PgConnectOptions, answer: Duration) -> PgPool {
     let pool: PgPoolOptions = bounded(PgPoolOptions::new());
-    // What nobody waits for any more is given up by the server too.
+    // What nobody waits for any more is given up by the server too, and soon where the connection has
+    // gone. Not every server can look for that.
     let session = format!(
-        "SET lock_timeout = {}; SET statement_timeout = {}",
+        "SET lock_timeout = {}; SET statement_timeout = {}; \
+         DO $$ BEGIN SET client_connection_check_interval = {}; \
+         EXCEPTION WHEN OTHERS THEN NULL; END $$",
         LOCK_PATIENCE.as_millis(),
-        answer.as_millis()
+        answer.as_millis(),
+        CHECKED.as_millis()
     );
     let pool = pool.after_connect(move |connection, _| {
         let session = sql_text(session.clone());

@@ -9,7 +9,8 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{IDLE, PATIENCE};
+use super::brake::Brake;
+use super::{IDLE, PATIENCE, Session};
 
 /// After how long a connection in use goes to the pool once, which closes those that are too old.
 const LIFE: Duration = Duration::from_secs(60);
@@ -30,6 +31,8 @@ struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
 #[derive(Debug)]
 pub(super) struct Taken<DB: Database> {
     pub(super) connection: PoolConnection<DB>,
+    /// What ends what it does.
+    pub(super) brake: Brake,
     /// When it came from the pool.
     since: Instant,
     _turn: OwnedSemaphorePermit,
@@ -38,6 +41,7 @@ pub(super) struct Taken<DB: Database> {
 #[derive(Debug)]
 struct AtHand<DB: Database> {
     connection: PoolConnection<DB>,
+    brake: Brake,
     since: Instant,
     used: Instant,
 }
@@ -62,31 +66,44 @@ impl<DB: Database> Ready<DB> {
     }
 
     /// A connection, as soon as it is the caller's turn.
-    pub(super) async fn acquire(&self) -> Result<Taken<DB>, sqlx::Error> {
+    pub(super) async fn acquire(&self) -> Result<Taken<DB>, sqlx::Error>
+    where
+        DB::Connection: Session,
+    {
         let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let turn = turn.map_err(|_| sqlx::Error::PoolClosed)?;
         let last = self.at_hand().pop();
-        if let Some(AtHand { connection, since, used }) = last
+        if let Some(AtHand { connection, brake, since, used }) = last
             && used.elapsed() < IDLE
             && since.elapsed() < LIFE
         {
-            return Ok(Taken { connection, since, _turn: turn });
+            return Ok(Taken { connection, brake, since, _turn: turn });
         }
-        let connection = self.pool.acquire().await?;
-        Ok(Taken { connection, since: Instant::now(), _turn: turn })
+        let mut connection = self.pool.acquire().await?;
+        let brake = match tokio::time::timeout(PATIENCE, connection.brake()).await {
+            Ok(Ok(brake)) => brake,
+            gone => {
+                connection.close_on_drop();
+                return Err(match gone {
+                    Ok(Err(error)) => error,
+                    _ => sqlx::Error::PoolTimedOut,
+                });
+            }
+        };
+        Ok(Taken { connection, brake, since: Instant::now(), _turn: turn })
     }
 
     /// Keeps a connection for who comes next. One that has not been of use for a while goes.
     pub(super) fn give_back(&self, taken: Taken<DB>) {
-        let Taken { connection, since, _turn } = taken;
+        let Taken { connection, brake, since, _turn } = taken;
         if self.pool.is_closed() {
             return;
         }
         let mut at_hand = self.at_hand();
         let unused = at_hand.first().is_some_and(|first| first.used.elapsed() >= IDLE);
         let unused = unused.then(|| at_hand.remove(0));
-        at_hand.push(AtHand { connection, since, used: Instant::now() });
+        at_hand.push(AtHand { connection, brake, since, used: Instant::now() });
         drop(at_hand);
         drop(unused);
     }

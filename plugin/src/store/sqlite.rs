@@ -1,6 +1,7 @@
 //! The store on SQLite: a file, many readers, and one writer at a time.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -8,11 +9,12 @@ use futures_util::StreamExt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
-    SqliteRow, SqliteSynchronous,
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
+use super::brake::Brake;
 use super::ready::Ready;
 use super::upkeep::Upkeep;
 use super::{
@@ -87,17 +89,32 @@ pub(super) fn drop_tables(pools: &Pools) -> Result<(), Error> {
 }
 
 /// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
-/// What the engine puts beside it gets the same permissions.
+/// What the engine puts beside it gets the same permissions. A file that is there is not opened: to
+/// close it again would drop the locks that this process holds on it.
 pub(super) fn create_private(pools: &Pools) -> Result<(), Error> {
     let path = pools.writer.pool().connect_options().get_filename().to_owned();
     let mut options = std::fs::File::options();
-    options.create(true).append(true);
+    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(&path) {
-        Ok(_) => Ok(()),
-        Err(cause) => Err(Error::File(path, cause)),
-    }
+    let created = match options.open(&path) {
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => writable(&path),
+        created => created.map(drop),
+    };
+    created.map_err(|cause| Error::File(path, cause))
+}
+
+/// Asks the system, without opening it, whether a file can be written.
+#[cfg(unix)]
+fn writable(path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// The engine finds out, elsewhere.
+#[cfg(not(unix))]
+fn writable(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Takes away and makes anew what is kept up to date with each row of these tables. In the order in
@@ -164,7 +181,24 @@ impl Filling {
     }
 }
 
+/// After how many of its steps the engine asks whether it may go on.
+const STEPS: i32 = 1_000;
+
 impl Session for SqliteConnection {
+    async fn brake(&mut self) -> Result<Brake, sqlx::Error> {
+        let brake = Brake::default();
+        self.lock_handle().await?.set_progress_handler(STEPS, brake.released());
+        Ok(brake)
+    }
+
+    async fn end(&mut self, brake: &Brake, _: &SqlitePool) -> bool {
+        brake.press();
+        // It is answered when what came before is over.
+        let over = self.ping().await.is_ok();
+        brake.release();
+        over
+    }
+
     async fn say(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.execute(words).await.map(drop)
     }
@@ -268,11 +302,11 @@ pub(super) fn classify(error: sqlx::Error) -> Error {
     if database.is_check_violation() {
         return Error::Constraint(Constraint::Check, error);
     }
-    // The primary result code is in the low byte: busy, locked, read-only, input or output,
-    // full, cannot open.
+    // The primary result code is in the low byte: busy, locked, read-only, ended by this process,
+    // input or output, full, cannot open.
     let code = database.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
     match code & 0xff {
-        5 | 6 | 8 | 10 | 13 | 14 => Error::Unavailable(error),
+        5 | 6 | 8 | 9 | 10 | 13 | 14 => Error::Unavailable(error),
         _ => Error::Database(error),
     }
 }

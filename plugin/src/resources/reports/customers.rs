@@ -3,14 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 use time::PrimitiveDateTime;
 
 use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Report, count, email, int, moment, money, text};
@@ -45,7 +43,7 @@ pub(super) struct Spent {
     guest: Arc<str>,
     currency: Arc<str>,
     orders: i64,
-    spent: i64,
+    spent: i128,
     first: PrimitiveDateTime,
     last: PrimitiveDateTime,
     /// The key of the last of the orders.
@@ -53,15 +51,16 @@ pub(super) struct Spent {
 }
 
 /// The columns: a customer (0) or the whole currency (1), the user or how many customers there are,
-/// the address of a guest, the currency, the sums, the moments of the first and the last order, and
-/// the key of the last.
+/// the address of a guest, the currency, the sums, of which that of money has two parts, the moments
+/// of the first and the last order, and the key of the last.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
     Kind::WORD,
     Kind::WORD,
     Kind::COUNT,
-    Kind::MONEY,
+    Kind::COUNT,
+    Kind::COUNT,
     Kind::DateTime,
     Kind::DateTime,
     Kind::COUNT,
@@ -72,7 +71,8 @@ macro_rules! spent {
     ($of_customers:literal) => {
         concat!(
             "WITH k AS (SELECT user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END AS guest, \
-             currency_code, count(*) AS orders, sum(order_total) AS spent, \
+             currency_code, count(*) AS orders, {high order_total} AS spent_1, \
+             {low order_total} AS spent_0, \
              min(created_on) AS first_on, max(created_on) AS last_on, max(shop_order_id) AS latest \
              FROM shop_orders \
              WHERE created_on >= ? AND created_on <= ? AND order_state_id IN (?) \
@@ -86,13 +86,13 @@ macro_rules! spent {
 impl Line for Spent {
     const TEXT: &'static str = spent!(
         "SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, orders AS c4, \
-         spent AS c5, first_on AS c6, last_on AS c7, latest AS c8 FROM k"
+         spent_1 AS c5, spent_0 AS c6, first_on AS c7, last_on AS c8, latest AS c9 FROM k"
     );
     const RANGES: usize = 1;
     const COLUMNS: &'static [Kind] = COLUMNS;
 
     fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
-        let [_, user, guest, currency, orders, spent, first, last, latest] = row else {
+        let [_, user, guest, currency, orders, high, low, first, last, latest] = row else {
             return Err(Error::Contract("a row of what was spent has other columns"));
         };
         let moment = |cell: &Cell<'_>| {
@@ -104,7 +104,7 @@ impl Line for Spent {
             guest: if guest.text().is_empty() { words.get("") } else { guest.text().into() },
             currency: words.get(currency.text()),
             orders: orders.int(),
-            spent: spent.int(),
+            spent: wide(high.int(), low.int()),
             first: moment(first)?,
             last: moment(last)?,
             latest: latest.int(),
@@ -118,7 +118,7 @@ impl Line for Spent {
 
     fn add(&mut self, other: &Self) -> Result<(), Error> {
         add(&mut self.orders, other.orders)?;
-        add(&mut self.spent, other.spent)?;
+        self.spent += other.spent;
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
         self.latest = self.latest.max(other.latest);
@@ -130,10 +130,12 @@ impl Ranked for Spent {
     /// The rows of the page, and of each currency how many customers there are and the sums.
     const PAGE: &'static str = spent!(
         "SELECT page.* FROM (SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, \
-         orders AS c4, spent AS c5, first_on AS c6, last_on AS c7, latest AS c8 FROM k \
-         ORDER BY spent DESC, user_id, guest, currency_code LIMIT ? OFFSET ?) page \
+         orders AS c4, spent_1 AS c5, spent_0 AS c6, first_on AS c7, last_on AS c8, latest AS c9 \
+         FROM k ORDER BY spent_1 DESC, spent_0 DESC, user_id, guest, currency_code \
+         LIMIT ? OFFSET ?) page \
          UNION ALL SELECT total.* FROM (SELECT 1, count(*), '', currency_code, sum(orders), \
-         sum(spent), min(first_on), max(last_on), max(latest) FROM k GROUP BY currency_code) total"
+         sum(spent_1) AS spent_1, sum(spent_0) AS spent_0, min(first_on), max(last_on), max(latest) \
+         FROM k GROUP BY currency_code) total"
     );
 
     fn currency(&self) -> &Arc<str> {
@@ -161,10 +163,9 @@ const NAMES: &str = "\
     WHERE o.shop_order_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
-    let mut transaction = call.app.reports().begin_read().await?;
-    let spent = Ranking::of(&call.app.daily.customers, &asked, &mut transaction).await?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let spent = Ranking::of(&sources.daily.customers, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
@@ -182,7 +183,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
             user => format!("customers-{user}-{}", spent.currency),
         };
         let name = [first.text(), last.text()].join(" ").trim().to_owned();
-        let value = average(i128::from(spent.spent), orders, decimals.int());
+        let value = average(spent.spent, orders, decimals.int());
         let moment =
             |moment| value::written(moment).map_or(Cell::Null, |text| Cell::Text(text.into()));
         let cells = [
@@ -191,7 +192,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
             Cell::Text(name.into()),
             word(&spent.currency),
             Cell::Int(orders),
-            Cell::Int(spent.spent),
+            amount(spent.spent),
             value,
             moment(first_on),
             moment(last_on),
@@ -200,9 +201,9 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (customers, total) in &spent.totals {
-        let sums = [*customers, total.orders, total.spent].map(Cell::Int);
+        let sums = [Cell::Int(*customers), Cell::Int(total.orders), amount(total.spent)];
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.answer(call, &rows, spent.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&rows, spent.total, vec![asked.range(), ("totals", totals.into())])
 }

@@ -19,7 +19,7 @@ use crate::sql::Table;
 use crate::store::{self, Transaction};
 use crate::value::{self, Cell, Kind, Value};
 
-/// How many lines are kept of each report at most. A line has about 70 bytes.
+/// How many lines are kept of each report at most. A line has about 100 bytes.
 const MOST_LINES: usize = 500_000;
 /// Of how many days a range is added up here at most. The database adds up the longer ones, and
 /// those that have more lines than half of what is kept.

@@ -1,10 +1,8 @@
 //! What is in stock of each product, the lowest first. Days play no part.
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 
-use super::{ASKED, Asked, amount};
-use crate::app::Call;
+use super::{ASKED, Asked, Sources, amount};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::plan::{Order, Page, Shape};
@@ -78,8 +76,7 @@ const TOTALS: &str = "\
 /// The statuses by the numbers that they are kept under.
 const KEPT: [&str; 4] = ["unmanaged", "out_of_stock", "low_stock", "in_stock"];
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
     let page = Page {
         resource: &STOCK,
         shape: Shape::List,
@@ -90,7 +87,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     };
     let low = asked.low_stock.saturating_mul(ONE);
     // Both are read as they were at one moment.
-    let mut transaction = call.app.reports().begin_read().await?;
+    let mut transaction = sources.store.begin_read().await?;
     let stock = transaction.page(&page).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
     let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
@@ -129,5 +126,5 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();
     let totals = attributes(REPORT.totals, &cells)?;
-    asked.answer(call, &rows, stock.total(), vec![("totals", totals.into())])
+    asked.document(&rows, stock.total(), vec![("totals", totals.into())])
 }

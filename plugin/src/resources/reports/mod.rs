@@ -11,6 +11,9 @@ mod period;
 mod products;
 mod ranking;
 mod sales;
+mod together;
+
+use std::sync::Arc;
 
 use host_interface::{Method, Response};
 use serde_json::{Map, Value as Json, json};
@@ -21,28 +24,40 @@ use crate::document;
 use crate::error::Error;
 use crate::request::{Listing, Scope};
 use crate::resource::{
-    Field, Filter, Gives, Report, Resource, Special, choice, date_from, date_to, equals, moment,
-    text,
+    Field, Filter, Gives, Report, Resource, Special, Step, choice, date_from, date_to, equals,
+    moment, text,
 };
+use crate::store::{self, Store};
 use crate::value::{Cell, Value, decimal_text};
 
 use days::Days;
-use period::Range;
+use period::{Range, Unit};
+use together::Together;
 
 pub(super) const REPORTS: Resource = Resource {
     kind: "reports",
     singular: "report",
     crud: false,
     special: &[
-        report("reports/sales", "sales", &sales::REPORT, |call, _| Box::pin(sales::show(call))),
+        report("reports/sales", "sales", &sales::REPORT, |call, _| {
+            Box::pin(show(call, &sales::REPORT, |asked, sources| {
+                Box::pin(sales::made(asked, sources))
+            }))
+        }),
         report("reports/products", "products", &products::REPORT, |call, _| {
-            Box::pin(products::show(call))
+            Box::pin(show(call, &products::REPORT, |asked, sources| {
+                Box::pin(products::made(asked, sources))
+            }))
         }),
         report("reports/customers", "customers", &customers::REPORT, |call, _| {
-            Box::pin(customers::show(call))
+            Box::pin(show(call, &customers::REPORT, |asked, sources| {
+                Box::pin(customers::made(asked, sources))
+            }))
         }),
         report("reports/inventory", "inventory", &inventory::REPORT, |call, _| {
-            Box::pin(inventory::show(call))
+            Box::pin(show(call, &inventory::REPORT, |asked, sources| {
+                Box::pin(inventory::made(asked, sources))
+            }))
         }),
     ],
     ..Resource::CRUD
@@ -81,15 +96,50 @@ const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equ
 /// The code of the currency that a row's amounts are in.
 const CURRENCY_CODE: Field = text("currency_code", 3);
 
-/// What days have come to, for those reports that add them up.
+/// What days have come to, for those reports that add them up, and the reports that are being computed.
 #[derive(Debug, Default)]
 pub struct Daily {
     products: Days<products::Sold>,
     customers: Days<customers::Spent>,
+    together: Together<Asked, Vec<u8>>,
+}
+
+impl Daily {
+    /// How many reports have been computed.
+    pub fn computed(&self) -> u64 {
+        self.together.computed()
+    }
+}
+
+/// What a report is made from.
+struct Sources {
+    store: Store,
+    daily: Arc<Daily>,
+}
+
+/// How the document of a report is made.
+type Made = for<'a> fn(&'a Asked, &'a Sources) -> Step<'a, Vec<u8>>;
+
+/// Answers with a report, which is computed for all who ask for it at the same moment, and not on the
+/// thread of who asks.
+async fn show(call: &Call<'_>, report: &Report, made: Made) -> Result<Response, Error> {
+    let asked = Asked::read(call)?;
+    if report.of_days {
+        asked.range.periods(Unit::of(&asked.listing.conditions))?;
+    }
+    let compute = |asked: Asked| {
+        let sources =
+            Sources { store: call.app.reports().clone(), daily: Arc::clone(&call.app.daily) };
+        async move { store::persist(|| made(&asked, &sources)).await }
+    };
+    Ok(crud::answer(200, call.app.daily.together.ask(asked, compute).await?))
 }
 
 /// What a report is asked for.
+#[derive(Clone, Debug, PartialEq)]
 struct Asked {
+    /// The path of the report.
+    path: String,
     listing: Listing,
     range: Range,
     /// The keys of the statuses whose orders count.
@@ -105,6 +155,7 @@ impl Asked {
         let range = Range::of(&listing.conditions, time::UtcDateTime::now().date());
         let parameters = call.app.parameters.current()?;
         Ok(Self {
+            path: call.request.path().to_owned(),
             listing,
             range,
             statuses: parameters.report_statuses.iter().copied().map(Value::Int).collect(),
@@ -132,18 +183,16 @@ impl Asked {
         ("range", json!({"date_from": from.to_string(), "date_to": to.to_string()}))
     }
 
-    /// The answer: rows with their ids, the number of all of them, and what stands beside.
-    fn answer(
+    /// The document: rows with their ids, the number of all of them, and what stands beside.
+    fn document(
         &self,
-        call: &Call<'_>,
         rows: &[(String, Map<String, Json>)],
         total: i64,
         beside: Vec<(&'static str, Json)>,
-    ) -> Result<Response, Error> {
+    ) -> Result<Vec<u8>, Error> {
         let beside: Map<String, Json> =
             beside.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let (listing, path) = (&self.listing, call.request.path());
-        Ok(crud::answer(200, document::computed("reports", rows, total, listing, path, &beside)?))
+        document::computed("reports", rows, total, &self.listing, &self.path, &beside)
     }
 }
 
@@ -153,6 +202,12 @@ fn amount(sum: i128) -> Cell<'static> {
         Ok(units) => Cell::Int(units),
         Err(_) => Cell::Text(decimal_text(sum, 5, 2).into()),
     }
+}
+
+/// A sum of money in its smallest unit, from the two parts in which it is added up: of 10^4 and of the
+/// unit.
+fn wide(high: i64, low: i64) -> i128 {
+    i128::from(high) * 1_000_000_000 + i128::from(low)
 }
 
 /// The sum of amounts divided by their count, rounded half away from zero to the decimals of the

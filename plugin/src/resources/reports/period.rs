@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use time::{Date, Duration, Month};
+use time::{Date, Duration, Month, PrimitiveDateTime};
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::plan::Condition;
-use crate::value;
+use crate::value::{self, Value};
 
 /// How many days a report is about where nothing is said.
 const USUAL_DAYS: i64 = 30;
@@ -23,13 +23,13 @@ pub(super) struct Range {
 impl Range {
     /// The days that the filters ask for, or the last ones.
     pub(super) fn of(conditions: &[Condition], today: Date) -> Self {
-        let day = |text: &str| text.get(.."YYYY-MM-DD".len()).and_then(value::day);
+        let day = |moment: &Value| value::read_moment(moment.text()).map(PrimitiveDateTime::date);
         let from = conditions.iter().find_map(|condition| match condition {
-            Condition::AtLeast(_, moment) => day(moment.text()),
+            Condition::AtLeast(_, moment) => day(moment),
             _ => None,
         });
         let to = conditions.iter().find_map(|condition| match condition {
-            Condition::AtMost(_, moment) => day(moment.text()),
+            Condition::AtMost(_, moment) => day(moment),
             _ => None,
         });
         match (from, to) {
@@ -45,7 +45,7 @@ impl Range {
 
     /// The range of the same length that ends where this one begins, as far as there are years.
     pub(super) fn before(self) -> Option<Self> {
-        let to = self.from.previous_day().filter(|day| day.year() >= 0)?;
+        let to = self.from.previous_day().filter(|day| day.year() >= FIRST_YEAR)?;
         Some(Self { from: earlier(to, (self.to - self.from).whole_days()), to })
     }
 
@@ -77,9 +77,12 @@ impl fmt::Display for Range {
     }
 }
 
-/// This many days before a day, or the first day that can be written.
+/// The first year that a client can ask for.
+const FIRST_YEAR: i32 = 1;
+
+/// This many days before a day, or the first day that can be asked for.
 fn earlier(day: Date, days: i64) -> Date {
-    let first = Date::from_ordinal_date(0, 1).unwrap_or(day);
+    let first = Date::from_ordinal_date(FIRST_YEAR, 1).unwrap_or(day);
     day.checked_sub(Duration::days(days)).unwrap_or(first).max(first)
 }
 

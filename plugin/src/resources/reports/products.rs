@@ -3,13 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 
 use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Report, count, int, money, text};
@@ -44,7 +42,7 @@ pub(super) struct Sold {
     currency: Arc<str>,
     quantity: i64,
     orders: i64,
-    revenue: i64,
+    revenue: i128,
     /// The key of the last of the items.
     latest: i64,
 }
@@ -58,17 +56,25 @@ enum Of {
 }
 
 /// The columns: a product (0) or the whole currency (1), the product or how many there are, the
-/// currency, the sums, and the key of the last of the items.
-const COLUMNS: &[Kind] =
-    &[Kind::COUNT, Kind::COUNT, Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::MONEY, Kind::COUNT];
+/// currency, the sums, of which that of money has two parts, and the key of the last of the items.
+const COLUMNS: &[Kind] = &[
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::WORD,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+];
 
 /// What was sold of each product, and what completes it: both of the orders of a range.
 macro_rules! sold {
     ($of_products:literal) => {
         concat!(
             "WITH k AS (SELECT i.product_id, o.currency_code, sum(i.orderitem_quantity) AS quantity, \
-             count(DISTINCT i.order_key) AS orders, sum(i.orderitem_finalprice) AS revenue, \
-             max(i.shop_orderitem_id) AS latest \
+             count(DISTINCT i.order_key) AS orders, {high i.orderitem_finalprice} AS revenue_1, \
+             {low i.orderitem_finalprice} AS revenue_0, max(i.shop_orderitem_id) AS latest \
              FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
              WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
              GROUP BY i.product_id, o.currency_code), \
@@ -84,14 +90,14 @@ macro_rules! sold {
 impl Line for Sold {
     const TEXT: &'static str = sold!(
         "SELECT 0 AS c0, product_id AS c1, currency_code AS c2, quantity AS c3, orders AS c4, \
-         revenue AS c5, latest AS c6 FROM k \
-         UNION ALL SELECT 1, 0, currency_code, 0, orders, 0, 0 FROM n"
+         revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
+         UNION ALL SELECT 1, 0, currency_code, 0, orders, 0, 0, 0 FROM n"
     );
     const RANGES: usize = 2;
     const COLUMNS: &'static [Kind] = COLUMNS;
 
     fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
-        let [whole, product, currency, quantity, orders, revenue, latest] = row else {
+        let [whole, product, currency, quantity, orders, high, low, latest] = row else {
             return Err(Error::Contract("a row of what was sold has other columns"));
         };
         let product = (*product != Cell::Null).then(|| product.int());
@@ -100,7 +106,7 @@ impl Line for Sold {
             currency: words.get(currency.text()),
             quantity: quantity.int(),
             orders: orders.int(),
-            revenue: revenue.int(),
+            revenue: wide(high.int(), low.int()),
             latest: latest.int(),
         })
     }
@@ -112,7 +118,7 @@ impl Line for Sold {
     fn add(&mut self, other: &Self) -> Result<(), Error> {
         add(&mut self.quantity, other.quantity)?;
         add(&mut self.orders, other.orders)?;
-        add(&mut self.revenue, other.revenue)?;
+        self.revenue += other.revenue;
         self.latest = self.latest.max(other.latest);
         Ok(())
     }
@@ -122,11 +128,12 @@ impl Ranked for Sold {
     /// The rows of the page, and of each currency how many products there are and the sums.
     const PAGE: &'static str = sold!(
         "SELECT page.* FROM (SELECT 0 AS c0, product_id AS c1, currency_code AS c2, \
-         quantity AS c3, orders AS c4, revenue AS c5, latest AS c6 FROM k \
-         ORDER BY revenue DESC, coalesce(product_id, 0), currency_code LIMIT ? OFFSET ?) page \
-         UNION ALL SELECT 1, g.products, g.currency_code, g.quantity, n.orders, g.revenue, 0 \
-         FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
-         sum(revenue) AS revenue FROM k GROUP BY currency_code) g \
+         quantity AS c3, orders AS c4, revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
+         ORDER BY revenue_1 DESC, revenue_0 DESC, coalesce(product_id, 0), currency_code \
+         LIMIT ? OFFSET ?) page \
+         UNION ALL SELECT 1, g.products, g.currency_code, g.quantity, n.orders, g.revenue_1, \
+         g.revenue_0, 0 FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
+         sum(revenue_1) AS revenue_1, sum(revenue_0) AS revenue_0 FROM k GROUP BY currency_code) g \
          JOIN n ON n.currency_code = g.currency_code"
     );
 
@@ -168,10 +175,9 @@ const NAMES: &str = "\
     WHERE i.shop_orderitem_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUNT, Kind::COUNT];
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
-    let mut transaction = call.app.reports().begin_read().await?;
-    let sold = Ranking::of(&call.app.daily.products, &asked, &mut transaction).await?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let sold = Ranking::of(&sources.daily.products, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
@@ -189,7 +195,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
             Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
             _ => (Cell::Null, "none".to_owned()),
         };
-        let price = average(i128::from(revenue), quantity, decimals.int());
+        let price = average(revenue, quantity, decimals.int());
         let cells = [
             product,
             sku.clone(),
@@ -197,7 +203,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
             word(&sold.currency),
             Cell::Int(quantity),
             Cell::Int(orders),
-            Cell::Int(revenue),
+            amount(revenue),
             price,
             stock.clone(),
         ];
@@ -206,9 +212,9 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (_, total) in &sold.totals {
-        let sums = [total.quantity, total.orders, total.revenue].map(Cell::Int);
+        let sums = [Cell::Int(total.quantity), Cell::Int(total.orders), amount(total.revenue)];
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.answer(call, &rows, sold.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&rows, sold.total, vec![asked.range(), ("totals", totals.into())])
 }

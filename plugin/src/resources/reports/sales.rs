@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_interface::Response;
 use serde_json::{Map, Value as Json};
 
 use super::period::{Range, Unit};
-use super::{ASKED, Asked, CURRENCY_CODE, amount, average};
-use crate::app::Call;
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::document::attributes;
 use crate::error::Error;
 use crate::resource::{Field, Report, count, money, signed_money, text};
@@ -61,7 +59,7 @@ const SUMS: [Field; 9] = [
 ];
 
 /// The columns of the answer: which range, which period of it, the currency and its decimals, and
-/// the sums.
+/// the sums, those of amounts in two parts each.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::WORD,
@@ -69,11 +67,16 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
     Kind::COUNT,
-    Kind::MONEY,
-    Kind::MONEY,
-    Kind::MONEY,
-    Kind::MONEY,
-    Kind::MONEY,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
 ];
 
 /// The sums of the range by as much of the day as tells the period, and those of the range before. What is
@@ -83,17 +86,24 @@ macro_rules! sales_by {
         concat!(
             "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
              coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
-             g.subtotal AS c6, g.discount AS c7, g.refund AS c8, g.shipping AS c9, g.tax AS c10 \
+             g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
+             g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
+             g.tax_1 AS c14, g.tax_0 AS c15 \
              FROM (SELECT /*! SQL_BIG_RESULT */ 0 AS part, d.period, d.currency_code, sum(d.orders) AS orders, \
-             sum(d.items) AS items, sum(d.subtotal) AS subtotal, sum(d.discount) AS discount, \
-             sum(d.refund) AS refund, sum(d.shipping) AS shipping, sum(d.tax) AS tax \
+             sum(d.items) AS items, sum(d.subtotal_1) AS subtotal_1, sum(d.subtotal_0) AS subtotal_0, \
+             sum(d.discount_1) AS discount_1, sum(d.discount_0) AS discount_0, \
+             sum(d.refund_1) AS refund_1, sum(d.refund_0) AS refund_0, \
+             sum(d.shipping_1) AS shipping_1, sum(d.shipping_0) AS shipping_0, \
+             sum(d.tax_1) AS tax_1, sum(d.tax_0) AS tax_0 \
              FROM (SELECT substr(s.day, 1, ",
             $letters,
             ") AS period, s.* FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?)) d \
              GROUP BY d.period, d.currency_code HAVING sum(d.orders) > 0 \
              UNION ALL SELECT /*! SQL_BIG_RESULT */ 1, '', s.currency_code, sum(s.orders), sum(s.items), \
-             sum(s.subtotal), sum(s.discount), sum(s.refund), sum(s.shipping), sum(s.tax) \
+             sum(s.subtotal_1), sum(s.subtotal_0), sum(s.discount_1), sum(s.discount_0), \
+             sum(s.refund_1), sum(s.refund_0), sum(s.shipping_1), sum(s.shipping_0), \
+             sum(s.tax_1), sum(s.tax_0) \
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
              GROUP BY s.currency_code HAVING sum(s.orders) > 0) g \
@@ -102,8 +112,7 @@ macro_rules! sales_by {
     };
 }
 
-pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
     let unit = Unit::of(&asked.listing.conditions);
     let periods = asked.range.periods(unit)?;
     let text = match unit {
@@ -120,7 +129,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
     let statuses = || asked.statuses.clone();
     let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
-    let sums = call.app.reports().table(Table::new(text, binds, COLUMNS)).await?;
+    let sums = sources.store.table(Table::new(text, binds, COLUMNS)).await?;
     let sums = Sales::read(&sums.rows()?, &periods, &asked.currency)?;
 
     let currencies: Vec<&String> = sums.currencies.iter().collect();
@@ -143,12 +152,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let before: BTreeSet<&String> = sums.before.keys().chain(currencies).collect();
     let previous = self::totals(&sums.before, before.into_iter())?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
-    asked.answer(
-        call,
-        &rows,
-        total,
-        vec![asked.range(), ("totals", totals), ("previous", previous)],
-    )
+    asked.document(&rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
 }
 
 fn totals<'a>(
@@ -222,16 +226,16 @@ struct Sums {
 impl Sums {
     fn read(cells: &[Cell<'_>]) -> Self {
         let number = |at: usize| cells.get(at).map_or(0, Cell::int);
-        let amount = |at| i128::from(number(at));
+        let amount = |at: usize| wide(number(at), number(at + 1));
         Self {
             decimals: number(0),
             orders: number(1),
             items: number(2),
             subtotal: amount(3),
-            discount: amount(4),
-            refund: amount(5),
-            shipping: amount(6),
-            tax: amount(7),
+            discount: amount(5),
+            refund: amount(7),
+            shipping: amount(9),
+            tax: amount(11),
         }
     }
 

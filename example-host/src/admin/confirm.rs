@@ -1,0 +1,107 @@
+//! Asks for the password once more before something is changed that decides who gets in and what
+//! they may do: a browser that somebody left must not be enough for that. What was being done goes
+//! on from there, with all that was entered.
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+
+use crate::sessions;
+
+use super::claim::{self, Claim};
+use super::form::{self, PROOF};
+use super::view::{Field, Layout, View};
+use super::visit::{Problem, Visit, show};
+use super::{Administration, Arrival, href};
+
+/// The field with the password of whoever has signed in.
+const CONFIRMATION: &str = "confirmation";
+
+/// The field with a password that is to be set.
+const PASSWORD: &str = "password";
+
+/// The field with the page to go back to.
+const BACK: &str = "back";
+
+#[derive(Template)]
+#[template(path = "admin/confirm.html")]
+struct Page {
+    layout: Layout,
+    /// Where the form was sent, and is sent again.
+    action: String,
+    back: String,
+    /// What was entered, for its hidden fields.
+    entered: Vec<(String, String)>,
+    fields: Vec<Field>,
+    alert: String,
+}
+
+/// What somebody is answered who has not confirmed their password lately, nor does so now.
+pub(super) async fn answer(
+    administration: &Administration,
+    visit: &Visit,
+    arrival: &Arrival,
+) -> Result<Option<Response<Body>>, Problem> {
+    if visit.session.is_confirmed() {
+        return Ok(None);
+    }
+    let Some(password) = visit.form.given(CONFIRMATION) else {
+        return written(visit, arrival, None, "")
+            .map(|page| Some(page.with_status(StatusCode::FORBIDDEN)));
+    };
+    let database = administration.site.state().database();
+    let (throttle, username) = (&administration.throttle, &visit.session.username);
+    let claim = claim::check(database, throttle, arrival.client, username, password).await?;
+    let confirmed = match &claim {
+        Claim::Right(proven) if proven.id == visit.session.user => {
+            sessions::confirm(database, &visit.secret, proven.id, proven.hash.as_deref()).await?
+        }
+        _ => false,
+    };
+    if confirmed {
+        return Ok(None);
+    }
+    if let Claim::Wait(seconds) = claim {
+        let page = written(visit, arrival, None, &claim::too_many(seconds))?;
+        let mut response = page.with_status(StatusCode::TOO_MANY_REQUESTS);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        return Ok(Some(response));
+    }
+    let page = written(visit, arrival, Some("this is not your password"), "")?;
+    Ok(Some(page.with_status(StatusCode::UNPROCESSABLE_ENTITY)))
+}
+
+/// The page that a form was sent from before anything had to be confirmed, to go back to.
+pub(super) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
+    let before = visit.form.given(BACK).and_then(form::inside);
+    before.unwrap_or_else(|| form::page_before(&arrival.headers))
+}
+
+fn written(
+    visit: &Visit,
+    arrival: &Arrival,
+    wrong: Option<&str>,
+    alert: &str,
+) -> Result<View, Problem> {
+    let own = Field::password(CONFIRMATION, "Your password")
+        .autocomplete("current-password")
+        .fault(wrong);
+    let mut fields = vec![own];
+    // A password that was entered is not sent back, not even to where it came from.
+    if visit.form.given(PASSWORD).is_some() {
+        let again = Field::password(PASSWORD, "The new password once more")
+            .hint("The one that you have just entered for the user.");
+        fields.push(again);
+    }
+    let shown = |name: &str| [PROOF, BACK, CONFIRMATION, PASSWORD].contains(&name);
+    let entered = visit.form.fields().filter(|(name, _)| !shown(name));
+    let entered = entered.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    show(&Page {
+        layout: visit.layout("Confirm your password"),
+        action: href(&arrival.path),
+        back: page_before(visit, arrival),
+        entered,
+        fields,
+        alert: alert.to_owned(),
+    })
+}

@@ -1,0 +1,76 @@
+//! What goes on beside the answers for as long as a site is served. None of it may end in silence.
+
+use std::time::Duration;
+
+use tokio::task::{JoinHandle, JoinSet};
+
+/// How long something that has panicked pauses before it is begun again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Something that goes on until it is dropped.
+#[derive(Debug)]
+pub(super) struct Background(JoinHandle<()>);
+
+impl Background {
+    /// Begins it, and begins it again whenever it panics.
+    pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
+        name: &'static str,
+        begin: impl Fn() -> F + Send + 'static,
+    ) -> Self {
+        Self(tokio::spawn(async move {
+            loop {
+                // A set, because it ends what is in it when it is dropped.
+                let mut task = JoinSet::new();
+                task.spawn(begin());
+                match task.join_next().await {
+                    Some(Err(error)) => {
+                        tracing::error!(%error, "the task to {name} has failed and is started again");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                    _ => return,
+                }
+            }
+        }))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[test]
+    #[allow(clippy::panic, reason = "what must not end it")]
+    fn what_panics_is_begun_again_and_ends_when_it_is_dropped() -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let (begun, again) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+            let (count, notify) = (Arc::clone(&begun), Arc::clone(&again));
+            let background = Background::begin("count", move || {
+                let (count, notify) = (Arc::clone(&count), Arc::clone(&notify));
+                async move {
+                    assert!(count.fetch_add(1, Ordering::Relaxed) > 0, "the first time");
+                    notify.notify_one();
+                    std::future::pending().await
+                }
+            });
+            again.notified().await;
+            assert_eq!(begun.load(Ordering::Relaxed), 2);
+            drop(background);
+            while Arc::strong_count(&again) > 1 {
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! One computation for all who ask for the same at the same moment, so that what a report costs does
+//! not depend on how many ask. Knows nothing of what is reported.
+//!
+//! A computation that has begun may miss what was committed since. A request that comes then shares
+//! the next one, so that its report has in it all that was committed before. No request owns a
+//! computation: it goes on when the first one has left, and ends when all have left.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::error::Error;
+use crate::store;
+
+/// How long a report may take.
+const LONGEST: Duration = Duration::from_secs(20);
+/// How long one waits for others to be computed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is being computed, each once.
+#[derive(Debug)]
+pub(super) struct Together<A, V> {
+    known: Mutex<Vec<Computing<A, V>>>,
+    /// How many may be computed at once: others need processors and connections, too.
+    places: Arc<Semaphore>,
+    computed: Arc<AtomicU64>,
+}
+
+type Outcome<V> = Result<V, Arc<Error>>;
+
+#[derive(Debug)]
+struct Computing<A, V> {
+    asked: A,
+    /// Whoever waits for the outcome listens here.
+    outcome: Weak<watch::Sender<Option<Outcome<V>>>>,
+    begun: Arc<AtomicBool>,
+    /// Of those that are asked for the same, one is computed after the other.
+    turn: Arc<Semaphore>,
+}
+
+impl<A, V> Default for Together<A, V> {
+    fn default() -> Self {
+        let places = std::thread::available_parallelism().map_or(1, usize::from).max(2);
+        Self {
+            known: Mutex::default(),
+            places: Arc::new(Semaphore::new(places)),
+            computed: Arc::default(),
+        }
+    }
+}
+
+impl<A, V> Together<A, V>
+where
+    A: Clone + PartialEq,
+    V: Clone + Send + Sync + 'static,
+{
+    /// The result for what is asked for, computed once for all who ask for it at this moment.
+    ///
+    /// # Errors
+    /// Those of the computation, and when it takes too long or its turn does not come.
+    pub(super) async fn ask<F>(&self, asked: A, compute: impl Fn(A) -> F) -> Result<V, Error>
+    where
+        F: Future<Output = Result<V, Error>> + Send + 'static,
+    {
+        // A computation that all others have just left may end before it is joined.
+        for _ in 0..2 {
+            let mut outcome = self.join(&asked, &compute);
+            let outcome = outcome.wait_for(Option::is_some).await;
+            if let Some(outcome) = outcome.ok().and_then(|outcome| outcome.clone()) {
+                return outcome.map_err(Error::Shared);
+            }
+        }
+        Err(Error::Contract("the computation of a report broke off"))
+    }
+
+    /// How many were computed.
+    pub(super) fn computed(&self) -> u64 {
+        self.computed.load(Ordering::Relaxed)
+    }
+
+    fn join<F>(&self, asked: &A, compute: impl Fn(A) -> F) -> watch::Receiver<Option<Outcome<V>>>
+    where
+        F: Future<Output = Result<V, Error>> + Send + 'static,
+    {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|computing| computing.outcome.strong_count() > 0);
+        let same = known.iter_mut().find(|computing| computing.asked == *asked);
+        if let Some(same) = &same
+            && !same.begun.load(Ordering::SeqCst)
+            && let Some(outcome) = same.outcome.upgrade()
+        {
+            return outcome.subscribe();
+        }
+        let (sender, receiver) = watch::channel(None);
+        let (sender, begun) = (Arc::new(sender), Arc::new(AtomicBool::new(false)));
+        let new = Computing {
+            asked: asked.clone(),
+            outcome: Arc::downgrade(&sender),
+            begun: Arc::clone(&begun),
+            turn: same
+                .as_ref()
+                .map_or_else(|| Arc::new(Semaphore::new(1)), |same| same.turn.clone()),
+        };
+        let (turn, places) = (Arc::clone(&new.turn), Arc::clone(&self.places));
+        match same {
+            Some(same) => *same = new,
+            None => known.push(new),
+        }
+        drop(known);
+        let (work, computed) = (compute(asked.clone()), Arc::clone(&self.computed));
+        tokio::spawn(async move {
+            let place = tokio::select! {
+                place = tokio::time::timeout(PATIENCE, place(turn, places)) => place,
+                () = sender.closed() => return,
+            };
+            let Ok(place) = place else {
+                sender.send_replace(Some(Err(Arc::new(store::busy()))));
+                return;
+            };
+            begun.store(true, Ordering::SeqCst);
+            computed.fetch_add(1, Ordering::Relaxed);
+            let compute = async move {
+                let _place = place;
+                tokio::select! {
+                    done = tokio::time::timeout(LONGEST, work) => {
+                        let done = done.unwrap_or_else(|_| Err(store::busy()));
+                        sender.send_replace(Some(done.map_err(Arc::new)));
+                    }
+                    () = sender.closed() => {}
+                }
+            };
+            // To add up many lines takes a thread for as long as requests must not wait for one.
+            let runtime = Handle::current();
+            drop(tokio::task::spawn_blocking(move || runtime.block_on(compute)));
+        });
+        receiver
+    }
+}
+
+/// A place among those that are computed, after all that were asked for the same before.
+async fn place(turn: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSemaphorePermit>; 2] {
+    // They are never closed.
+    [turn.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Computes how many were computed before, once the gate lets it.
+    struct Counted {
+        together: Together<&'static str, usize>,
+        gate: Semaphore,
+        begun: Notify,
+        ended: Notify,
+    }
+
+    /// Tells when a computation has ended, whether it is done or given up.
+    struct Ends(Arc<Counted>);
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.ended.notify_one();
+        }
+    }
+
+    impl Counted {
+        fn new() -> Arc<Self> {
+            let (together, gate) = (Together::default(), Semaphore::new(0));
+            Arc::new(Self { together, gate, begun: Notify::new(), ended: Notify::new() })
+        }
+
+        async fn ask(self: Arc<Self>, asked: &'static str) -> usize {
+            let compute = |_| {
+                let counted = Arc::clone(&self);
+                async move {
+                    let _ends = Ends(Arc::clone(&counted));
+                    counted.begun.notify_one();
+                    counted.gate.acquire().await.unwrap().forget();
+                    Ok(usize::try_from(counted.together.computed()).unwrap())
+                }
+            };
+            self.together.ask(asked, compute).await.unwrap()
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_asks_while_one_is_computed_shares_the_next() {
+        let counted = Counted::new();
+        let first = tokio::spawn(counted.clone().ask("a"));
+        counted.begun.notified().await;
+        let others = futures_util::future::join_all((0..10).map(|_| counted.clone().ask("a")));
+        let others = tokio::spawn(others);
+        tokio::task::yield_now().await;
+        counted.gate.add_permits(2);
+        assert_eq!(first.await.unwrap(), 1);
+        assert_eq!(others.await.unwrap(), [2; 10]);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn one_who_leaves_does_not_end_what_others_wait_for() {
+        let counted = Counted::new();
+        // It is held up by another one, so that both share it.
+        let before = tokio::spawn(counted.clone().ask("a"));
+        counted.begun.notified().await;
+        let mut leaves = Box::pin(counted.clone().ask("a"));
+        let mut stays = Box::pin(counted.clone().ask("a"));
+        assert!((&mut leaves).now_or_never().is_none());
+        assert!((&mut stays).now_or_never().is_none());
+        counted.gate.add_permits(1);
+        before.await.unwrap();
+        counted.begun.notified().await;
+        drop(leaves);
+        counted.gate.add_permits(1);
+        assert_eq!(stays.await, 2);
+    }
+
+    /// On one thread, which a computation must not keep for itself.
+    #[tokio::test]
+    async fn others_are_answered_while_one_is_computed() {
+        let together = Together::<&str, u8>::default();
+        let (others, done) = std::sync::mpsc::channel::<u8>();
+        let done = Mutex::new(Some(done));
+        let compute = |_| {
+            let done = done.lock().unwrap().take().unwrap();
+            async move { Ok(done.recv_timeout(Duration::from_secs(10)).unwrap()) }
+        };
+        let asked = together.ask("a", compute);
+        let answered = async {
+            while together.computed() == 0 {
+                tokio::task::yield_now().await;
+            }
+            others.send(7).unwrap();
+        };
+        let (computed, ()) = tokio::join!(asked, answered);
+        assert_eq!(computed.unwrap(), 7);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_nobody_waits_for_any_more_is_ended() {
+        let counted = Counted::new();
+        let asked = tokio::spawn(counted.clone().ask("a"));
+        counted.begun.notified().await;
+        asked.abort();
+        counted.ended.notified().await;
+        counted.gate.add_permits(1);
+        assert_eq!(counted.clone().ask("a").await, 2);
+    }
+}
