@@ -6,6 +6,15 @@ fn main() {
     println!("cargo::rerun-if-env-changed=TEST_ENGINE");
     println!(r#"cargo::rustc-check-cfg=cfg(engine, values("sqlite", "postgres", "mariadb"))"#);
     println!("cargo::rustc-cfg=engine=\"{engine}\"");
+    // What the commands in the documents are run with.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rustc-check-cfg=cfg(shell_tools)");
+    if ["sh", "curl", "jq"].iter().all(found) {
+        println!("cargo::rustc-cfg=shell_tools");
+    }
     for (variable, cfg) in
         [("TEST_BROWSER", "browser"), ("TEST_GALERA", "galera"), ("TEST_REPLICA", "replica")]
     {

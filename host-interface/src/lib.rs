@@ -1,108 +1,36 @@
-//! The contract between a content-management host and its extensions.
+//! The contract between a content-management host and its extensions: this page, with a plugin and a
+//! host to copy, then what stands behind it.
 //!
-//! A *host* serves HTTP, knows users, groups and permissions, and keeps what a site has
-//! configured. A *plugin* is a dynamic library that brings routes and answers the requests made
-//! to them. This crate is all that the two share. It knows no HTTP server, no SQL and no
-//! asynchronous runtime, so either side may be built with whatever it likes, and with another
-//! compiler than the other side's.
+#![doc = include_str!("../README.md")]
 //!
-//! # Writing a plugin
+//! # The boundary
 //!
-//! A plugin is a crate of type `cdylib` with one type that implements [`Plugin`], exported by
-//! [`export_plugin!`]:
+//! Rust has no stable ABI. Two libraries built by different compilers cannot share types or traits
+//! unless their layout is fixed.
 //!
-//! ```
-//! use host_interface::{
-//!     Action, BoxFuture, Description, Environment, Error, HostHandle, Method, Plugin, Request,
-//!     Response, Route,
-//! };
-//!
-//! struct Greeter {
-//!     host: HostHandle,
-//! }
-//!
-//! impl Plugin for Greeter {
-//!     const NAME: &'static str = "greeter";
-//!
-//!     fn create(host: HostHandle, _environment: Environment) -> Result<Self, Error> {
-//!         Ok(Greeter { host })
-//!     }
-//!
-//!     fn describe(&self) -> Description {
-//!         Description::new("1.0.0")
-//!             .media_type("text/plain")
-//!             .permissions([Action::new("greet", "Be greeted")], [], [])
-//!             .route(Route::new(Method::Get, "v1/greetings/{id:digits}", "greeting", 0))
-//!     }
-//!
-//!     fn handle(&self, request: Request) -> BoxFuture<Response> {
-//!         let host = self.host.clone();
-//!         BoxFuture::new(async move {
-//!             let allowed = request
-//!                 .user()
-//!                 .is_some_and(|user| host.authorise(user.id(), "greet", "root"));
-//!             let (status, text) = match allowed {
-//!                 true => (200, format!("Hello, number {}!", &request.params()[0])),
-//!                 false => (403, "Not you.".to_owned()),
-//!             };
-//!             Response::new(status).with_header("content-type", "text/plain").with_body(text)
-//!         })
-//!     }
-//! }
-//!
-//! host_interface::export_plugin!(Greeter);
-//! # fn main() {}
-//! ```
-//!
-//! Nothing else is needed: a panic anywhere in the plugin is caught by the exported wrapper and
-//! reaches the host as an [`Error::Panicked`], never as the end of the process. Its message and
-//! place go to the log of the host that created the library's first plugin.
-//!
-//! A future that the plugin returns is polled on the host's threads. One that needs a runtime of
-//! its own (a database pool, timers) has to bring it: asynchronous runtimes keep their context in
-//! thread-local variables, and each library has its own copy of those.
-//!
-//! # Writing a host
-//!
-//! A host implements [`Host`], opens a library with [`open`], and talks to the [`LoadedPlugin`]:
-//!
-//! ```no_run
-//! use host_interface::{BoxFuture, Environment, Error, Host, HostHandle, LogRecord, Mail, User, UserQuery};
-//!
-//! struct Minimal;
-//!
-//! impl Host for Minimal {
-//!     fn authorise(&self, _user: i64, _action: &str, _asset: &str) -> bool {
-//!         true
-//!     }
-//!     fn find_user(&self, _query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-//!         BoxFuture::ready(Ok(None))
-//!     }
-//!     fn parameters(&self) -> String {
-//!         "{}".to_owned()
-//!     }
-//!     fn parameters_revision(&self) -> u64 {
-//!         0
-//!     }
-//!     fn send_mail(&self, _mail: Mail) -> BoxFuture<Result<(), Error>> {
-//!         BoxFuture::ready(Ok(()))
-//!     }
-//!     fn log(&self, record: &LogRecord<'_>) {
-//!         eprintln!("{}: {}", record.target(), record.message());
-//!     }
-//! }
-//!
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let library = host_interface::open("./libgreeter.so".as_ref())?;
-//! let environment = Environment::new("sqlite://greeter.db").base_path("/api/index.php");
-//! let plugin = library.create(HostHandle::new(Minimal), &environment)?;
-//! plugin.install().await?;
-//! for route in &plugin.describe()?.routes {
-//!     println!("{} /{} is handled by {}", route.method, route.pattern, route.handler);
-//! }
-//! plugin.shutdown().await?;
-//! # Ok(()) }
-//! ```
+//! - **`abi_stable`** fixes it, and compares the layout of every type that crosses when a library is
+//!   opened. A mismatch is one clear line before anything runs, not undefined behaviour. The crate is
+//!   unmaintained. It is used nevertheless, because a hand-written C interface would lose that check.
+//!   The exposure is kept small: its names stay inside this crate, four small traits cross, and
+//!   nothing in it parses input. Replacing it would touch one crate. Two advisories are ignored for
+//!   it, both because a dependency is no longer maintained: RUSTSEC-2024-0436 (`paste`, at build time)
+//!   and RUSTSEC-2024-0014 (`generational-arena`, in the layout check). See `deny.toml`.
+//! - **A runtime per library.** tokio keeps its context in thread-local variables, and each library
+//!   has its own copy of them. So a plugin owns a runtime and relies on nothing of the host's.
+//! - **Polled inline.** A handler is polled on the host's thread, inside the plugin's runtime context.
+//!   In the store a read stays there, because it waits for one answer of the database and each move
+//!   wakes a thread. A write that is not ready at once moves to the plugin's threads, where the
+//!   answers that it waits for arrive, and continues to its end even if the client disconnects.
+//! - **Panics.** A panic that leaves an `extern` function ends the process. The wrapper that
+//!   [`export_plugin!`] generates catches each one, in calls, futures and destructors, so a plugin's
+//!   author cannot forget to. The request gets a 500; one that is never answered gets a 504.
+//! - **Two copies of SQLite never open one file.** Host and plugin each link SQLite. POSIX locks
+//!   belong to a process, so two copies in one process would drop each other's locks and corrupt the
+//!   file. Each extension has a file of its own beside the host's. Other processes are fine.
+//! - **Libraries are never unloaded.** Disabling an extension is a flag in the host. A new version of
+//!   a library needs a restart.
+//! - **Files are checked before they are opened.** A truncated library would end the process with a
+//!   signal in the system's loader, so the example host compares headers and length first.
 //!
 //! # Invariants
 //!
@@ -111,9 +39,27 @@
 //! - Bodies and header values cross without being copied.
 //! - Everything that crosses once, or rarely, crosses as JSON text, so that a member may be added
 //!   without breaking a library that does not know it.
-//! - Libraries are never unloaded. A file that is replaced while the host runs takes effect when
-//!   the host is started again.
 //! - Only this crate names `abi_stable` and `async_ffi`.
+//!
+//! # Modules
+//!
+//! | module | content |
+//! |---|---|
+//! | `plugin` | the [`Plugin`] trait, [`Description`], progress, the handle [`LoadedPlugin`] |
+//! | `host` | the [`Host`] trait, [`HostHandle`], log records, [`Environment`] |
+//! | `message` | [`Request`], [`Response`], headers, bodies |
+//! | `route` | methods, routes, patterns |
+//! | `acl` | actions, assets, suggested grants |
+//! | `auth` | credentials and what an authenticator concludes from them |
+//! | `user` | a user as plugins see one, and how one is looked up |
+//! | `parameter` | parameters: kinds, limits, and whether a value is valid |
+//! | `mail` | a mail that a plugin sends |
+//! | `metric` | the metrics of a plugin |
+//! | `error` | failed calls, and [`Problem`], an error as clients see it |
+//! | `future` | the future that crosses, with its panics caught |
+//! | `panic` | catching panics |
+//! | `raw` | the traits as they cross, generated by `abi_stable` |
+//! | `root` | the exports of a library, [`open`], [`export_plugin!`] |
 
 mod acl;
 mod auth;

@@ -2,6 +2,102 @@
 //!
 //! The library exports one plugin; see `host_interface` for how a host loads it. The modules are
 //! public so that the tests can reach them, and are no interface for anyone else.
+//!
+//! # From a request to a document
+//!
+//! 1. The host finds the route, checks method, `Accept` and token, reads the body within its limit and
+//!    calls the plugin's `handle` (`server/api.rs` of the example host).
+//! 2. [`boundary`] polls the handler within the plugin's runtime: a read where the host polls it, a
+//!    write on the plugin's threads if it is not ready at once.
+//! 3. [`app`] looks the route up in a table made from the resources, and asks the host for the
+//!    permission.
+//! 4. [`request`] turns query, headers and body into typed form. All faults are collected.
+//! 5. [`plan`] checks them against the resource: a `Page` to read, or a `Draft` to write.
+//! 6. [`approach`] decides how the records of a page are found, and what has to be asked of the kept
+//!    counts first.
+//! 7. [`sql`] turns the plan into text and bound values; [`dialect`] has what differs between engines.
+//! 8. [`store`] runs it. On SQLite reads come back as one JSON text of raw cells, so that not every row
+//!    has to cross a thread, and writes go through one connection with `BEGIN IMMEDIATE`. What they
+//!    leave to do, bringing what was committed from the log into the file and merging what they added
+//!    to the indexes of texts, is done beside them (`store/upkeep.rs`), so that no writer stops for it.
+//!    A statement that nobody waits for any more is ended (`store/brake.rs`).
+//! 9. [`document`] writes the cells as JSON:API. The body is handed to the HTTP server without a copy.
+//!
+//! # Modules
+//!
+//! Tables are in `plugin/migrations`, for each engine; what recounts the kept counts is in
+//! `plugin/recount`. `build.rs` rebuilds when they change.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop |
+//! | [`app`] | table of routes, permissions, description |
+//! | [`crud`] | the five operations and nested lists |
+//! | [`request`] | query, headers and body to typed form |
+//! | [`plan`] | pages, drafts, validation, questions to the database |
+//! | [`resource`] | the types of which descriptors are made |
+//! | [`resources`] | the list of all resources, and a file for each with its special rules; `customers` has addresses too, `methods` shipping and payment, `reports/` a file for each report, with their calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`together`) |
+//! | [`parameters`] | the parameters of the store and their validation |
+//! | [`approach`] | how a page is found: along an index, sorted, from a place that is counted, in groups |
+//! | [`sql`] | plans to SQL; the only place that makes dynamic SQL text |
+//! | [`texts`] | how texts are found that contain one, on engines that need tables of their own for that |
+//! | [`dialect`] | what differs between engines |
+//! | [`store`] | pools, transactions, cells; a file for each engine's driver; connections that are `ready` in front of the driver's pool, the `brake` that ends statements, bulk `filling`, SQLite's `upkeep` |
+//! | [`value`] | kinds of values, read and written exactly |
+//! | [`document`] | JSON:API output |
+//! | [`openapi`], [`schema`] | resources and routes to OpenAPI 3.1; JSON Schema of single values |
+//! | [`error`] | the table of errors |
+//! | [`notification`] | the mail to a customer when the status of an order changes |
+//! | [`outbox`] | mails on their way to the host |
+//! | [`copy`] | moving the store to another database: what is copied, what is derived, the comparison |
+//! | [`reference`](mod@reference) | countries, zones, currencies, order statuses of a new store |
+//! | [`demo`] | the demo store |
+//! | [`logging`] | `tracing` events to the host's log |
+//!
+//! # A page of a large store
+//!
+//! A list costs what its page costs, whatever is in the store:
+//!
+//! - There is an index for each order and each filter, and for common combinations (a category by
+//!   price, a status by date). A resource names them, because on MariaDB a list names the one to use.
+//! - Totals come from kept counts: by each filter, by the common pairs, by day. Triggers keep them in
+//!   the transaction of the write. On PostgreSQL and MariaDB each count is the sum of up to sixteen
+//!   rows, one for each remainder of the records' keys, so that writers seldom wait for one another. A
+//!   row whose count becomes zero is removed, so that no client can fill the tables with values that no
+//!   record has any more.
+//! - Where no index has the filters and the order together, the total is read first, in one snapshot
+//!   with the page. If the filter matches few records, they are found and sorted; if many, they are
+//!   read in their order until the page is full; if none, nothing is read.
+//! - From the 4,096th record of a list on, the page is found by counts that are kept for each 4,096
+//!   keys and each day.
+//! - A list in the order of a name that is joined, such as a status's, takes the counts of each, and
+//!   reads from the index of those on the page.
+//! - Text within text is found by trigrams: on SQLite in an index of FTS5 on the case-folded columns,
+//!   on PostgreSQL by `pg_trgm`. FTS5 goes through the records of each trigram, so a text of more than 18
+//!   characters is looked up by its first and last ten, and compared with the records that have both.
+//!   MariaDB has no such index, so triggers keep a table of pieces of the
+//!   names and SKUs of products: twelve characters from every third on, and the two before them. The
+//!   text that is searched for is at the beginning of a piece, or its first one or two characters are
+//!   those before it: three ranges of the table's key, without a look at the products. A text in 2,000
+//!   records at most is looked for once: their keys are read before anything is counted.
+//!
+//! Reports are made from kept sums:
+//!
+//! - The sales of a day, by currency and status, and what is in stock, by status, are sums that
+//!   triggers keep, in two or three integers each, so that not even the largest amounts overflow them.
+//! - The lines of a day for each product and each customer are read once and kept in memory until an
+//!   order or an item of that day changes. Triggers then change the revision of the day, which is read
+//!   in the same snapshot as everything else, so a report never lags behind, whoever writes. Thirty
+//!   days are added up from thirty lists. At most 500,000 lines are kept of each report; ranges of more
+//!   than half of that, or of more than a year, are added up by the database.
+//! - Equal requests at the same moment share one computation, on a thread of its own and for 20 seconds
+//!   at most. A request that arrives during a computation shares the next one, which includes all that
+//!   was committed by then. A computation ends when all its clients have disconnected. As many run at
+//!   once as there are processors, and at least two; the others wait for up to 10 seconds.
+//!
+//! What stays slow in a large store is listed at the end of the next part.
+//!
+#![doc = include_str!("../API.md")]
 
 pub mod app;
 pub mod approach;

@@ -143,3 +143,29 @@ fn only_one_module_of_the_host_spells_sql_for_an_engine() {
         assert!(!spells || allowed, "{} runs SQL past the one place for it", path.display());
     }
 }
+
+#[test]
+fn every_source_file_begins_with_its_purpose() {
+    for of in ["host-interface", "plugin", "example-host", "tests"] {
+        for (path, text) in sources(of) {
+            assert!(text.starts_with("//! "), "{} does not begin with `//!`", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_module_is_in_the_table_of_its_crate() {
+    for of in ["host-interface", "plugin", "example-host"] {
+        let text = fs::read_to_string(root().join(of).join("src/lib.rs")).unwrap();
+        let (table, code): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.starts_with("//! |"));
+        let modules = code.iter().filter_map(|line| {
+            let line = line.strip_prefix("pub ").unwrap_or(line);
+            line.strip_prefix("mod ")?.strip_suffix(';')
+        });
+        for module in modules {
+            let named = table.iter().any(|row| row.contains(&format!("`{module}`")));
+            assert!(named, "{of}: the table in lib.rs does not have the module {module}");
+        }
+    }
+}

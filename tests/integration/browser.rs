@@ -2,7 +2,7 @@
 //! width of a desk and of a phone, light and dark, looked at by axe.
 //!
 //! `TEST_BROWSER` names the folder that `tests/browser/prepare.sh` makes. Pictures of the pages are
-//! put there too, and `tests/browser/pictures.sh` takes those of the README from there.
+//! put there too, and `tests/browser/pictures.sh` takes those of the documents from there.
 
 use std::path::PathBuf;
 use std::process::Stdio;

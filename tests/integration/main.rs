@@ -29,6 +29,7 @@ mod copies;
 mod counts;
 mod crash;
 mod crowding;
+mod documents;
 mod encrypted;
 mod engines;
 mod faults;
