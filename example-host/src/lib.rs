@@ -18,7 +18,7 @@
 //!
 //! # Modules
 //!
-//! Tables are in `example-host/migrations`, for each engine; `build.rs` rebuilds when they change.
+//! Tables are in `example-host/migrations`, for each engine; `database/migrations.rs` lists the files.
 //!
 //! | module | content |
 //! |---|---|

@@ -25,8 +25,8 @@
 //!
 //! # Modules
 //!
-//! Tables are in `plugin/migrations`, for each engine; what recounts the kept counts is in
-//! `plugin/recount`. `build.rs` rebuilds when they change.
+//! Tables are in `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files; what
+//! recounts the kept counts is in `plugin/recount`.
 //!
 //! | module | content |
 //! |---|---|

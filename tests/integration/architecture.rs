@@ -169,3 +169,25 @@ fn every_module_is_in_the_table_of_its_crate() {
         }
     }
 }
+
+/// The lists are written by hand, so a file that is missing from one would never be run.
+#[test]
+fn every_migration_is_compiled_in() {
+    for (code, folder) in [
+        ("plugin/src/store/migrations.rs", "plugin/migrations"),
+        ("example-host/src/database/migrations.rs", "example-host/migrations"),
+    ] {
+        let code = fs::read_to_string(root().join(code)).unwrap();
+        for engine in ["sqlite", "postgres", "mysql"] {
+            let list = code.split_once(&format!("\"{engine}\":")).unwrap().1;
+            let list = list.split_once(']').unwrap().0;
+            let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+            let entries = fs::read_dir(root().join(folder).join(engine)).unwrap();
+            let mut files: Vec<String> = entries
+                .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().into())
+                .collect();
+            files.sort();
+            assert_eq!(listed, files, "{folder}/{engine}");
+        }
+    }
+}

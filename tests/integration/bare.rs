@@ -1,13 +1,13 @@
 //! A store without a host around it, for tests that reach under the services: the statically linked
 //! one, on a database that the loaded library never opens.
 
+use crate::permissive::PermissiveHost;
 use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
 use plugin::app::{self, App};
 use plugin::reference;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::Value;
-use tests::PermissiveHost;
 
 use crate::databases::{Database, Engine};
 

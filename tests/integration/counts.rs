@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use crate::permissive::PermissiveHost;
 use fastrand::Rng;
 use futures_util::TryStreamExt;
 use host_interface::{
@@ -13,7 +14,6 @@ use plugin::sql::{Statement, Table};
 use plugin::value::{Kind, decimal_text};
 use plugin::{copy, resources};
 use serde_json::{Value, json};
-use tests::PermissiveHost;
 
 use crate::bare::Bare;
 use crate::databases::Engine;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::permissive::PermissiveHost;
 use host_interface::{HostHandle, Method, Response};
 use plugin::app::App;
 use plugin::error::Error;
@@ -13,7 +14,6 @@ use plugin::store::Store;
 use plugin::value::Kind;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
-use tests::PermissiveHost;
 use tokio::task::JoinSet;
 
 use crate::bare::Bare;

@@ -12,6 +12,8 @@ mod bare;
 mod certificate;
 mod databases;
 mod harness;
+#[path = "../permissive.rs"]
+mod permissive;
 mod process;
 mod proxy;
 mod smtp;

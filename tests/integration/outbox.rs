@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::permissive::PermissiveHost;
 use host_interface::{
     BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery,
 };
@@ -13,7 +14,6 @@ use plugin::outbox::{self, Pace, Sender};
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::json;
-use tests::PermissiveHost;
 use tokio::task::JoinHandle;
 
 use crate::bare::Bare;

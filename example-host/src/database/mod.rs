@@ -4,6 +4,7 @@
 
 mod connection;
 mod lease;
+mod migrations;
 mod start;
 mod statement;
 mod url;

@@ -16,7 +16,7 @@ use crate::private;
 
 use super::connection::in_time;
 use super::lease::Lease;
-use super::{Database, DatabaseUrl};
+use super::{Database, DatabaseUrl, migrations};
 
 /// How often a start that waits for another one looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -113,10 +113,10 @@ impl Start {
     async fn migrate(&mut self, database: &Database) -> Result<(), MigrateError> {
         match (&mut self.0, database) {
             (Held::Postgres(session), _) => {
-                migrations(sqlx::migrate!("migrations/postgres")).run(&mut **session).await
+                in_own_table(migrations::POSTGRES).run(&mut **session).await
             }
             (Held::MySql(session, _), _) => {
-                let migrations = migrations(sqlx::migrate!("migrations/mysql"));
+                let migrations = in_own_table(migrations::MYSQL);
                 match migrations.run(&mut **session).await {
                     // Cut off half-way, as this engine can be. They are written to be run again.
                     Err(MigrateError::Dirty(_)) => {
@@ -127,7 +127,7 @@ impl Start {
                 }
             }
             (Held::File(_), Database::Sqlite { writer, .. }) => {
-                sqlx::migrate!("migrations/sqlite").run(writer).await
+                migrations::migrator(migrations::SQLITE).run(writer).await
             }
             // A file is locked for SQLite alone.
             (Held::File(_), _) => Ok(()),
@@ -192,7 +192,8 @@ impl Start {
 }
 
 /// Migrations whose table can be told from those of the extensions in the same database.
-fn migrations(mut migrator: Migrator) -> Migrator {
+fn in_own_table(files: migrations::Files) -> Migrator {
+    let mut migrator = migrations::migrator(files);
     migrator.dangerous_set_table_name("host_migrations");
     migrator
 }

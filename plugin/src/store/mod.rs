@@ -92,6 +92,7 @@ macro_rules! cells_of {
 
 mod brake;
 mod filling;
+mod migrations;
 mod mysql;
 mod postgres;
 mod ready;
@@ -923,12 +924,9 @@ fn statements(text: &'static str) -> impl Iterator<Item = &'static str> + Clone 
 }
 
 /// The host keeps the versions of its tables beside those of the store.
-fn in_own_table(migrations: &Migrator) -> Migrator {
-    Migrator {
-        migrations: migrations.migrations.clone(),
-        table_name: "shop_migrations".into(),
-        ..Migrator::DEFAULT
-    }
+fn in_own_table(mut migrator: Migrator) -> Migrator {
+    migrator.dangerous_set_table_name("shop_migrations");
+    migrator
 }
 
 /// The columns of a unique index, which is named after its table and them: `table__column__column`.

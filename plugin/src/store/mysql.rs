@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use rust_decimal::Decimal;
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::mysql::{
     MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlPool,
     MySqlPoolOptions, MySqlRow,
@@ -25,7 +25,6 @@ use crate::plan::Page;
 use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{Cell, Kind, Value};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 pub(super) const RECOUNT: &str = include_str!("../../recount/mysql.sql");
 
 /// How many prepared statements a connection keeps. A server has 16,382 for all connections of all
@@ -68,7 +67,8 @@ pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
     let options = pool.connect_options();
     let mut connection = MySqlConnection::connect_with(&options).await?;
     go_on_filling(&mut connection, &options).await?;
-    super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
+    let migrator = super::in_own_table(super::migrations::migrator(super::migrations::MYSQL));
+    migrator.run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
 }
 

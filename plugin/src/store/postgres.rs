@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use rust_decimal::Decimal;
 use sqlx::encode::{Encode, IsNull};
 use sqlx::error::BoxDynError;
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::types::Oid;
 use sqlx::postgres::{
     PgArgumentBuffer, PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow,
@@ -27,7 +27,6 @@ use crate::resources;
 use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{self, Cell, Kind, Value};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 pub(super) const RECOUNT: &str = include_str!("../../recount/postgres.sql");
 
 pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
@@ -62,7 +61,8 @@ pub(super) fn connect(options: PgConnectOptions, answer: Duration) -> PgPool {
 /// On a connection of its own: what the pool's connections wait for at most is too short here.
 pub(super) async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
-    super::in_own_table(&MIGRATIONS).run_direct(None, &mut connection, false).await?;
+    let migrator = super::in_own_table(super::migrations::migrator(super::migrations::POSTGRES));
+    migrator.run_direct(None, &mut connection, false).await?;
     Ok(connection.close().await?)
 }
 

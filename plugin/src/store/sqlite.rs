@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use serde::de::{Deserialize, Deserializer, Visitor};
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteRow, SqliteSynchronous,
@@ -15,6 +15,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Executor, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::brake::Brake;
+use super::migrations;
 use super::ready::Ready;
 use super::upkeep::Upkeep;
 use super::{
@@ -26,7 +27,6 @@ use crate::plan::Page;
 use crate::sql::{self, RowsOf, Statement, Table};
 use crate::value::{self, Cell, Kind, Value};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 pub(super) const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
 
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub(super) fn connect(options: &SqliteConnectOptions) -> Pools {
 
 pub(super) async fn migrate(pools: &Pools) -> Result<(), MigrateError> {
     let mut writer = pools.writer.acquire().await?;
-    MIGRATIONS.run_direct(None, &mut *writer.connection, false).await
+    migrations::migrator(migrations::SQLITE).run_direct(None, &mut *writer.connection, false).await
 }
 
 /// Takes away the file, which is the store's alone, and what the engine has put beside it.

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::permissive::PermissiveHost;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
@@ -21,7 +22,6 @@ use plugin::app::{self, App};
 use plugin::document::MEDIA_TYPE;
 use plugin::store::Store;
 use plugin::{demo, reference};
-use tests::PermissiveHost;
 
 use super::load::ROOT;
 use super::race;

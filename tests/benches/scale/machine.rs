@@ -62,7 +62,7 @@ pub async fn count(engine: Engine, tables: &str) -> f64 {
                 taken.push(begun.elapsed().as_secs_f64() * 1e3);
             }
             // The first one fetches what is not in memory yet.
-            tests::median(taken.into_iter().skip(1))
+            median(taken.into_iter().skip(1))
         }};
     }
     match engine {
@@ -70,4 +70,21 @@ pub async fn count(engine: Engine, tables: &str) -> f64 {
         Engine::Postgres => timed!(PgConnection),
         Engine::MariaDb => timed!(MySqlConnection),
     }
+}
+
+/// The value in the middle; 0 where there is none.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// The processor time that a process has used so far, in seconds; 0 where the system does not tell.
+#[allow(clippy::float_arithmetic, reason = "time is no money")]
+pub fn processor_time(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name in parentheses may have spaces; the 12th and 13th field after it count ticks.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }

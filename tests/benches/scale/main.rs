@@ -30,6 +30,8 @@ mod cases;
 mod crowd;
 mod load;
 mod machine;
+#[path = "../../permissive.rs"]
+mod permissive;
 mod race;
 mod reads;
 mod stores;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tests::median;
+use crate::machine::median;
 
 use super::load::{Ask, Client, rate};
 use super::stores::Host;

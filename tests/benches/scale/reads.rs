@@ -1,6 +1,6 @@
 //! Every list, record and report, in a large store against a small one.
 
-use tests::median;
+use crate::machine::median;
 
 use super::cases;
 use super::load::{Client, Load};

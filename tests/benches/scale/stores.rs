@@ -268,7 +268,7 @@ impl Host {
 
     /// The processor time used so far, in seconds.
     pub fn cpu(&self) -> f64 {
-        tests::processor_time(self.process.id())
+        crate::machine::processor_time(self.process.id())
     }
 
     /// The memory that it has now, in megabytes.

@@ -1,0 +1,58 @@
+//! The migrations of the host's tables, compiled into the program: a list for each engine. A file that has run
+//! somewhere is never changed, because what it did is known by its checksum.
+//!
+//! They are listed by hand, since the macro that reads the folder compiles the drivers of all engines
+//! a second time. A test compares the lists with the folders.
+
+use std::borrow::Cow;
+
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+/// Files of migrations with their text, by name.
+pub(super) type Files = &'static [(&'static str, &'static str)];
+
+macro_rules! files {
+    ($folder:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../../migrations/", $folder, "/", $file, ".sql")))),+]
+    };
+}
+
+pub(super) const SQLITE: Files = files![
+    "sqlite":
+    "0001_site",
+    "0002_copies",
+    "0003_administration",
+    "0004_audit",
+    "0005_requests",
+    "0006_trust",
+];
+pub(super) const POSTGRES: Files = files![
+    "postgres":
+    "0001_site",
+    "0002_administration",
+    "0003_audit",
+    "0004_requests",
+    "0005_trust",
+];
+pub(super) const MYSQL: Files = files![
+    "mysql":
+    "0001_site",
+    "0002_administration",
+    "0003_audit",
+    "0004_requests",
+    "0005_trust",
+];
+
+/// What runs these migrations.
+pub(super) fn migrator(files: Files) -> Migrator {
+    let migrations = files.iter().filter_map(|(name, text)| {
+        // Named like `0001_setup`.
+        let (version, description) = name.split_once('_')?;
+        let description = Cow::Owned(description.replace('_', " "));
+        let sql = text.into_sql_str();
+        let kind = MigrationType::Simple;
+        Some(Migration::new(version.parse().ok()?, description, kind, sql, false))
+    });
+    Migrator::with_migrations(migrations.collect())
+}
