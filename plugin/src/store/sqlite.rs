@@ -172,11 +172,12 @@ impl Filling {
             tell(done, total);
             self.connection.execute(sql_text(statement)).await?;
         }
+        // Within the transaction: a store that is filled is planned for, even if the program is killed now.
+        self.connection.learn(&[]).await?;
         self.connection.say(SQLITE.commit).await?;
         tell(total, total);
-        // The log is as large as the store. Who still reads the store as it was keeps it so.
+        // The log is as large as the store. A reader of the store as it was before keeps it so.
         self.connection.say("PRAGMA wal_checkpoint(TRUNCATE)").await?;
-        self.connection.learn(&[]).await?;
         self.connection.close().await
     }
 }
