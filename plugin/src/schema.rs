@@ -199,17 +199,38 @@ fn flag() -> Value {
 
 /// A whole number, also as a string of digits.
 fn whole(min: i64, max: Option<i64>) -> Value {
-    let sign = if min < 0 { "-?" } else { "" };
-    let digits = max.map_or(18, |max| max.to_string().len().min(18));
-    let number = json!({
-        "type": "integer", "format": "int64", "minimum": min, "maximum": max.unwrap_or(i64::MAX),
-    });
-    let text = match min {
-        // No other least number than these occurs, and one that did would be checked by the store.
-        1.. => format!("^0*[1-9][0-9]{{0,{}}}$", digits - 1),
-        _ => format!("^{sign}0*[0-9]{{1,{digits}}}$"),
-    };
-    json!({"anyOf": [number, {"type": "string", "pattern": text}]})
+    let max = max.unwrap_or(i64::MAX);
+    let mut forms = vec![format!("0*({})", up_to(max.unsigned_abs()))];
+    if min <= 0 {
+        forms.push("-?0+".to_owned());
+    }
+    if min < 0 {
+        forms.push(format!("-0*({})", up_to(min.unsigned_abs())));
+    }
+    json!({"anyOf": [
+        {"type": "integer", "format": "int64", "minimum": min, "maximum": max},
+        {"type": "string", "pattern": format!("^({})$", forms.join("|"))},
+    ]})
+}
+
+/// The pattern of the numbers from 1 to another one.
+fn up_to(max: u64) -> String {
+    let digits = max.to_string();
+    let mut forms = Vec::new();
+    if digits.len() > 1 {
+        forms.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
+    }
+    // As many digits, of which the first that differs is less.
+    for (place, digit) in digits.bytes().enumerate() {
+        let least = if place == 0 { b'1' } else { b'0' };
+        if digit > least {
+            let (same, left) = (&digits[..place], digits.len() - place - 1);
+            let (least, most) = (char::from(least), char::from(digit - 1));
+            forms.push(format!("{same}[{least}-{most}][0-9]{{{left}}}"));
+        }
+    }
+    forms.push(digits);
+    forms.join("|")
 }
 
 /// An exact decimal between these counts of units, as a string or a number.
@@ -219,6 +240,14 @@ fn decimal(places: u8, min: i64, max: i64) -> Value {
     let digits = (max / unit).to_string().len();
     let fraction = format!(r"(\.[0-9]{{1,{places}}}0*)?");
     let text = match max % unit {
+        _ if min > 0 => {
+            // With a digit other than 0, before the point or after so many zeros.
+            let whole = format!("0*[1-9][0-9]{{0,{}}}{fraction}", digits - 1);
+            let below_one = (0..places)
+                .map(|zeros| format!(r"0+\.0{{{zeros}}}[1-9][0-9]{{0,{}}}0*", places - 1 - zeros));
+            let all: Vec<String> = std::iter::once(whole).chain(below_one).collect();
+            format!("^({})$", all.join("|"))
+        }
         // The greatest is a power of ten, and one digit more than any other.
         0 => format!(r"^{sign}0*({}(\.0+)?|[0-9]{{1,{}}}{fraction})$", max / unit, digits - 1),
         _ => format!("^{sign}0*[0-9]{{1,{digits}}}{fraction}$"),

@@ -198,3 +198,87 @@ async fn the_example_of_each_new_record_can_be_sent() {
         shop.post(&path, example).send().await.expect(201);
     }
 }
+
+/// The patterns of what may be sent as a string take what the store takes, and nothing else.
+#[test]
+fn the_patterns_of_the_document_are_those_of_the_store() {
+    let document = plugin::app::openapi("/api/index.php");
+    for (field, taken, refused) in [
+        (
+            "products.new/quantity",
+            &["0", "-0", "007", "9", "2147483639", "2147483647"][..],
+            &["", "-1", "2147483648", "2200000000", "9999999999", "1.0", " 1"][..],
+        ),
+        (
+            "manufacturers.new/ordering",
+            &["-2147483648", "-1", "0", "2147483647", "-007"],
+            &["-2147483649", "2147483648", "--1", "+1"],
+        ),
+        (
+            "categories.new/published",
+            &["-2", "-1", "0", "1", "2", "02"],
+            &["-3", "3", "10", "-02x"],
+        ),
+        (
+            "zones.new/country_id",
+            &["1", "10", "9223372036854775807"],
+            &["0", "-1", "9223372036854775808", "99999999999999999999"],
+        ),
+        (
+            "products.new/price",
+            &["0", "19.99", "007.5", "999999999999.99999", "1.1000000"],
+            &["-1", ".5", "1.", "1.000001", "1000000000000", "1e3"],
+        ),
+        (
+            "currencies.new/currency_value",
+            &["1", "0.00000001", "0.5", "10", "00.10"],
+            &["0", "0.0", "0.000000001", "-1"],
+        ),
+        (
+            "taxrates.new/tax_percent",
+            &["0", "100", "100.000", "99.999"],
+            &["100.001", "101", "1.0001"],
+        ),
+        (
+            "orders.new/created_on",
+            &["2024-02-29", "0001-01-01", "2000-02-29T23:59:59Z", "2026-12-31T00:00:00-23:59"],
+            &[
+                "2023-02-29",
+                "1900-02-29",
+                "0000-01-01",
+                "2026-04-31",
+                "2026-01-01T24:00:00",
+                " 2026-01-01",
+            ],
+        ),
+    ] {
+        let (schema, name) = field.split_once('/').unwrap();
+        let schema = &document["components"]["schemas"][schema]["properties"][name];
+        let options = schema.get("anyOf").and_then(Value::as_array);
+        let options = options.map_or_else(|| vec![schema], |options| options.iter().collect());
+        let pattern = options.iter().find_map(|option| option.get("pattern")?.as_str()).unwrap();
+        let pattern = regex_lite::Regex::new(pattern).unwrap();
+        let body = |text: &str| {
+            let kind = schema_field(field).kind;
+            let literal = serde_json::value::to_raw_value(text).unwrap();
+            plugin::value::read(kind, false, &literal)
+        };
+        for text in taken {
+            assert!(pattern.is_match(text), "{field} takes {text:?}");
+            assert!(body(text).is_ok(), "the store takes {text:?} for {field}");
+        }
+        for text in refused {
+            assert!(!pattern.is_match(text), "{field} refuses {text:?}");
+            // A key of no record is found by looking for it.
+            let is_key = name == "country_id";
+            assert!(is_key || body(text).is_err(), "the store refuses {text:?} for {field}");
+        }
+    }
+}
+
+/// The field that a schema's property is made from.
+fn schema_field(path: &str) -> &'static plugin::resource::Field {
+    let (schema, name) = path.split_once('/').unwrap();
+    let resource = plugin::resources::find(schema.split_once('.').unwrap().0).unwrap();
+    resource.fields().find(|field| field.name == name).unwrap()
+}
