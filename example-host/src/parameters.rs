@@ -73,7 +73,8 @@ impl Site {
     /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
     ///
     /// # Errors
-    /// When no loaded extension declares it or several do, the value is not one that the parameter takes or the
+    /// When no loaded extension declares it or several do, the value is not one that the parameter
+    /// takes or the
     /// extension refuses it, or the database fails.
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let (extension, parameter, plugin) = self.declared(name)?;

@@ -80,7 +80,7 @@ pub fn input(field: &Field) -> Value {
             let address = json!({"type": "string", "format": "email", "maxLength": 254});
             match field.required {
                 true => address,
-                false => json!({"anyOf": [address, {"type": "string", "maxLength": 0}]}),
+                false => either(address, json!({"type": "string", "maxLength": 0})),
             }
         }
     };
@@ -126,15 +126,7 @@ pub fn input_day() -> Value {
 /// characters.
 pub fn or_empty(schema: Value) -> Value {
     let empty = json!({"type": "string", "pattern": r"^[\s\u0000-\u001f\u007f-\u009f]*$"});
-    match schema {
-        Value::Object(mut members) if members.len() == 1 && members.contains_key("anyOf") => {
-            if let Some(Value::Array(options)) = members.get_mut("anyOf") {
-                options.push(empty);
-            }
-            Value::Object(members)
-        }
-        schema => json!({"anyOf": [schema, empty]}),
-    }
+    either(schema, empty)
 }
 
 /// The schemas of free JSON, which others refer to: no text in it has a NUL character.
@@ -293,21 +285,24 @@ fn text(max: Option<usize>, form: Form, required: bool) -> Value {
     schema
 }
 
-fn or_null(schema: Value) -> Value {
-    match schema {
-        Value::Object(mut members) if members.contains_key("anyOf") => {
-            if let Some(Value::Array(options)) = members.get_mut("anyOf") {
-                options.push(json!({"type": "null"}));
-            }
-            Value::Object(members)
+fn or_null(mut schema: Value) -> Value {
+    match schema.get_mut("type") {
+        Some(name) => {
+            *name = json!([name.take(), "null"]);
+            schema
         }
-        Value::Object(mut members) => {
-            if let Some(name) = members.get_mut("type") {
-                *name = json!([name.take(), "null"]);
-            }
-            Value::Object(members)
+        None => either(schema, json!({"type": "null"})),
+    }
+}
+
+/// What one schema takes, or another.
+fn either(mut schema: Value, other: Value) -> Value {
+    match schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        Some(options) => {
+            options.push(other);
+            schema
         }
-        schema => schema,
+        None => json!({"anyOf": [schema, other]}),
     }
 }
 

@@ -614,16 +614,8 @@ pub fn bounds(day: Date) -> [PrimitiveDateTime; 2] {
 
 /// A moment in the form of the wire.
 pub fn written(moment: PrimitiveDateTime) -> String {
-    let (date, time) = (moment.date(), moment.time());
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        date.year(),
-        u8::from(date.month()),
-        date.day(),
-        time.hour(),
-        time.minute(),
-        time.second()
-    )
+    // Only a writer that fails could make this fail, and memory does not.
+    moment.format(MOMENT).unwrap_or_default()
 }
 
 /// Reads a list of keys, or a string of keys separated by commas, and keeps it as the latter.

@@ -1,5 +1,5 @@
-//! The migrations of the host's tables, compiled into the program: a list for each engine. A file that has run
-//! somewhere is never changed, because what it did is known by its checksum.
+//! The migrations of the host's tables, compiled into the program: a list for each engine. A file that
+//! has run somewhere is never changed, because what it did is known by its checksum.
 //!
 //! They are listed by hand, since the macro that reads the folder compiles the drivers of all engines
 //! a second time. A test compares the lists with the folders.
