@@ -38,6 +38,7 @@ mod faults;
 mod filling;
 mod generated;
 mod hosts;
+mod layers;
 mod loading;
 mod mails;
 mod metrics;
