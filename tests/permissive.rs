@@ -17,7 +17,7 @@ impl Host for PermissiveHost {
     }
 
     fn parameters(&self) -> String {
-        let declared = plugin::parameters::declared();
+        let declared = plugin::model::parameters::declared();
         let defaults = declared.into_iter().map(|parameter| (parameter.name, parameter.default));
         serde_json::Value::Object(defaults.collect()).to_string()
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use host_interface::{Problem, Response, Source};
 use sqlx::migrate::MigrateError;
 
-use crate::document::MEDIA_TYPE;
 use crate::store::Constraint;
+use crate::wire::document::MEDIA_TYPE;
 
 /// What kind of fault it is: a row of the table below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,48 +11,40 @@
 //!    write on the plugin's threads if it is not ready at once.
 //! 3. [`app`] looks the route up in a table made from the resources, and asks the host for the
 //!    permission.
-//! 4. [`request`] turns query, headers and body into typed form. All faults are collected.
-//! 5. [`plan`] checks them against the resource: a `Page` to read, or a `Draft` to write.
-//! 6. [`approach`] decides how the records of a page are found, and what has to be asked of the kept
-//!    counts first.
-//! 7. [`sql`] turns the plan into text and bound values; [`dialect`] has what differs between engines.
+//! 4. [`service::crud`] does what the route stands for, and [`wire::request`] turns query, headers and
+//!    body into typed form. All faults are collected.
+//! 5. [`model::question`] checks them against the resource: a `Page` to read, or a `Draft` to write.
+//! 6. [`sql::approach`] decides how the records of a page are found, and what has to be asked of the
+//!    kept counts first.
+//! 7. [`sql`] turns the plan into text and bound values; [`sql::dialect`] has what differs between
+//!    engines.
 //! 8. [`store`] runs it. On SQLite reads come back as one JSON text of raw cells, so that not every row
 //!    has to cross a thread, and writes go through one connection with `BEGIN IMMEDIATE`. What they
 //!    leave to do, bringing what was committed from the log into the file and merging what they added
 //!    to the indexes of texts, is done beside them (`store/upkeep.rs`), so that no writer stops for it.
 //!    A statement that nobody waits for any more is ended (`store/brake.rs`).
-//! 9. [`document`] writes the cells as JSON:API. The body is handed to the HTTP server without a copy.
+//! 9. [`wire::document`] writes the cells as JSON:API. The body is handed to the HTTP server without a
+//!    copy.
 //!
 //! # Modules
 //!
-//! Tables are in `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files; what
-//! recounts the kept counts is in `plugin/recount`.
+//! The rooms stand from top to bottom: each may use those below it. Tables are in `plugin/migrations`,
+//! for each engine, and `store/migrations.rs` lists the files; what recounts the kept counts is in
+//! `plugin/recount`.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop |
-//! | [`app`] | table of routes, permissions, description |
-//! | [`crud`] | the five operations and nested lists |
-//! | [`request`] | query, headers and body to typed form |
-//! | [`plan`] | pages, drafts, validation, questions to the database |
-//! | [`resource`] | the types of which descriptors are made |
-//! | [`resources`] | the list of all resources, and a file for each with its special rules; `customers` has addresses too, `methods` shipping and payment, `reports/` a file for each report, with their calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`together`) |
-//! | [`parameters`] | the parameters of the store and their validation |
-//! | [`approach`] | how a page is found: along an index, sorted, from a place that is counted, in groups |
-//! | [`sql`] | plans to SQL; the only place that makes dynamic SQL text |
-//! | [`texts`] | how texts are found that contain one, on engines that need tables of their own for that |
-//! | [`dialect`] | what differs between engines |
+//! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log (`logging`) |
+//! | [`app`] | table of routes, permissions, description; resources and routes as OpenAPI 3.1 (`openapi`), with the JSON Schema of single values |
+//! | [`resources`] | the list of all resources, and a file for each with its special rules; `customers` has addresses too, `methods` shipping and payment |
+//! | [`service`] | the five operations and nested lists (`crud`), mails on their way to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`) |
+//! | [`reports`] | a file for each report, with their calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`together`) |
+//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`) |
 //! | [`store`] | pools, transactions, cells; a file for each engine's driver; connections that are `ready` in front of the driver's pool, the `brake` that ends statements, bulk `filling`, SQLite's `upkeep` |
-//! | [`value`] | kinds of values, read and written exactly |
-//! | [`document`] | JSON:API output |
-//! | [`openapi`], [`schema`] | resources and routes to OpenAPI 3.1; JSON Schema of single values |
-//! | [`error`] | the table of errors |
-//! | [`notification`] | the mail to a customer when the status of an order changes |
-//! | [`outbox`] | mails on their way to the host |
-//! | [`copy`] | moving the store to another database: what is copied, what is derived, the comparison |
-//! | [`reference`](mod@reference) | countries, zones, currencies, order statuses of a new store |
-//! | [`demo`] | the demo store |
-//! | [`logging`] | `tracing` events to the host's log |
+//! | [`wire`] | query, headers and body to typed form (`request`), JSON:API output (`document`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text; how a page is found (`approach`), what differs between engines (`dialect`), how texts are found that contain one (`texts`) |
+//! | [`model`] | kinds of values, read and written exactly (`value`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`) |
+//! | [`error`](mod@error) | the table of errors |
 //!
 //! # A page of a large store
 //!
@@ -100,28 +92,15 @@
 #![doc = include_str!("../API.md")]
 
 pub mod app;
-pub mod approach;
 pub mod boundary;
-pub mod copy;
-pub mod crud;
-pub mod demo;
-pub mod dialect;
-pub mod document;
+pub mod bulk;
 pub mod error;
-pub mod logging;
-pub mod notification;
-pub mod openapi;
-pub mod outbox;
-pub mod parameters;
-pub mod plan;
-pub mod reference;
-pub mod request;
-pub mod resource;
+pub mod model;
+pub mod reports;
 pub mod resources;
-pub mod schema;
+pub mod service;
 pub mod sql;
 pub mod store;
-pub mod texts;
-pub mod value;
+pub mod wire;
 
 host_interface::export_plugin!(boundary::ShopPlugin);

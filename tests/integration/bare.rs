@@ -4,7 +4,7 @@
 use crate::permissive::PermissiveHost;
 use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
 use plugin::app::{self, App};
-use plugin::reference;
+use plugin::bulk::reference;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use host_interface::{DemoSize, Progress, ProgressHandle};
-use plugin::copy::copy as copy_store;
+use plugin::bulk::copy::copy as copy_store;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::json;
@@ -456,7 +456,7 @@ async fn a_copy_of_a_store_that_is_written_to_is_of_one_moment() {
 async fn store_of(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
-    plugin::reference::install(&store).await.unwrap();
+    plugin::bulk::reference::install(&store).await.unwrap();
     store
 }
 
@@ -466,7 +466,7 @@ async fn a_difference_is_said_with_its_table_and_both_numbers() {
     let source = store_of(&here).await;
     let size = DemoSize { products: Some(10), orders: Some(5) };
     let silent = ProgressHandle::new(());
-    plugin::demo::fill(&source, size, &silent).await.unwrap();
+    plugin::bulk::demo::fill(&source, size, &silent).await.unwrap();
     let copied = async || {
         let target = Store::open(&there.url()).unwrap();
         let copied = copy_store(&source, &target, &silent).await;

@@ -10,9 +10,10 @@ use futures_util::TryStreamExt;
 use host_interface::{
     BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, Response, User, UserQuery,
 };
+use plugin::bulk::copy;
+use plugin::model::value::{Kind, decimal_text};
+use plugin::resources;
 use plugin::sql::{Statement, Table};
-use plugin::value::{Kind, decimal_text};
-use plugin::{copy, resources};
 use serde_json::{Value, json};
 
 use crate::bare::Bare;
@@ -493,7 +494,7 @@ impl Shelves {
         kinds.extend([Kind::WORD; 2]);
         let mut transaction = self.store.app.store.begin_read().await.unwrap();
         let rows = transaction.stream(statement, &kinds).unwrap();
-        let rows: Vec<Vec<plugin::value::Value>> = rows.try_collect().await.unwrap();
+        let rows: Vec<Vec<plugin::model::value::Value>> = rows.try_collect().await.unwrap();
         transaction.commit().await.unwrap();
         let truth: Vec<String> = rows
             .iter()

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use host_interface::{DemoSize, ProgressHandle};
+use plugin::bulk::{copy, demo, reference};
 use plugin::sql::Statement;
 use plugin::store::Store;
-use plugin::{copy, demo, reference};
 
 use crate::databases::{Database, Engine};
 use crate::process::Place;

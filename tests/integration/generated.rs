@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use host_interface::{Headers, Method, Request};
 use plugin::error::Error;
-use plugin::plan::{Draft, Intent};
-use plugin::request::{Body, Listing, Scope, no_listing};
-use plugin::resource::{Field, Resource};
-use plugin::value::{self, Cell, Kind, Value};
+use plugin::model::question::{Draft, Intent};
+use plugin::model::resource::{Field, Resource};
+use plugin::model::value::{self, Cell, Kind, Value};
+use plugin::wire::request::{Body, Listing, Scope, no_listing};
 use proptest::prelude::*;
 use proptest::sample::select;
 use rust_decimal::Decimal;

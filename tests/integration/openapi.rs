@@ -261,7 +261,7 @@ fn the_patterns_of_the_document_are_those_of_the_store() {
         let body = |text: &str| {
             let kind = schema_field(field).kind;
             let literal = serde_json::value::to_raw_value(text).unwrap();
-            plugin::value::read(kind, false, &literal)
+            plugin::model::value::read(kind, false, &literal)
         };
         for text in taken {
             assert!(pattern.is_match(text), "{field} takes {text:?}");
@@ -277,7 +277,7 @@ fn the_patterns_of_the_document_are_those_of_the_store() {
 }
 
 /// The field that a schema's property is made from.
-fn schema_field(path: &str) -> &'static plugin::resource::Field {
+fn schema_field(path: &str) -> &'static plugin::model::resource::Field {
     let (schema, name) = path.split_once('/').unwrap();
     let resource = plugin::resources::find(schema.split_once('.').unwrap().0).unwrap();
     resource.fields().find(|field| field.name == name).unwrap()

@@ -10,7 +10,7 @@ use crate::permissive::PermissiveHost;
 use host_interface::{
     BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery,
 };
-use plugin::outbox::{self, Pace, Sender};
+use plugin::service::outbox::{self, Pace, Sender};
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::json;

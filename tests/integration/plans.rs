@@ -3,14 +3,15 @@
 
 use futures_util::TryStreamExt;
 use host_interface::{DemoSize, ProgressHandle};
-use plugin::approach::{Approach, Keys, Next, Survey};
-use plugin::plan::{Check, Condition, Page};
-use plugin::request::{Listing, Scope};
-use plugin::resource::Resource;
+use plugin::bulk::{demo, reference};
+use plugin::model::question::{Check, Condition, Page};
+use plugin::model::resource::Resource;
+use plugin::model::value::{Kind, Value};
+use plugin::resources;
+use plugin::sql::approach::{Approach, Keys, Next, Survey};
 use plugin::sql::{self, Statement};
 use plugin::store::{Store, Transaction};
-use plugin::value::{Kind, Value};
-use plugin::{demo, reference, resources};
+use plugin::wire::request::{Listing, Scope};
 use serde_json::json;
 
 use crate::databases::{Database, Engine};

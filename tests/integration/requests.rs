@@ -325,7 +325,7 @@ async fn of_a_request_that_is_wrong_everywhere_so_many_faults_are_reported() {
 
 #[test]
 fn a_name_is_suggested_that_is_like_the_one_that_was_sent() {
-    let nearest = |name: &str| plugin::request::nearest(name, ["enabled", "sku"].into_iter());
+    let nearest = |name: &str| plugin::wire::request::nearest(name, ["enabled", "sku"].into_iter());
     assert_eq!(nearest("enable"), Some("enabled"));
     assert_eq!(nearest("skus"), Some("sku"));
     assert_eq!(nearest("is_enabled"), Some("enabled"));
@@ -479,7 +479,7 @@ async fn a_list_below_an_id_that_fits_no_key_is_empty() {
     shop.create("/customers", guest).await;
     let below = |id: &str| {
         let nested = plugin::resources::ALL.iter().flat_map(|resource| resource.nested);
-        let path = |nested: &plugin::resource::Nested| {
+        let path = |nested: &plugin::model::resource::Nested| {
             format!("/{}/{id}/{}", nested.parent, nested.segment)
         };
         nested.map(path).collect::<Vec<_>>()

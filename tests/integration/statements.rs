@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use host_interface::Method;
-use plugin::approach::{Approach, Keys};
-use plugin::dialect::{MYSQL, POSTGRES, SQLITE};
-use plugin::plan::Page;
-use plugin::request::{Listing, Scope};
+use plugin::model::question::Page;
+use plugin::model::value::{Kind, Value};
 use plugin::resources;
+use plugin::sql::approach::{Approach, Keys};
+use plugin::sql::dialect::{MYSQL, POSTGRES, SQLITE};
 use plugin::sql::{self, Statement, Table};
-use plugin::value::{Kind, Value};
+use plugin::wire::request::{Listing, Scope};
 use serde_json::{Value as Json, json};
 
 use crate::bare::Bare;

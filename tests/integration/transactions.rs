@@ -56,7 +56,8 @@ impl Bare {
 
     async fn country(&self, code: &'static str) -> i64 {
         let text = "SELECT shop_country_id FROM shop_countries WHERE country_isocode_2 = ?";
-        let statement = Statement::fixed(text, vec![plugin::value::Value::Text(code.to_owned())]);
+        let statement =
+            Statement::fixed(text, vec![plugin::model::value::Value::Text(code.to_owned())]);
         let mut transaction = self.app.store.begin().await.unwrap();
         transaction.numbers(statement).await.unwrap()[0]
     }

@@ -1,9 +1,9 @@
 //! Properties of the parsers: decimals against an independent implementation, the query against
 //! arbitrary text.
 
-use plugin::plan::Condition;
-use plugin::request::{Listing, Scope};
-use plugin::value::{Inexact, Kind, Value, decimal_text, moment, read, units, written};
+use plugin::model::question::Condition;
+use plugin::model::value::{Inexact, Kind, Value, decimal_text, moment, read, units, written};
+use plugin::wire::request::{Listing, Scope};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::value::RawValue;
@@ -214,6 +214,6 @@ fn folding_is_that_of_unicode() {
         ("ﬁsh", "fish"),
         ("Å", "å"),
     ] {
-        assert_eq!(plugin::value::fold(text), folded, "{text}");
+        assert_eq!(plugin::model::value::fold(text), folded, "{text}");
     }
 }

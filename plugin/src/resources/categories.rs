@@ -2,11 +2,11 @@
 //! parent changes the paths of the whole branch, in the same transaction.
 
 use crate::error::Error;
-use crate::plan::{Draft, Record};
-use crate::resource::{Complaint, Resource, int, key, text, unique};
+use crate::model::question::{Draft, Record};
+use crate::model::resource::{Complaint, Resource, int, key, text, unique};
+use crate::model::value::Value;
 use crate::sql::{self, Statement};
 use crate::store::Transaction;
-use crate::value::Value;
 
 pub(super) const CATEGORIES: Resource = Resource {
     kind: "categories",

@@ -3,11 +3,11 @@
 use host_interface::{Method, Response};
 
 use crate::app::Call;
-use crate::crud;
-use crate::document;
 use crate::error::Error;
-use crate::request;
-use crate::resource::{Gives, Resource, Special};
+use crate::model::resource::{Gives, Resource, Special};
+use crate::service::crud;
+use crate::wire::document;
+use crate::wire::request;
 
 pub(super) const CONFIG: Resource = Resource {
     kind: "config",

@@ -1,6 +1,6 @@
 //! Countries, by their ISO 3166-1 codes.
 
-use crate::resource::{Resource, capitals, equals, flag, search, text, unique};
+use crate::model::resource::{Resource, capitals, equals, flag, search, text, unique};
 
 pub(super) const COUNTRIES: Resource = Resource {
     kind: "countries",

@@ -1,7 +1,7 @@
 //! Coupons: codes that take something off a cart or a product.
 
-use crate::plan::Record;
-use crate::resource::{
+use crate::model::question::Record;
+use crate::model::resource::{
     Complaint, Resource, amount, choice, code, equals, flag, ids, int, moment, money, search, text,
     unique,
 };

@@ -1,9 +1,11 @@
 //! Currencies, by their ISO 4217 codes, and how amounts in them are written.
 
 use crate::error::{Fault, FaultKind};
-use crate::parameters::Parameters;
-use crate::plan::Record;
-use crate::resource::{Complaint, Resource, capitals, choice, decimal, flag, int, text, unique};
+use crate::model::parameters::Parameters;
+use crate::model::question::Record;
+use crate::model::resource::{
+    Complaint, Resource, capitals, choice, decimal, flag, int, text, unique,
+};
 
 /// One, in units of 10^-8.
 const ONE: i64 = 100_000_000;

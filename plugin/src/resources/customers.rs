@@ -1,7 +1,7 @@
 //! Customers and their addresses: two views of one table. A customer is an address with what a
 //! list of people shows; a user's addresses are all that the user has.
 
-use crate::resource::{
+use crate::model::resource::{
     Count, Field, Join, Nested, Resource, Steps, choice, email, filter, index, key, search, text,
     user,
 };

@@ -5,13 +5,13 @@ use host_interface::Response;
 
 use super::products::{PRODUCT_COUNTS, PRODUCTS};
 use crate::app::Call;
-use crate::crud;
 use crate::error::{Error, FaultKind};
-use crate::plan::{Draft, Intent, Page};
-use crate::request::{self, Body};
-use crate::resource::{Resource, amount, flag, int, modified_on, text};
+use crate::model::question::{Draft, Intent, Page};
+use crate::model::resource::{Resource, amount, flag, int, modified_on, text};
+use crate::model::value::Value;
+use crate::service::crud;
 use crate::sql::Statement;
-use crate::value::Value;
+use crate::wire::request::{self, Body};
 
 pub(super) const INVENTORY: Resource = Resource {
     kind: "inventory",

@@ -1,6 +1,6 @@
 //! Manufacturers: the brands that products carry.
 
-use crate::resource::{Resource, equals, flag, int, search, text};
+use crate::model::resource::{Resource, equals, flag, int, search, text};
 
 pub(super) const MANUFACTURERS: Resource = Resource {
     kind: "manufacturers",

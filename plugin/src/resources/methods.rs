@@ -1,7 +1,7 @@
 //! Shipping and payment methods: two kinds of extension of the store in one table, so that their
 //! ids are unique across both.
 
-use crate::resource::{Resource, flag, int, json, name, text, unique};
+use crate::model::resource::{Resource, flag, int, json, name, text, unique};
 
 /// How the table tells the kinds apart.
 const SHIPPING: i64 = 1;

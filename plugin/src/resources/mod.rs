@@ -9,23 +9,19 @@ mod customers;
 mod inventory;
 mod manufacturers;
 mod methods;
-mod orderhistories;
-mod orderitems;
 mod orders;
 mod orderstatuses;
-mod products;
-mod reports;
+pub(crate) mod products;
 mod taxprofiles;
 mod taxrates;
 mod variants;
 mod vouchers;
 mod zones;
 
-pub use reports::Daily;
-
-use crate::plan::Record;
-use crate::resource::{Field, Resource};
-use crate::value::{Kind, Value};
+use crate::model::question::Record;
+use crate::model::resource::{Field, Resource};
+use crate::model::value::{Kind, Value};
+use crate::reports::REPORTS;
 
 /// Every resource of the store.
 pub static ALL: &[Resource] = &[
@@ -38,13 +34,13 @@ pub static ALL: &[Resource] = &[
     customers::CUSTOMERS,
     inventory::INVENTORY,
     manufacturers::MANUFACTURERS,
-    orderhistories::ORDERHISTORIES,
-    orderitems::ORDERITEMS,
+    orders::ORDERHISTORIES,
+    orders::ORDERITEMS,
     orders::ORDERS,
     orderstatuses::ORDERSTATUSES,
     methods::PAYMENTMETHODS,
     products::PRODUCTS,
-    reports::REPORTS,
+    REPORTS,
     methods::SHIPPINGMETHODS,
     taxprofiles::TAXPROFILES,
     taxrates::TAXRATES,

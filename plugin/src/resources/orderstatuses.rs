@@ -1,9 +1,9 @@
 //! Order statuses. The core ones, which every store has, stay and stay enabled.
 
 use crate::error::{Fault, FaultKind};
-use crate::parameters::Parameters;
-use crate::plan::Record;
-use crate::resource::{Complaint, Resource, flag, text};
+use crate::model::parameters::Parameters;
+use crate::model::question::Record;
+use crate::model::resource::{Complaint, Resource, flag, text};
 
 pub(super) const ORDERSTATUSES: Resource = Resource {
     kind: "orderstatuses",

@@ -2,15 +2,15 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::error::{Error, FaultKind};
-use crate::plan::{Draft, Record};
-use crate::resource::{
+use crate::model::question::{Draft, Record};
+use crate::model::resource::{
     Count, Resource, Scene, Steps, contains, created_on, equals, filter, flag, index, int, key,
     modified_on, money, name, search, text, unique,
 };
+use crate::model::value::Value;
 use crate::sql::Statement;
-use crate::value::Value;
 
-pub(super) const PRODUCTS: Resource = Resource {
+pub(crate) const PRODUCTS: Resource = Resource {
     kind: "products",
     singular: "product",
     table: "shop_products",
@@ -99,7 +99,7 @@ async fn refuse_unstocked(
 }
 
 /// How many products there are, the smallest table first.
-pub(super) const PRODUCT_COUNTS: &[Count] = &[
+pub(crate) const PRODUCT_COUNTS: &[Count] = &[
     Count {
         table: "shop_product_counts",
         by: &["has_stock", "enabled", "visibility", "product_type"],

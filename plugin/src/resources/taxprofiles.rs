@@ -1,6 +1,6 @@
 //! Tax profiles: what kinds of goods are taxed alike.
 
-use crate::resource::{Resource, flag, text};
+use crate::model::resource::{Resource, flag, text};
 
 pub(super) const TAXPROFILES: Resource = Resource {
     kind: "taxprofiles",

@@ -1,6 +1,6 @@
 //! Tax rates, in percent.
 
-use crate::resource::{Resource, decimal, flag, int, text};
+use crate::model::resource::{Resource, decimal, flag, int, text};
 
 /// A hundred percent, in units of 10^-3.
 const WHOLE: i64 = 100_000;

@@ -1,6 +1,6 @@
 //! Variants: what of a product is really sold. They belong to their product and are read below it.
 
-use crate::resource::{Nested, Resource, amount, flag, int, key, money, text};
+use crate::model::resource::{Nested, Resource, amount, flag, int, key, money, text};
 
 pub(super) const VARIANTS: Resource = Resource {
     kind: "variants",

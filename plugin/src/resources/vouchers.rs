@@ -5,17 +5,17 @@ use host_interface::{Method, Response};
 use time::PrimitiveDateTime;
 
 use crate::app::Call;
-use crate::crud;
-use crate::document;
 use crate::error::{Error, FaultKind};
-use crate::plan::{Condition, Draft, Intent, Page, Record, Shape};
-use crate::request::{self, Body, Listing, Scope};
-use crate::resource::{
+use crate::model::question::{Condition, Draft, Intent, Page, Record, Shape};
+use crate::model::resource::{
     Complaint, Field, Gives, Resource, Scene, Special, Step, choice, code_of, created_on, decimal,
     email, flag, moment, money, printable, text, unique,
 };
+use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
+use crate::service::crud;
 use crate::sql::Statement;
-use crate::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
+use crate::wire::document;
+use crate::wire::request::{self, Body, Listing, Scope};
 
 use super::coupons::valid_from_before_to;
 

@@ -1,6 +1,6 @@
 //! Zones: the subdivisions of countries.
 
-use crate::resource::{Nested, Resource, flag, key, search, text, unique};
+use crate::model::resource::{Nested, Resource, flag, key, search, text, unique};
 
 pub(super) const ZONES: Resource = Resource {
     kind: "zones",

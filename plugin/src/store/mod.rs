@@ -82,7 +82,7 @@ macro_rules! cells_of {
                 Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
                 Kind::DateTime => {
                     let moment = row.try_get::<PrimitiveDateTime, _>(column)?;
-                    Cell::Text(crate::value::written(moment).into())
+                    Cell::Text(crate::model::value::written(moment).into())
                 }
                 _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
             })
@@ -115,13 +115,13 @@ use sqlx::{AssertSqlSafe, Connection, Database, MySql, Postgres, Row, Sqlite};
 use self::brake::Brake;
 use self::ready::{Ready, Taken};
 use self::upkeep::Upkeep;
-use crate::approach::{Approach, Keys, Next, Survey};
-use crate::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::error::{Error, Fault, FaultKind, chain};
-use crate::plan::Page;
-use crate::resource::{Resource, Unique};
+use crate::model::question::Page;
+use crate::model::resource::{Resource, Unique};
+use crate::model::value::{Cell, Kind, Value};
+use crate::sql::approach::{Approach, Keys, Next, Survey};
+use crate::sql::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 use crate::sql::{self, Statement, Table};
-use crate::value::{Cell, Kind, Value};
 
 pub use filling::Filling;
 

@@ -19,11 +19,11 @@ use time::PrimitiveDateTime;
 use super::brake::Brake;
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, Session, Stream, bounded};
 use super::{count, sql_text, statements, units, values};
-use crate::dialect::MYSQL;
 use crate::error::Error;
-use crate::plan::Page;
+use crate::model::question::Page;
+use crate::model::value::{Cell, Kind, Value};
+use crate::sql::dialect::MYSQL;
 use crate::sql::{self, RowsOf, Statement, Table};
-use crate::value::{Cell, Kind, Value};
 
 pub(super) const RECOUNT: &str = include_str!("../../recount/mysql.sql");
 

@@ -20,12 +20,12 @@ use time::PrimitiveDateTime;
 
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
 use super::{count, sql_text, statements, units, values};
-use crate::dialect::POSTGRES;
 use crate::error::Error;
-use crate::plan::Page;
+use crate::model::question::Page;
+use crate::model::value::{self, Cell, Kind, Value};
 use crate::resources;
+use crate::sql::dialect::POSTGRES;
 use crate::sql::{self, RowsOf, Statement, Table};
-use crate::value::{self, Cell, Kind, Value};
 
 pub(super) const RECOUNT: &str = include_str!("../../recount/postgres.sql");
 

@@ -21,11 +21,11 @@ use super::upkeep::Upkeep;
 use super::{
     Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values,
 };
-use crate::dialect::SQLITE;
 use crate::error::Error;
-use crate::plan::Page;
+use crate::model::question::Page;
+use crate::model::value::{self, Cell, Kind, Value};
+use crate::sql::dialect::SQLITE;
 use crate::sql::{self, RowsOf, Statement, Table};
-use crate::value::{self, Cell, Kind, Value};
 
 pub(super) const RECOUNT: &str = include_str!("../../recount/sqlite.sql");
 

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
-use plugin::document::MEDIA_TYPE;
+use plugin::wire::document::MEDIA_TYPE;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use sqlx::postgres::PgPoolOptions;

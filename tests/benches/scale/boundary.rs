@@ -19,9 +19,9 @@ use host_interface::{
     Response, SharedUser, User,
 };
 use plugin::app::{self, App};
-use plugin::document::MEDIA_TYPE;
+use plugin::bulk::{demo, reference};
 use plugin::store::Store;
-use plugin::{demo, reference};
+use plugin::wire::document::MEDIA_TYPE;
 
 use super::load::ROOT;
 use super::race;

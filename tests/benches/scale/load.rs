@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
-use plugin::document::MEDIA_TYPE;
+use plugin::wire::document::MEDIA_TYPE;
 use serde_json::Value;
 use tokio::net::TcpStream;
 

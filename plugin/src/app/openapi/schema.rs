@@ -1,0 +1,330 @@
+//! JSON Schema of single values: how a field of each kind is answered, what a body may give it, and
+//! what a filter may ask of it. Knows kinds and fields, and neither routes nor resources.
+//!
+//! A schema of what is accepted is as strict as JSON Schema can be, so that a generated client
+//! refuses what the store would refuse. What takes the database to decide (that a reference exists,
+//! that a code is free) is for the answer alone.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::resource::Field;
+use crate::model::value::{Form, Kind, decimal_text};
+
+/// A value as it is answered.
+pub fn output(kind: Kind, nullable: bool) -> Value {
+    let name = |plain: &str| match nullable {
+        true => json!([plain, "null"]),
+        false => json!(plain),
+    };
+    match kind {
+        Kind::Int { min, max } => json!({"type": name("integer"), "minimum": min, "maximum": max}),
+        Kind::Flag => json!({"type": "integer", "enum": [0, 1]}),
+        Kind::Decimal { .. } => json!({"type": name("string"), "pattern": DECIMAL}),
+        Kind::Text { max, form } => {
+            let mut schema = json!({"type": "string"});
+            if max < usize::MAX {
+                schema["maxLength"] = json!(max);
+            }
+            match form {
+                Form::Capitals => schema["pattern"] = json!(format!("^[A-Z]{{{max}}}$")),
+                Form::Name => schema["pattern"] = json!("^[a-z0-9_]+$"),
+                Form::Free | Form::Code | Form::Printable => {}
+            }
+            schema
+        }
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::DateTime => {
+            json!({"type": name("string"), "pattern": format!("^{}$", date_time())})
+        }
+        Kind::Ids => json!({"type": "array", "items": {"type": "integer"}}),
+        Kind::Json => json!({"type": "object"}),
+        Kind::Key(_) => json!({"type": name("integer")}),
+        Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
+        Kind::User => json!({"type": "integer", "minimum": 0}),
+        Kind::Email => json!({"type": "string", "maxLength": 254}),
+    }
+}
+
+/// A field as a body may give it: in more forms than it is answered in.
+pub fn input(field: &Field) -> Value {
+    let schema = match field.kind {
+        Kind::Int { min, max } => whole(min, Some(max)),
+        Kind::Key(_) => whole(i64::from(!field.zero_is_none), None),
+        Kind::User => whole(0, None),
+        Kind::Flag => flag(),
+        Kind::Decimal { places, min, max, .. } => decimal(places, min, max),
+        Kind::DateTime => json!({
+            "type": "string",
+            "pattern": format!("^{}({}({})?)?$", day(), time(), offset()),
+            "description": "A day, or a day and time with or without an offset. In UTC, where \
+                there is none.",
+        }),
+        Kind::Ids => json!({"anyOf": [
+            {"type": "array", "items": {"anyOf": [
+                {"type": "integer", "format": "int64", "minimum": 1, "maximum": i64::MAX},
+                {"type": "string", "pattern": "^0*[1-9][0-9]{0,17}$"},
+            ]}},
+            {
+                "type": "string",
+                "pattern": r"^ *(0*[1-9][0-9]{0,17}( *, *0*[1-9][0-9]{0,17})*)? *$",
+                "description": "The numbers, separated by commas.",
+            },
+        ]}),
+        Kind::Text { form: Form::Capitals | Form::Name, .. } | Kind::Choice(_) => {
+            output(field.kind, false)
+        }
+        Kind::Json => json!({"$ref": "#/components/schemas/json.object"}),
+        Kind::Text { max, form } => text(Some(max), form, field.required),
+        Kind::Code { max, .. } => text(Some(max), Form::Free, field.required),
+        Kind::Email => {
+            let address = json!({"type": "string", "format": "email", "maxLength": 254});
+            match field.required {
+                true => address,
+                false => either(address, json!({"type": "string", "maxLength": 0})),
+            }
+        }
+    };
+    match field.nullable {
+        true => or_null(schema),
+        false => schema,
+    }
+}
+
+/// A value as a filter may ask for it: the text of a query. An empty one counts as not sent.
+pub fn filter(kind: Kind) -> Value {
+    let schema = match kind {
+        Kind::Flag => flag(),
+        Kind::Int { .. } | Kind::Key(_) | Kind::User => json!({
+            "type": "integer", "format": "int64", "minimum": i64::MIN, "maximum": i64::MAX,
+        }),
+        Kind::Decimal { .. } => json!({"type": "string", "pattern": DECIMAL}),
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::DateTime => input_day(),
+        Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
+            return json!({"type": "string"});
+        }
+    };
+    or_empty(schema)
+}
+
+/// Text that is looked for. Control characters in it, and white space around it, do not count.
+pub fn sought(max: usize) -> Value {
+    let (ignored, counted) = (r"[\u0000-\u001f\u007f-\u009f]", r"[^\u0000-\u001f\u007f-\u009f]");
+    json!({
+        "type": "string",
+        "description": format!("At most {max} characters."),
+        "pattern": format!(r"^(\s|{ignored})*({counted}{ignored}*){{0,{max}}}(\s|{ignored})*$"),
+    })
+}
+
+/// A day, `YYYY-MM-DD`.
+pub fn input_day() -> Value {
+    json!({"type": "string", "format": "date", "pattern": format!("^{}$", day())})
+}
+
+/// A value that may be left empty, which counts as not given. So does white space, and so do control
+/// characters.
+pub fn or_empty(schema: Value) -> Value {
+    let empty = json!({"type": "string", "pattern": r"^[\s\u0000-\u001f\u007f-\u009f]*$"});
+    either(schema, empty)
+}
+
+/// The schemas of free JSON, which others refer to: no text in it has a NUL character.
+pub fn of_json() -> [(&'static str, Value); 2] {
+    let text = json!({"type": "string", "pattern": r"^[^\u0000]*$"});
+    let value = || json!({"$ref": "#/components/schemas/json.value"});
+    let object = json!({
+        "type": "object",
+        "propertyNames": text,
+        "additionalProperties": value(),
+        "description": "Any JSON object, nested no deeper than 64 levels.",
+        "example": {},
+    });
+    let any = json!({
+        "anyOf": [
+            text,
+            {"type": ["number", "boolean", "null"]},
+            {"type": "array", "items": value()},
+            {"$ref": "#/components/schemas/json.object"},
+        ],
+        "description": "Any JSON.",
+        "example": null,
+    });
+    [("json.object", object), ("json.value", any)]
+}
+
+/// What an example of a field holds.
+pub fn example_of(field: &Field) -> Value {
+    match field.kind {
+        Kind::Int { min, .. } => json!(min.max(1)),
+        Kind::Flag => json!(1),
+        Kind::Decimal { places, shown, max, .. } => {
+            // Nineteen and a half, or the greatest that is less.
+            let unit = 10_i64.pow(places.into());
+            json!(decimal_text((19 * unit + unit / 2).min(max), places, shown))
+        }
+        Kind::Text { max, form: Form::Capitals } => json!("EURO"[..max.min(4)]),
+        Kind::Text { form: Form::Name, .. } => json!("simple"),
+        Kind::Text { form: Form::Code | Form::Printable, .. } => json!("SPRING-26"),
+        Kind::Text { .. } => json!(field.name.replace('_', " ")),
+        Kind::Choice(words) => json!(words.first()),
+        Kind::DateTime => json!("2026-01-31T12:00:00"),
+        Kind::Ids => json!([1, 2]),
+        Kind::Json => json!({}),
+        Kind::Key(_) | Kind::User => json!(1),
+        Kind::Code { max: 3, .. } => json!("EUR"),
+        Kind::Code { .. } => json!("20260131-0000001"),
+        Kind::Email => json!("ada@example.com"),
+    }
+}
+
+const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
+
+/// 0 or 1 in any of its forms. Not one list of all of them, which generators of clients refuse.
+fn flag() -> Value {
+    json!({"anyOf": [
+        {"type": "integer", "enum": [0, 1]},
+        {"type": "boolean"},
+        {"type": "string", "enum": ["0", "1"]},
+    ]})
+}
+
+/// A whole number, also as a string of digits.
+fn whole(min: i64, max: Option<i64>) -> Value {
+    let max = max.unwrap_or(i64::MAX);
+    let mut forms = vec![format!("0*({})", up_to(max.unsigned_abs()))];
+    if min <= 0 {
+        forms.push("-?0+".to_owned());
+    }
+    if min < 0 {
+        forms.push(format!("-0*({})", up_to(min.unsigned_abs())));
+    }
+    json!({"anyOf": [
+        {"type": "integer", "format": "int64", "minimum": min, "maximum": max},
+        {"type": "string", "pattern": format!("^({})$", forms.join("|"))},
+    ]})
+}
+
+/// The pattern of the numbers from 1 to another one.
+fn up_to(max: u64) -> String {
+    let digits = max.to_string();
+    let mut forms = Vec::new();
+    if digits.len() > 1 {
+        forms.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
+    }
+    // As many digits, of which the first that differs is less.
+    for (place, digit) in digits.bytes().enumerate() {
+        let least = if place == 0 { b'1' } else { b'0' };
+        if digit > least {
+            let (same, left) = (&digits[..place], digits.len() - place - 1);
+            let (least, most) = (char::from(least), char::from(digit - 1));
+            forms.push(format!("{same}[{least}-{most}][0-9]{{{left}}}"));
+        }
+    }
+    forms.push(digits);
+    forms.join("|")
+}
+
+/// An exact decimal between these counts of units, as a string or a number.
+fn decimal(places: u8, min: i64, max: i64) -> Value {
+    let unit = 10_i64.pow(places.into());
+    let sign = if min < 0 { "-?" } else { "" };
+    let digits = (max / unit).to_string().len();
+    let fraction = format!(r"(\.[0-9]{{1,{places}}}0*)?");
+    let text = match max % unit {
+        _ if min > 0 => {
+            // With a digit other than 0, before the point or after so many zeros.
+            let whole = format!("0*[1-9][0-9]{{0,{}}}{fraction}", digits - 1);
+            let below_one = (0..places)
+                .map(|zeros| format!(r"0+\.0{{{zeros}}}[1-9][0-9]{{0,{}}}0*", places - 1 - zeros));
+            let all: Vec<String> = std::iter::once(whole).chain(below_one).collect();
+            format!("^({})$", all.join("|"))
+        }
+        // The greatest is a power of ten, and one digit more than any other.
+        0 => format!(r"^{sign}0*({}(\.0+)?|[0-9]{{1,{}}}{fraction})$", max / unit, digits - 1),
+        _ => format!("^{sign}0*[0-9]{{1,{digits}}}{fraction}$"),
+    };
+    let mut number = Map::from_iter([("type".to_owned(), json!("number"))]);
+    // Limits that binary floating point cannot hold are given by the whole number next to them.
+    match min % unit {
+        0 => number.insert("minimum".to_owned(), json!(min / unit)),
+        1.. => number.insert("exclusiveMinimum".to_owned(), json!(min / unit)),
+        _ => number.insert("exclusiveMinimum".to_owned(), json!(min / unit - 1)),
+    };
+    match max % unit {
+        0 => number.insert("maximum".to_owned(), json!(max / unit)),
+        _ => number.insert("exclusiveMaximum".to_owned(), json!(max / unit + 1)),
+    };
+    json!({
+        "anyOf": [{"type": "string", "pattern": text}, number],
+        "description": format!(
+            "An exact decimal with at most {places} digits after the point. Best sent as a string."
+        ),
+    })
+}
+
+/// Text of a form. A required one has more than white space.
+fn text(max: Option<usize>, form: Form, required: bool) -> Value {
+    // What a character may be, and what one of them must be where the text may not be blank.
+    let (any, visible) = match form {
+        Form::Code => (r"[^\s\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
+        Form::Printable => (r"[^\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
+        Form::Free | Form::Capitals | Form::Name => (r"[^\u0000]", r"[^\s\u0000]"),
+    };
+    let pattern = match required {
+        true => format!("^{any}*{visible}{any}*$"),
+        false => format!("^{any}*$"),
+    };
+    let mut schema = json!({"type": "string", "pattern": pattern});
+    if required {
+        schema["minLength"] = json!(1);
+    }
+    if let Some(max) = max.filter(|max| *max < usize::MAX) {
+        schema["maxLength"] = json!(max);
+    }
+    schema
+}
+
+fn or_null(mut schema: Value) -> Value {
+    match schema.get_mut("type") {
+        Some(name) => {
+            *name = json!([name.take(), "null"]);
+            schema
+        }
+        None => either(schema, json!({"type": "null"})),
+    }
+}
+
+/// What one schema takes, or another.
+fn either(mut schema: Value, other: Value) -> Value {
+    match schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        Some(options) => {
+            options.push(other);
+            schema
+        }
+        None => json!({"anyOf": [schema, other]}),
+    }
+}
+
+/// The pattern of a day that there is, in the years 0001 to 9999.
+fn day() -> String {
+    // Years that are divisible by 4, but not by 100 unless by 400. The year 0000 is none.
+    let fours = "(0[48]|[2468][048]|[13579][26])";
+    let leap = format!("([0-9]{{2}}{fours}|{fours}00)");
+    let year = "([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})";
+    let months = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
+        |(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8])";
+    format!("({year}-({months})|{leap}-02-29)")
+}
+
+fn time() -> &'static str {
+    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+}
+
+fn offset() -> &'static str {
+    "Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]"
+}
+
+fn date_time() -> String {
+    format!("{}{}", day(), time())
+}

@@ -1,0 +1,279 @@
+//! The plugin as the host holds it: owns the runtime on which the store's futures live, and
+//! brings each of them there.
+//!
+//! An asynchronous runtime keeps its context in thread-local variables of which each library has
+//! its own copy, so nothing here may rely on the host's. A request is polled where the host polls
+//! it, inside this runtime's context. One that reads stays there: it waits for one answer of the
+//! database, and to move it would wake one thread more for that; what takes a processor for long, as
+//! a report does, finds a thread for itself. Anything else that is not ready at
+//! once moves to this runtime's threads, where the many answers that it waits for arrive.
+
+pub mod logging;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use host_interface::{
+    BoxFuture, DemoSize, Description, Environment, HostHandle, Method, Metric, Plugin,
+    ProgressHandle, Request, Response,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+use crate::app::{self, App, NAME, describe};
+use crate::bulk::{copy, demo, reference};
+use crate::error::{Error, chain};
+use crate::model::parameters;
+use crate::store::Store;
+
+/// How long a shutdown waits for connections to be closed, after it has waited for mails. Both together
+/// are less than any host waits.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// The store's plugin.
+#[derive(Debug)]
+pub struct ShopPlugin {
+    app: Arc<App>,
+    base_path: String,
+    /// Sends mails from the start to the shutdown.
+    sending: Mutex<Option<JoinHandle<()>>>,
+    /// `Some` until it is dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
+}
+
+impl Plugin for ShopPlugin {
+    const NAME: &'static str = NAME;
+
+    fn create(host: HostHandle, environment: Environment) -> Result<Self, host_interface::Error> {
+        logging::forward_to(&host);
+        let runtime = Builder::new_multi_thread()
+            .thread_name("shop")
+            .enable_all()
+            .build()
+            .map_err(host_interface::Error::failed)?;
+        let open = |url: &String| {
+            let _context = runtime.enter();
+            Store::open(url).map_err(failed)
+        };
+        let store = open(&environment.database_url)?;
+        let replica = environment.reports_url.as_ref().map(open).transpose()?;
+        let mut app = App::new(host, store, &environment.base_path);
+        app.replica = replica;
+        let app = Arc::new(app);
+        let handle = runtime.handle().clone();
+        let base_path = environment.base_path;
+        Ok(Self { app, base_path, sending: Mutex::default(), runtime: Some(runtime), handle })
+    }
+
+    fn describe(&self) -> Description {
+        describe()
+    }
+
+    fn openapi(&self) -> Option<String> {
+        Some(format!("{:#}", app::openapi(&self.base_path)))
+    }
+
+    fn install(&self) -> BoxFuture<Result<(), host_interface::Error>> {
+        self.run(|app| async move {
+            app.store.migrate().await?;
+            reference::install(&app.store).await
+        })
+    }
+
+    fn check_parameter(
+        &self,
+        name: &str,
+        value: &serde_json::Value,
+    ) -> BoxFuture<Result<(), host_interface::Error>> {
+        let (name, value) = (name.to_owned(), value.clone());
+        self.run(|app| async move { parameters::check(&name, &value, &app.store).await })
+    }
+
+    fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, host_interface::Error>> {
+        self.run(|app| async move { app.metrics().await })
+    }
+
+    fn start(&self) {
+        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        if sending.is_none() {
+            let app = Arc::clone(&self.app);
+            *sending = Some(self.handle.spawn(async move { app.sender.run().await }));
+        }
+    }
+
+    fn demo(
+        &self,
+        size: DemoSize,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, host_interface::Error>> {
+        self.run(move |app| async move { demo::fill(&app.store, size, &progress).await })
+    }
+
+    fn copy(
+        &self,
+        target: Environment,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, host_interface::Error>> {
+        self.run(move |app| async move {
+            let source = app.store.patient();
+            let target = Store::open(&target.database_url)?.patient();
+            let copied = copy::copy(&source, &target, &progress).await;
+            source.close().await;
+            target.close().await;
+            copied
+        })
+    }
+
+    fn health(&self) -> BoxFuture<Result<(), host_interface::Error>> {
+        self.run(|app| async move { app.store.ping().await })
+    }
+
+    fn handle(&self, request: Request) -> BoxFuture<Response> {
+        let app = Arc::clone(&self.app);
+        let id = request.id().to_owned();
+        let reads = request.method() == Method::Get;
+        let mut bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
+        bridge.stays = reads;
+        BoxFuture::new(async move { bridge.await.unwrap_or_else(|gone| gone.into_response(&id)) })
+    }
+
+    fn shutdown(&self) -> BoxFuture<()> {
+        let app = Arc::clone(&self.app);
+        let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let bridge = Bridge::new(self.handle.clone(), async move {
+            app.sender.stop();
+            if let Some(sending) = sending
+                && let Err(error) = sending.await
+            {
+                tracing::error!(%error, "the sender of mails broke off");
+            }
+            let closed = async {
+                if let Some(replica) = &app.replica {
+                    replica.close().await;
+                }
+                app.store.close().await;
+            };
+            if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
+                tracing::warn!("the database did not let go of all connections");
+            }
+        });
+        BoxFuture::new(async move {
+            // A runtime that has gone has closed everything already.
+            drop(bridge.await);
+        })
+    }
+}
+
+impl ShopPlugin {
+    fn run<T, F>(
+        &self,
+        work: impl FnOnce(Arc<App>) -> F,
+    ) -> BoxFuture<Result<T, host_interface::Error>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let bridge = Bridge::new(self.handle.clone(), work(Arc::clone(&self.app)));
+        BoxFuture::new(async move { bridge.await.and_then(|done| done).map_err(failed) })
+    }
+}
+
+impl Drop for ShopPlugin {
+    fn drop(&mut self) {
+        // Dropping a runtime waits for its threads, which a host's own runtime does not permit.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn failed(error: Error) -> host_interface::Error {
+    match error {
+        // A fault is written for people, and trying again does not help.
+        Error::Faults(faults) => {
+            let details: Vec<String> = faults.into_iter().map(|fault| fault.detail).collect();
+            host_interface::Error::Refused(details.join(" "))
+        }
+        error => host_interface::Error::Failed(chain(&error)),
+    }
+}
+
+/// A future of this library on its way through a host's thread.
+struct Bridge<F: Future> {
+    runtime: Handle,
+    /// Whether it is polled by the host until it is ready.
+    stays: bool,
+    state: State<F>,
+}
+
+enum State<F: Future> {
+    /// Polled by the host.
+    Inline(Pin<Box<F>>),
+    /// Moved to the runtime's threads.
+    Spawned(JoinHandle<F::Output>),
+    /// Has given its value.
+    Done,
+}
+
+impl<F: Future> Bridge<F> {
+    fn new(runtime: Handle, future: F) -> Self {
+        Self { runtime, stays: false, state: State::Inline(Box::pin(future)) }
+    }
+}
+
+impl<F> Future for Bridge<F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send,
+{
+    type Output = Result<F::Output, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let State::Inline(future) = &mut this.state {
+            let _context = this.runtime.enter();
+            if let Poll::Ready(value) = future.as_mut().poll(context) {
+                this.state = State::Done;
+                return Poll::Ready(Ok(value));
+            }
+            if this.stays {
+                return Poll::Pending;
+            }
+            if let State::Inline(future) = std::mem::replace(&mut this.state, State::Done) {
+                this.state = State::Spawned(this.runtime.spawn(future));
+            }
+        }
+        let State::Spawned(task) = &mut this.state else {
+            return Poll::Ready(Err(Error::Contract("polled after it was ready")));
+        };
+        match Pin::new(task).poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(result) => {
+                this.state = State::Done;
+                Poll::Ready(result.map_err(|gone| match gone.try_into_panic() {
+                    // The contract's wrapper, which polls this, catches it.
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(_) => Error::Contract("the store has been shut down"),
+                }))
+            }
+        }
+    }
+}
+
+impl<F: Future> Drop for Bridge<F> {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.state, State::Done) {
+            // A pool's guard that is dropped outside the runtime would end the process.
+            State::Inline(future) => {
+                let _context = self.runtime.enter();
+                drop(future);
+            }
+            State::Spawned(task) => task.abort(),
+            State::Done => {}
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A shop to try the services with: a catalogue, customers, and a year of orders up to today.
+//!
+//! Everything is made from a fixed seed and the number of the record, so that two shops that are
+//! filled on one day are the same, and a run that was interrupted goes on where it stopped. Keys
+//! are the numbers, from 1: the demonstration goes into an empty store or a demonstration.
+//!
+//! A small demonstration is written as clients would write it, a batch in one transaction. A large
+//! one is filled in at once, see [`Store::begin_filling`]: there the rows are made on one thread while the
+//! database is busy with those before on another.
+
+mod catalogue;
+mod orders;
+mod people;
+mod setup;
+
+use fastrand::Rng;
+use std::ops::Range;
+use std::sync::Arc;
+
+use host_interface::{DemoSize, ProgressHandle};
+use time::{Date, UtcDateTime};
+use tokio::sync::mpsc::{self, Receiver};
+
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::value::{self, Value, fold};
+use crate::sql::{self, RowsOf, Statement};
+use crate::store::{self, Filling, Store, Transaction};
+
+use setup::Setup;
+
+/// How many products there are where nothing is said.
+const PRODUCTS: u64 = 300;
+/// How many orders there are where nothing is said.
+const ORDERS: u64 = 1_200;
+/// How many customers there are at least, and how many orders one has on average in a large shop.
+const CUSTOMERS: u64 = 250;
+const ORDERS_OF_ONE: u64 = 8;
+/// How many records are written in one transaction.
+const BATCH: u64 = 500;
+/// How many batches wait for the database at most.
+const WAITING: usize = 4;
+/// How many records are filled in at once. Taking indexes away and building them again takes longer
+/// than fewer do.
+const LARGE: u64 = 20_000;
+
+/// The kinds of records, those that others refer to first.
+static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
+
+/// Fills the store up to the size, and says in one line what is in it. A store that is as large
+/// already stays as it is.
+///
+/// # Errors
+/// Those of the database, and a store that has records of its own. What was written before stays.
+pub async fn fill(
+    store: &Store,
+    size: DemoSize,
+    progress: &ProgressHandle,
+) -> Result<String, Error> {
+    fill_from(store, size, LARGE, progress).await
+}
+
+/// The same where so many records are filled in at once, if that many are wanted.
+///
+/// # Errors
+/// Those of the database, and a store that has records of its own. What was written before stays.
+pub async fn fill_from(
+    store: &Store,
+    size: DemoSize,
+    large: u64,
+    progress: &ProgressHandle,
+) -> Result<String, Error> {
+    let products = size.products.unwrap_or(PRODUCTS);
+    let orders = size.orders.unwrap_or(ORDERS);
+    let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
+    let setup = store::persist(|| setup::install(store)).await?;
+    let today = UtcDateTime::now().date();
+    let world = World { setup, products, customers, orders, today, bare: false };
+    let filling = match is_large(store, &world, large).await? {
+        true => store.begin_filling(filled()).await?,
+        false => None,
+    };
+    match filling {
+        Some(filling) => fill_at_once(filling, world, progress).await?,
+        None => {
+            for step in STEPS {
+                run(step, store, &world, progress).await?;
+            }
+        }
+    }
+    Ok(format!("{products} products, {customers} customers, {orders} orders"))
+}
+
+/// What the records of a step are made from.
+struct World {
+    setup: Setup,
+    products: u64,
+    customers: u64,
+    orders: u64,
+    today: Date,
+    /// Whether the tables are without triggers, so that what these would add is made here.
+    bare: bool,
+}
+
+/// One kind of record with what belongs to it.
+struct Step {
+    name: &'static str,
+    /// Gives how many records there are and the greatest key.
+    count: &'static str,
+    wanted: fn(&World) -> u64,
+    /// Adds the rows of the record with this number, from 0.
+    make: fn(&World, u64, &mut [RowsOf]),
+    /// The tables and columns that the rows go to, parents first.
+    tables: fn() -> Vec<RowsOf>,
+}
+
+impl Step {
+    /// The rows of the records with these numbers.
+    fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
+        let mut tables = (self.tables)();
+        for number in numbers {
+            (self.make)(world, number, &mut tables);
+        }
+        tables
+    }
+
+    /// How many records there are, of what may be this statement's numbers.
+    fn done(counted: &[i64]) -> Result<u64, Error> {
+        match counted {
+            [done, greatest] if done == greatest => Ok(done.unsigned_abs()),
+            [_, _] => Err(not_empty()),
+            _ => Err(Error::Contract("a count is two numbers")),
+        }
+    }
+}
+
+/// The numbers of the next batch. Where a batch ends does not depend on where it begins, so that the
+/// rows of one come in the same order after an interruption.
+fn next_batch(done: u64, wanted: u64) -> Range<u64> {
+    done..wanted.min((done / BATCH + 1) * BATCH)
+}
+
+/// No rows yet of these columns.
+fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { table, columns, values: Vec::new() }
+}
+
+impl RowsOf {
+    fn push<const WIDTH: usize>(&mut self, row: [Value; WIDTH]) {
+        self.values.extend(row);
+    }
+
+    async fn write(self, transaction: &mut Transaction) -> Result<(), Error> {
+        let rows: Vec<Vec<Value>> =
+            self.values.chunks(self.columns.len()).map(<[Value]>::to_vec).collect();
+        let dialect = transaction.dialect();
+        for statement in sql::insert_rows(self.table, self.columns, &rows, dialect) {
+            transaction.execute(statement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Brings one kind of record up to the number that is wanted, a batch at a time.
+async fn run(
+    step: &Step,
+    store: &Store,
+    world: &World,
+    progress: &ProgressHandle,
+) -> Result<(), Error> {
+    let wanted = (step.wanted)(world);
+    loop {
+        let done = store::persist(|| batch(step, store, world)).await?;
+        progress.report(step.name, done.min(wanted), wanted);
+        if done >= wanted {
+            return Ok(());
+        }
+    }
+}
+
+/// Writes the next batch, if any is wanted, and gives how many records there were before.
+async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> {
+    let wanted = (step.wanted)(world);
+    let mut transaction = store.begin().await?;
+    transaction.lock_store().await?;
+    let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
+    let done = Step::done(&counted)?;
+    if done < wanted {
+        for rows in step.rows(world, next_batch(done, wanted)) {
+            rows.write(&mut transaction).await?;
+        }
+        transaction.commit().await?;
+    }
+    Ok(done)
+}
+
+/// Whether so much is wanted, and so little is there, that it is better filled in at once. An index
+/// is made anew of all records, also of those that are there.
+async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Error> {
+    let mut transaction = store.begin_read().await?;
+    let (mut there, mut missing) = (0, 0);
+    for step in STEPS {
+        let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
+        let done = Step::done(&counted)?;
+        there += done;
+        missing += (step.wanted)(world).saturating_sub(done);
+    }
+    Ok(missing >= large && missing >= there / 8)
+}
+
+/// The tables that get rows.
+fn filled() -> Vec<&'static str> {
+    STEPS.iter().flat_map(|step| (step.tables)()).map(|rows| rows.table).collect()
+}
+
+/// Brings all kinds of records up to the numbers that are wanted.
+async fn fill_at_once(
+    mut filling: Filling,
+    world: World,
+    progress: &ProgressHandle,
+) -> Result<(), Error> {
+    let world = Arc::new(World { bare: true, ..world });
+    for step in STEPS {
+        let counted = filling.numbers(Statement::fixed(step.count, Vec::new())).await?;
+        let (mut done, wanted) = (Step::done(&counted)?, (step.wanted)(&world));
+        progress.report(step.name, done.min(wanted), wanted);
+        let mut batches = batches(step, &world, done);
+        while let Some((end, batch)) = batches.recv().await {
+            filling.insert(batch).await?;
+            done = end;
+            progress.report(step.name, done, wanted);
+        }
+        if done < wanted {
+            return Err(Error::Contract("the demonstration broke off"));
+        }
+    }
+    filling.finish(|done, total| progress.report("indexes and counts", done, total)).await
+}
+
+/// Makes the rows of a step on a thread of their own, a batch at a time, each with the number of
+/// records up to its end. It is over when nobody waits for more.
+fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let world = Arc::clone(world);
+    tokio::task::spawn_blocking(move || {
+        let (mut done, wanted) = (done, (step.wanted)(&world));
+        while done < wanted {
+            let numbers = next_batch(done, wanted);
+            done = numbers.end;
+            if sender.blocking_send((done, step.rows(&world, numbers))).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn not_empty() -> Error {
+    let detail = "The store has records of its own; demonstration data goes into an empty one.";
+    Fault::new(FaultKind::Refused, detail).into()
+}
+
+/// The source of chance for one record: the same for the same record, on every machine.
+fn chance(kind: u64, number: u64) -> Rng {
+    const SEED: u64 = 0x05ee_d0f5_a1e5;
+    Rng::with_seed(SEED ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.usize(..of.len())]
+}
+
+fn key(number: u64) -> Value {
+    Value::Int(i64::try_from(number + 1).unwrap_or(i64::MAX))
+}
+
+fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+fn folded(text: &str) -> Value {
+    Value::Text(fold(text))
+}
+
+fn flag(set: bool) -> Value {
+    Value::Int(i64::from(set))
+}
+
+/// Euros and cents in units of 10^-5.
+fn cents(cents: i64) -> i64 {
+    cents * 1_000
+}
+
+/// The moment of a text that the demonstration has made.
+fn moment(text: impl AsRef<str>) -> Value {
+    value::read_moment(text.as_ref()).map_or(Value::Null, Value::Moment)
+}
+
+/// A moment some days before today.
+fn days_ago(world: &World, days: u64, rng: &mut Rng) -> String {
+    let days = time::Duration::days(i64::try_from(days).unwrap_or(0));
+    let date = world.today.checked_sub(days).unwrap_or(world.today);
+    let (hour, minute, second) = (rng.u8(6..23), rng.u8(..60), rng.u8(..60));
+    format!("{date}T{hour:02}:{minute:02}:{second:02}")
+}

@@ -1,0 +1,146 @@
+//! Customers of a demonstration shop. All of them are guests: the host's users are its own.
+
+use crate::model::value::Value;
+use crate::sql::RowsOf;
+
+use super::{Step, World, chance, folded, key, pick, rows_of, text};
+
+pub(super) static CUSTOMERS: Step = Step {
+    name: "customers",
+    count: "SELECT count(*), coalesce(max(shop_address_id), 0) FROM shop_addresses",
+    wanted: |world| world.customers,
+    make,
+    tables: || {
+        vec![rows_of(
+            "shop_addresses",
+            &[
+                "shop_address_id",
+                "first_name",
+                "first_name_fold",
+                "last_name",
+                "last_name_fold",
+                "email",
+                "email_fold",
+                "city",
+                "city_fold",
+                "phone_1",
+                "phone_1_fold",
+                "company",
+                "company_fold",
+                "address_1",
+                "zip",
+                "zone_id",
+                "country_id",
+            ],
+        )]
+    },
+};
+
+/// Somebody who buys.
+pub(super) struct Person {
+    pub(super) first_name: &'static str,
+    pub(super) last_name: &'static str,
+    pub(super) email: String,
+    pub(super) country: &'static str,
+    pub(super) language: &'static str,
+    city: &'static str,
+}
+
+const FIRST_NAMES: [&str; 24] = [
+    "Ada", "Bruno", "Chloé", "Dag", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja",
+    "Lars", "Mina", "Noël", "Olga", "Piotr", "Quentin", "Rosa", "Søren", "Tilda", "Uwe", "Vera",
+    "Willem", "Zoë",
+];
+const LAST_NAMES: [&str; 24] = [
+    "Adler",
+    "Bakker",
+    "Castel",
+    "Dubois",
+    "Ekström",
+    "Fischer",
+    "Garnier",
+    "Holm",
+    "Ivars",
+    "Jansen",
+    "Kowalski",
+    "Lind",
+    "Müller",
+    "Nowak",
+    "Olsen",
+    "Petit",
+    "Quist",
+    "Rossi",
+    "Schmidt",
+    "Torres",
+    "Urban",
+    "Vogel",
+    "Weiß",
+    "Zieliński",
+];
+/// Country, language, city.
+const PLACES: [(&str, &str, &str); 14] = [
+    ("DE", "de-DE", "Hamburg"),
+    ("DE", "de-DE", "Köln"),
+    ("DE", "de-DE", "Leipzig"),
+    ("AT", "de-AT", "Graz"),
+    ("CH", "de-CH", "Zürich"),
+    ("FR", "fr-FR", "Lyon"),
+    ("NL", "nl-NL", "Utrecht"),
+    ("DK", "da-DK", "Aarhus"),
+    ("SE", "sv-SE", "Malmö"),
+    ("NO", "nb-NO", "Bergen"),
+    ("PL", "pl-PL", "Łódź"),
+    ("GB", "en-GB", "Leeds"),
+    ("US", "en-US", "Portland"),
+    ("JP", "ja-JP", "Kobe"),
+];
+
+/// The customer with this number. The same wherever it is asked for.
+pub(super) fn person(number: u64) -> Person {
+    let mut rng = chance(4, number);
+    let (country, language, city) = pick(&mut rng, &PLACES);
+    Person {
+        first_name: pick(&mut rng, &FIRST_NAMES),
+        last_name: pick(&mut rng, &LAST_NAMES),
+        email: email(number),
+        country,
+        language,
+        city,
+    }
+}
+
+/// The address of the customer with this number; nobody else has it.
+pub(super) fn email(number: u64) -> String {
+    format!("customer{}@example.com", number + 1)
+}
+
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
+    let person = person(number);
+    let mut rng = chance(5, number);
+    let (country, zone) = match world.setup.countries.get(person.country) {
+        Some((country, zone)) => (Value::Int(*country), zone.map_or(Value::Null, Value::Int)),
+        None => (Value::Null, Value::Null),
+    };
+    let phone = format!("+{} {}", rng.u32(30..49), rng.u32(1_000_000..9_999_999));
+    let company =
+        if rng.u8(..6) == 0 { format!("{} & Co", person.last_name) } else { String::new() };
+    tables[0].push([
+        key(number),
+        text(person.first_name),
+        folded(person.first_name),
+        text(person.last_name),
+        folded(person.last_name),
+        text(&person.email),
+        folded(&person.email),
+        text(person.city),
+        folded(person.city),
+        text(&phone),
+        folded(&phone),
+        text(&company),
+        folded(&company),
+        text(format!("{} Lane {}", person.last_name, rng.u32(1..120))),
+        text(format!("{:05}", rng.u32(1_000..99_999))),
+        zone,
+        country,
+    ]);
+}

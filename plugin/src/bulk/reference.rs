@@ -1,0 +1,144 @@
+//! The data that a store cannot do without: countries and their subdivisions, currencies, and the
+//! statuses of orders. The first two come from the ISO lists of maintained crates.
+
+use iso_currency::{Currency, IntoEnumIterator};
+
+use crate::error::Error;
+use crate::model::parameters::DEFAULT_CURRENCY;
+use crate::model::value::{Value, fold};
+use crate::sql::{self, Statement};
+use crate::store::{self, Store, Transaction};
+
+/// The statuses that every store has, by their keys from 1.
+const ORDER_STATUSES: [&str; 8] =
+    ["Confirmed", "Processed", "Failed", "Pending", "New", "Cancelled", "Shipped", "Delivered"];
+
+/// Puts the reference data into a new store, in one transaction. A store that has had it keeps
+/// what has become of it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn install(store: &Store) -> Result<(), Error> {
+    store::persist(|| install_once(store)).await
+}
+
+async fn install_once(store: &Store) -> Result<(), Error> {
+    let mut transaction = store.begin().await?;
+    // Of several programs that start at once, one does it and the others wait for it.
+    transaction.lock_store().await?;
+    let plain = |text| Statement::fixed(text, Vec::new());
+    let installed = plain("SELECT reference_installed FROM shop_meta");
+    if transaction.numbers(installed).await? == [1] {
+        return Ok(());
+    }
+    countries(&mut transaction).await?;
+    currencies(&mut transaction).await?;
+    order_statuses(&mut transaction).await?;
+    transaction.execute(plain("UPDATE shop_meta SET reference_installed = 1")).await?;
+    transaction.commit().await
+}
+
+async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
+    let mut countries = Vec::new();
+    let mut zones = Vec::new();
+    for (country, key) in rust_iso3166::ALL.iter().zip(1..) {
+        countries.push(vec![
+            Value::Int(key),
+            text(country.name),
+            folded(country.name),
+            text(country.alpha2),
+            text(country.alpha3),
+        ]);
+        for zone in country.subdivisions().unwrap_or_default() {
+            // Codes are kept without the country that they begin with.
+            let code = zone.code.split_once('-').map_or(zone.code, |(_, code)| code);
+            let own = i64::try_from(zones.len()).unwrap_or(i64::MAX - 1) + 1;
+            zones.push(vec![
+                Value::Int(own),
+                text(zone.name),
+                folded(zone.name),
+                text(code),
+                folded(code),
+                Value::Int(key),
+            ]);
+        }
+    }
+    let columns = [
+        "shop_country_id",
+        "country_name",
+        "country_name_fold",
+        "country_isocode_2",
+        "country_isocode_3",
+    ];
+    insert(transaction, "shop_countries", &columns, &countries).await?;
+    let columns = [
+        "shop_zone_id",
+        "zone_name",
+        "zone_name_fold",
+        "zone_code",
+        "zone_code_fold",
+        "country_id",
+    ];
+    insert(transaction, "shop_zones", &columns, &zones).await
+}
+
+/// The currencies in which something can be paid. Only the default one is enabled: the store knows
+/// no rates of exchange.
+async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
+    let payable = Currency::iter().filter(|currency| currency.flags().is_empty());
+    let rows: Vec<Vec<Value>> = payable
+        .zip(1..)
+        .map(|(currency, key)| {
+            let name = currency.name();
+            let decimals = currency.exponent().unwrap_or_default();
+            vec![
+                Value::Int(key),
+                text(name),
+                folded(name),
+                text(currency.code()),
+                Value::Int(i64::from(decimals)),
+                Value::Int(i64::from(currency.code() == DEFAULT_CURRENCY)),
+            ]
+        })
+        .collect();
+    let columns = [
+        "shop_currency_id",
+        "currency_title",
+        "currency_title_fold",
+        "currency_code",
+        "currency_num_decimals",
+        "enabled",
+    ];
+    insert(transaction, "shop_currencies", &columns, &rows).await
+}
+
+async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
+    let rows: Vec<Vec<Value>> = ORDER_STATUSES
+        .iter()
+        .zip(1..)
+        .map(|(name, key)| vec![Value::Int(key), text(name), folded(name), Value::Int(1)])
+        .collect();
+    let columns =
+        ["shop_orderstatus_id", "orderstatus_name", "orderstatus_name_fold", "orderstatus_core"];
+    insert(transaction, "shop_orderstatuses", &columns, &rows).await
+}
+
+async fn insert(
+    transaction: &mut Transaction,
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Value>],
+) -> Result<(), Error> {
+    for statement in sql::insert_rows(table, columns, rows, transaction.dialect()) {
+        transaction.execute(statement).await?;
+    }
+    Ok(())
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn folded(text: &str) -> Value {
+    Value::Text(fold(text))
+}

@@ -1,0 +1,208 @@
+//! What each customer has spent, the biggest spender first.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+use time::PrimitiveDateTime;
+
+use super::days::{Line, Words, add};
+use super::ranking::{Ranked, Ranking, by_key, word};
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
+use crate::error::Error;
+use crate::model::resource::{Report, count, email, int, moment, money, text};
+use crate::model::value::{self, Cell, Kind, Value};
+use crate::sql::Table;
+use crate::wire::document::attributes;
+
+pub(super) static REPORT: Report = Report {
+    view: "reports.customers",
+    of: || &ASKED,
+    row: &[
+        int("user_id"),
+        email("email"),
+        text("name", 511),
+        CURRENCY_CODE,
+        count("orders"),
+        money("total_spent"),
+        money("average_order_value"),
+        moment("first_order_on"),
+        moment("last_order_on"),
+    ],
+    totals: &[CURRENCY_CODE, count("customers"), count("orders"), money("total_spent")],
+    of_days: true,
+    by_currency: true,
+    previous: false,
+};
+
+/// What a customer has spent in a currency. Guests are told apart by their addresses, users by their
+/// ids.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    user: i64,
+    guest: Arc<str>,
+    currency: Arc<str>,
+    orders: i64,
+    spent: i128,
+    first: PrimitiveDateTime,
+    last: PrimitiveDateTime,
+    /// The key of the last of the orders.
+    latest: i64,
+}
+
+/// The columns: a customer (0) or the whole currency (1), the user or how many customers there are,
+/// the address of a guest, the currency, the sums, of which that of money has two parts, the moments
+/// of the first and the last order, and the key of the last.
+const COLUMNS: &[Kind] = &[
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::WORD,
+    Kind::WORD,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::DateTime,
+    Kind::DateTime,
+    Kind::COUNT,
+];
+
+/// What each customer has spent, and what completes it.
+macro_rules! spent {
+    ($of_customers:literal) => {
+        concat!(
+            "WITH k AS (SELECT user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END AS guest, \
+             currency_code, count(*) AS orders, {high order_total} AS spent_1, \
+             {low order_total} AS spent_0, \
+             min(created_on) AS first_on, max(created_on) AS last_on, max(shop_order_id) AS latest \
+             FROM shop_orders \
+             WHERE created_on >= ? AND created_on <= ? AND order_state_id IN (?) \
+             GROUP BY user_id, CASE WHEN user_id = 0 THEN user_email_fold ELSE '' END, \
+             currency_code) ",
+            $of_customers
+        )
+    };
+}
+
+impl Line for Spent {
+    const TEXT: &'static str = spent!(
+        "SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, orders AS c4, \
+         spent_1 AS c5, spent_0 AS c6, first_on AS c7, last_on AS c8, latest AS c9 FROM k"
+    );
+    const RANGES: usize = 1;
+    const COLUMNS: &'static [Kind] = COLUMNS;
+
+    fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
+        let [_, user, guest, currency, orders, high, low, first, last, latest] = row else {
+            return Err(Error::Contract("a row of what was spent has other columns"));
+        };
+        let moment = |cell: &Cell<'_>| {
+            let moment = value::read_moment(cell.text());
+            moment.ok_or(Error::Contract("an order has no moment"))
+        };
+        Ok(Self {
+            user: user.int(),
+            guest: if guest.text().is_empty() { words.get("") } else { guest.text().into() },
+            currency: words.get(currency.text()),
+            orders: orders.int(),
+            spent: wide(high.int(), low.int()),
+            first: moment(first)?,
+            last: moment(last)?,
+            latest: latest.int(),
+        })
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let user = self.user.cmp(&other.user).then_with(|| self.guest.cmp(&other.guest));
+        user.then_with(|| self.currency.cmp(&other.currency))
+    }
+
+    fn add(&mut self, other: &Self) -> Result<(), Error> {
+        add(&mut self.orders, other.orders)?;
+        self.spent += other.spent;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.latest = self.latest.max(other.latest);
+        Ok(())
+    }
+}
+
+impl Ranked for Spent {
+    /// The rows of the page, and of each currency how many customers there are and the sums.
+    const PAGE: &'static str = spent!(
+        "SELECT page.* FROM (SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, \
+         orders AS c4, spent_1 AS c5, spent_0 AS c6, first_on AS c7, last_on AS c8, latest AS c9 \
+         FROM k ORDER BY spent_1 DESC, spent_0 DESC, user_id, guest, currency_code \
+         LIMIT ? OFFSET ?) page \
+         UNION ALL SELECT total.* FROM (SELECT 1, count(*), '', currency_code, sum(orders), \
+         sum(spent_1) AS spent_1, sum(spent_0) AS spent_0, min(first_on), max(last_on), max(latest) \
+         FROM k GROUP BY currency_code) total"
+    );
+
+    fn currency(&self) -> &Arc<str> {
+        &self.currency
+    }
+
+    fn is_row(&self) -> bool {
+        true
+    }
+
+    fn rank(&self, other: &Self) -> Ordering {
+        other.spent.cmp(&self.spent).then_with(|| self.order(other))
+    }
+
+    fn total(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// What stands beside the sums of the rows of a page: the address and names of the latest order.
+const NAMES: &str = "\
+    SELECT o.shop_order_id AS c0, o.user_email AS c1, o.billing_first_name AS c2, \
+    o.billing_last_name AS c3, coalesce(c.currency_num_decimals, 2) AS c4 FROM shop_orders o \
+    LEFT JOIN shop_currencies c ON c.currency_code = o.currency_code \
+    WHERE o.shop_order_id IN (?)";
+const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
+
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let spent = Ranking::of(&sources.daily.customers, asked, &mut transaction).await?;
+    let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
+    let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
+    transaction.commit().await?;
+
+    let names = by_key(&names)?;
+    let mut rows = Vec::new();
+    for spent in &spent.page {
+        let Some([_, email, first, last, decimals]) = names.get(&spent.latest).map(Vec::as_slice)
+        else {
+            return Err(Error::Contract("an order that was counted is not there"));
+        };
+        let Spent { user, orders, first: first_on, last: last_on, .. } = *spent;
+        let id = match user {
+            0 => format!("customers-guest-{}-{}", spent.guest, spent.currency),
+            user => format!("customers-{user}-{}", spent.currency),
+        };
+        let name = [first.text(), last.text()].join(" ").trim().to_owned();
+        let value = average(spent.spent, orders, decimals.int());
+        let moment = |moment| Cell::Text(value::written(moment).into());
+        let cells = [
+            Cell::Int(user),
+            email.clone(),
+            Cell::Text(name.into()),
+            word(&spent.currency),
+            Cell::Int(orders),
+            amount(spent.spent),
+            value,
+            moment(first_on),
+            moment(last_on),
+        ];
+        rows.push((id, attributes(REPORT.row, &cells)?));
+    }
+    let mut totals: Vec<Map<String, Json>> = Vec::new();
+    for (customers, total) in &spent.totals {
+        let sums = [Cell::Int(*customers), Cell::Int(total.orders), amount(total.spent)];
+        let cells = [&[word(&total.currency)], &sums[..]].concat();
+        totals.push(attributes(REPORT.totals, &cells)?);
+    }
+    asked.document(&rows, spent.total, vec![asked.range(), ("totals", totals.into())])
+}

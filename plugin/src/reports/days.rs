@@ -1,0 +1,223 @@
+//! What each day comes to, kept in memory for as long as nothing of that day changes, so that a
+//! report on thirty days of a large store adds up thirty lists and reads the orders of none. Knows
+//! nothing of what is reported.
+//!
+//! Whoever changes an order or an item gives its day a new turn, in the same transaction: triggers
+//! see to that. The turns are read in the transaction that reads what is missing, so a report has in
+//! it all that was committed when it was asked for, whoever wrote it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use time::Date;
+
+use super::Asked;
+use super::period::Range;
+use crate::error::Error;
+use crate::model::value::{self, Cell, Kind, Value};
+use crate::sql::Table;
+use crate::store::{self, Transaction};
+
+/// How many lines are kept of each report at most. A line has about 100 bytes.
+const MOST_LINES: usize = 500_000;
+/// Of how many days a range is added up here at most. The database adds up the longer ones, and
+/// those that have more lines than half of what is kept.
+const MOST_DAYS: i64 = 366;
+
+/// The days of a range that have orders that count, each with its turn.
+const TURNS: &str = "\
+    SELECT n.day AS c0, coalesce(t.turn, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
+    WHERE day >= ? AND day <= ? AND order_state_id IN (?) GROUP BY day HAVING sum(n) > 0) n \
+    LEFT JOIN (SELECT day, sum(turn) AS turn FROM shop_turns_by_day \
+    WHERE day >= ? AND day <= ? GROUP BY day) t ON t.day = n.day";
+
+/// What is told of some orders, and can be added to what is told of others.
+pub(super) trait Line: Clone {
+    /// Asks for the lines of the orders of a range, which is bound as often as it says.
+    const TEXT: &'static str;
+    const RANGES: usize;
+    const COLUMNS: &'static [Kind];
+
+    /// The line that a row tells of.
+    fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error>;
+    /// Lines are added up that are equal in this order.
+    fn order(&self, other: &Self) -> Ordering;
+    /// Adds what another line has.
+    ///
+    /// # Errors
+    /// When a sum is beyond what is counted.
+    fn add(&mut self, other: &Self) -> Result<(), Error>;
+}
+
+/// Words that occur again and again, each held once.
+#[derive(Default)]
+pub(super) struct Words(Vec<Arc<str>>);
+
+impl Words {
+    pub(super) fn get(&mut self, word: &str) -> Arc<str> {
+        if let Some(known) = self.0.iter().find(|known| ***known == *word) {
+            return Arc::clone(known);
+        }
+        let word: Arc<str> = word.into();
+        self.0.push(Arc::clone(&word));
+        word
+    }
+}
+
+/// Adds to a sum.
+///
+/// # Errors
+/// When it is beyond what is counted.
+pub(super) fn add(sum: &mut i64, more: i64) -> Result<(), Error> {
+    *sum = sum.checked_add(more).ok_or_else(store::too_large)?;
+    Ok(())
+}
+
+/// The days of a report.
+#[derive(Debug)]
+pub(super) struct Days<L>(Mutex<Kept<L>>);
+
+impl<L> Default for Days<L> {
+    fn default() -> Self {
+        Self(Mutex::new(Kept { days: BTreeMap::new(), lines: 0, uses: 0 }))
+    }
+}
+
+#[derive(Debug)]
+struct Kept<L> {
+    days: BTreeMap<Date, Day<L>>,
+    /// How many lines all of them have.
+    lines: usize,
+    /// How often any of them was used.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Day<L> {
+    turn: i64,
+    /// The statuses whose orders were counted.
+    statuses: Vec<Value>,
+    /// In their order, each once.
+    lines: Arc<[L]>,
+    /// When it was used last.
+    used: u64,
+}
+
+impl<L: Line> Days<L> {
+    /// The lines of all that is asked for, in their order, each once. Nothing where there are too
+    /// many to be kept.
+    ///
+    /// # Errors
+    /// Those of the database, and when a sum is beyond what is counted.
+    pub(super) async fn lines(
+        &self,
+        asked: &Asked,
+        transaction: &mut Transaction,
+    ) -> Result<Option<Vec<L>>, Error> {
+        let Range { from, to } = asked.range;
+        if (to - from).whole_days() >= MOST_DAYS {
+            return Ok(None);
+        }
+        let (mut days, mut length) = (Vec::new(), 0);
+        for (day, turn) in turns(asked, transaction).await? {
+            let lines = match self.kept(day, turn, &asked.statuses) {
+                Some(lines) => lines,
+                None => {
+                    let lines = read(day, asked, transaction).await?;
+                    self.keep(day, turn, &asked.statuses, &lines);
+                    lines
+                }
+            };
+            length += lines.len();
+            if length > MOST_LINES / 2 {
+                return Ok(None);
+            }
+            days.push(lines);
+        }
+        merged(&days).map(Some)
+    }
+
+    fn kept(&self, day: Date, turn: i64, statuses: &[Value]) -> Option<Arc<[L]>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.uses += 1;
+        let uses = kept.uses;
+        let day = kept.days.get_mut(&day)?;
+        if day.turn != turn || day.statuses != statuses {
+            return None;
+        }
+        day.used = uses;
+        Some(Arc::clone(&day.lines))
+    }
+
+    /// Keeps a day, and forgets what was not used for longest where there is too much.
+    fn keep(&self, day: Date, turn: i64, statuses: &[Value], lines: &Arc<[L]>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.forget(day);
+        if lines.len() > MOST_LINES {
+            return;
+        }
+        while kept.lines + lines.len() > MOST_LINES {
+            let longest = kept.days.iter().min_by_key(|(_, day)| day.used);
+            let Some(longest) = longest.map(|(day, _)| *day) else { break };
+            kept.forget(longest);
+        }
+        kept.lines += lines.len();
+        let (statuses, lines, used) = (statuses.to_vec(), Arc::clone(lines), kept.uses);
+        kept.days.insert(day, Day { turn, statuses, lines, used });
+    }
+}
+
+impl<L> Kept<L> {
+    fn forget(&mut self, day: Date) {
+        if let Some(day) = self.days.remove(&day) {
+            self.lines -= day.lines.len();
+        }
+    }
+}
+
+/// The days that have something to tell, each with its turn.
+async fn turns(asked: &Asked, transaction: &mut Transaction) -> Result<Vec<(Date, i64)>, Error> {
+    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT];
+    let Range { from, to } = asked.range;
+    let [from, to] = [from, to].map(|day| vec![Value::Text(day.to_string())]);
+    let binds = vec![from.clone(), to.clone(), asked.statuses.clone(), from, to];
+    let rows = transaction.table(Table::new(TURNS, binds, COLUMNS)).await?;
+    let turn = |row: Vec<Cell<'_>>| {
+        let day = row.first().and_then(|cell| value::day(cell.text()));
+        let day = day.ok_or(Error::Contract("orders are counted by something else than days"))?;
+        Ok((day, row.get(1).map_or(0, Cell::int)))
+    };
+    rows.rows()?.into_iter().map(turn).collect()
+}
+
+async fn read<L: Line>(
+    day: Date,
+    asked: &Asked,
+    transaction: &mut Transaction,
+) -> Result<Arc<[L]>, Error> {
+    let day = Range { from: day, to: day };
+    let binds = (0..L::RANGES).flat_map(|_| asked.orders_of(day)).collect();
+    let cells = transaction.table(Table::new(L::TEXT, binds, L::COLUMNS)).await?;
+    let mut words = Words::default();
+    let rows = cells.rows()?;
+    let lines: Result<Vec<L>, Error> = rows.iter().map(|row| L::read(row, &mut words)).collect();
+    let mut lines = lines?;
+    lines.sort_unstable_by(L::order);
+    Ok(lines.into())
+}
+
+/// The lines of all days in one order, those that are equal in it added up.
+fn merged<L: Line>(days: &[Arc<[L]>]) -> Result<Vec<L>, Error> {
+    let mut all: Vec<&L> = days.iter().flat_map(|lines| lines.iter()).collect();
+    // It finds the order that each day has already, and only merges.
+    all.sort_by(|one, other| one.order(other));
+    let mut merged: Vec<L> = Vec::new();
+    for line in all {
+        match merged.last_mut() {
+            Some(last) if last.order(line).is_eq() => last.add(line)?,
+            _ => merged.push(line.clone()),
+        }
+    }
+    Ok(merged)
+}

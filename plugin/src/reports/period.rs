@@ -1,0 +1,136 @@
+//! Days, and the periods that they fall into: the calendar of reports.
+
+use std::fmt;
+
+use time::{Date, Duration, Month, PrimitiveDateTime};
+
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::question::Condition;
+use crate::model::value::Value;
+
+/// How many days a report is about where nothing is said.
+const USUAL_DAYS: i64 = 30;
+/// How many periods a report has at most.
+const MAX_PERIODS: usize = 10_000;
+
+/// Days, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) from: Date,
+    pub(super) to: Date,
+}
+
+impl Range {
+    /// The days that the filters ask for, or the last ones.
+    pub(super) fn of(conditions: &[Condition], today: Date) -> Self {
+        let day = |value: &Value| value.moment().map(PrimitiveDateTime::date);
+        let from = conditions.iter().find_map(|condition| match condition {
+            Condition::AtLeast(_, moment) => day(moment),
+            _ => None,
+        });
+        let to = conditions.iter().find_map(|condition| match condition {
+            Condition::AtMost(_, moment) => day(moment),
+            _ => None,
+        });
+        match (from, to) {
+            (Some(from), Some(to)) => Self { from, to },
+            // It may be tomorrow already where the client is.
+            (Some(from), None) => Self { from, to: today.max(from) },
+            (None, to) => {
+                let to = to.unwrap_or(today);
+                Self { from: earlier(to, USUAL_DAYS - 1), to }
+            }
+        }
+    }
+
+    /// The range of the same length that ends where this one begins, as far as there are years.
+    pub(super) fn before(self) -> Option<Self> {
+        let to = self.from.previous_day().filter(|day| day.year() >= FIRST_YEAR)?;
+        Some(Self { from: earlier(to, (self.to - self.from).whole_days()), to })
+    }
+
+    /// The periods of the range in order, cut to it.
+    ///
+    /// # Errors
+    /// When there are too many to be told.
+    pub(super) fn periods(self, unit: Unit) -> Result<Vec<Range>, Error> {
+        let mut periods = Vec::new();
+        let mut next = Some(self.from);
+        while let Some(from) = next.filter(|day| *day <= self.to) {
+            if periods.len() == MAX_PERIODS {
+                let detail = format!("The range has more than {MAX_PERIODS} periods.");
+                let fault = Fault::at_parameter(FaultKind::InvalidFilter, "filter[period]", detail);
+                return Err(fault.into());
+            }
+            let after = unit.after(from);
+            let last = after.and_then(Date::previous_day).unwrap_or(self.to);
+            periods.push(Range { from, to: last.min(self.to) });
+            next = after;
+        }
+        Ok(periods)
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.from, self.to)
+    }
+}
+
+/// The first year that a client can ask for.
+const FIRST_YEAR: i32 = 1;
+
+/// This many days before a day, or the first day that can be asked for.
+fn earlier(day: Date, days: i64) -> Date {
+    let first = Date::from_ordinal_date(FIRST_YEAR, 1).unwrap_or(day);
+    day.checked_sub(Duration::days(days)).unwrap_or(first).max(first)
+}
+
+/// What a period is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Day,
+    /// A week of ISO 8601, which begins on Monday.
+    Week,
+    Month,
+    Year,
+}
+
+impl Unit {
+    /// The unit that the filters ask for.
+    pub(super) fn of(conditions: &[Condition]) -> Self {
+        let asked = conditions.iter().find_map(|condition| match condition {
+            Condition::Equals("period", value) => Some(value.text()),
+            _ => None,
+        });
+        match asked {
+            Some("week") => Unit::Week,
+            Some("month") => Unit::Month,
+            Some("year") => Unit::Year,
+            _ => Unit::Day,
+        }
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Unit::Day => "day",
+            Unit::Week => "week",
+            Unit::Month => "month",
+            Unit::Year => "year",
+        }
+    }
+
+    /// The first day of the period after the one that a day falls into.
+    fn after(self, day: Date) -> Option<Date> {
+        match self {
+            Unit::Day => day.next_day(),
+            Unit::Week => {
+                let gone = i64::from(day.weekday().number_days_from_monday());
+                day.checked_add(Duration::days(7 - gone))
+            }
+            Unit::Month if day.month() == Month::December => Unit::Year.after(day),
+            Unit::Month => Date::from_calendar_date(day.year(), day.month().next(), 1).ok(),
+            Unit::Year => Date::from_ordinal_date(day.year() + 1, 1).ok(),
+        }
+    }
+}

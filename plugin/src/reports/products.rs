@@ -1,0 +1,220 @@
+//! What of each product was sold, the best first.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use super::days::{Line, Words, add};
+use super::ranking::{Ranked, Ranking, by_key, word};
+use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
+use crate::error::Error;
+use crate::model::resource::{Report, count, int, money, text};
+use crate::model::value::{Cell, Kind, Value};
+use crate::sql::Table;
+use crate::wire::document::attributes;
+
+pub(super) static REPORT: Report = Report {
+    view: "reports.products",
+    of: || &ASKED,
+    row: &[
+        int("product_id").nullable(),
+        text("sku", 255),
+        text("name", 255),
+        CURRENCY_CODE,
+        count("quantity_sold"),
+        count("orders"),
+        money("revenue"),
+        money("average_price"),
+        int("stock").nullable(),
+    ],
+    totals: &[CURRENCY_CODE, count("quantity_sold"), count("orders"), money("revenue")],
+    of_days: true,
+    by_currency: true,
+    previous: false,
+};
+
+/// What was sold of a product in a currency; or how many orders a currency had that sold anything,
+/// since an order with two products is one.
+#[derive(Clone, Debug)]
+pub(super) struct Sold {
+    of: Of,
+    currency: Arc<str>,
+    quantity: i64,
+    orders: i64,
+    revenue: i128,
+    /// The key of the last of the items.
+    latest: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    /// Lines that name no product are counted together, so that the revenues add up to all that was
+    /// sold.
+    Product(Option<i64>),
+    Currency,
+}
+
+/// The columns: a product (0) or the whole currency (1), the product or how many there are, the
+/// currency, the sums, of which that of money has two parts, and the key of the last of the items.
+const COLUMNS: &[Kind] = &[
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::WORD,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
+];
+
+/// What was sold of each product, and what completes it: both of the orders of a range.
+macro_rules! sold {
+    ($of_products:literal) => {
+        concat!(
+            "WITH k AS (SELECT i.product_id, o.currency_code, sum(i.orderitem_quantity) AS quantity, \
+             count(DISTINCT i.order_key) AS orders, {high i.orderitem_finalprice} AS revenue_1, \
+             {low i.orderitem_finalprice} AS revenue_0, max(i.shop_orderitem_id) AS latest \
+             FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
+             WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
+             GROUP BY i.product_id, o.currency_code), \
+             n AS (SELECT o.currency_code, count(*) AS orders FROM shop_orders o \
+             WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) AND EXISTS \
+             (SELECT 1 FROM shop_orderitems i WHERE i.order_key = o.shop_order_id) \
+             GROUP BY o.currency_code) ",
+            $of_products
+        )
+    };
+}
+
+impl Line for Sold {
+    const TEXT: &'static str = sold!(
+        "SELECT 0 AS c0, product_id AS c1, currency_code AS c2, quantity AS c3, orders AS c4, \
+         revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
+         UNION ALL SELECT 1, 0, currency_code, 0, orders, 0, 0, 0 FROM n"
+    );
+    const RANGES: usize = 2;
+    const COLUMNS: &'static [Kind] = COLUMNS;
+
+    fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
+        let [whole, product, currency, quantity, orders, high, low, latest] = row else {
+            return Err(Error::Contract("a row of what was sold has other columns"));
+        };
+        let product = (*product != Cell::Null).then(|| product.int());
+        Ok(Self {
+            of: if whole.int() == 1 { Of::Currency } else { Of::Product(product) },
+            currency: words.get(currency.text()),
+            quantity: quantity.int(),
+            orders: orders.int(),
+            revenue: wide(high.int(), low.int()),
+            latest: latest.int(),
+        })
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        self.of.cmp(&other.of).then_with(|| self.currency.cmp(&other.currency))
+    }
+
+    fn add(&mut self, other: &Self) -> Result<(), Error> {
+        add(&mut self.quantity, other.quantity)?;
+        add(&mut self.orders, other.orders)?;
+        self.revenue += other.revenue;
+        self.latest = self.latest.max(other.latest);
+        Ok(())
+    }
+}
+
+impl Ranked for Sold {
+    /// The rows of the page, and of each currency how many products there are and the sums.
+    const PAGE: &'static str = sold!(
+        "SELECT page.* FROM (SELECT 0 AS c0, product_id AS c1, currency_code AS c2, \
+         quantity AS c3, orders AS c4, revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
+         ORDER BY revenue_1 DESC, revenue_0 DESC, coalesce(product_id, 0), currency_code \
+         LIMIT ? OFFSET ?) page \
+         UNION ALL SELECT 1, g.products, g.currency_code, g.quantity, n.orders, g.revenue_1, \
+         g.revenue_0, 0 FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
+         sum(revenue_1) AS revenue_1, sum(revenue_0) AS revenue_0 FROM k GROUP BY currency_code) g \
+         JOIN n ON n.currency_code = g.currency_code"
+    );
+
+    fn currency(&self) -> &Arc<str> {
+        &self.currency
+    }
+
+    fn is_row(&self) -> bool {
+        self.of != Of::Currency
+    }
+
+    fn rank(&self, other: &Self) -> Ordering {
+        let tie = |sold: &Self| match sold.of {
+            Of::Product(product) => product.unwrap_or(0),
+            Of::Currency => i64::MAX,
+        };
+        let revenue = other.revenue.cmp(&self.revenue);
+        revenue.then_with(|| tie(self).cmp(&tie(other))).then_with(|| self.order(other))
+    }
+
+    fn total(&self) -> Self {
+        let total = Self { of: Of::Currency, ..self.clone() };
+        // The orders of its products are more than it has.
+        let orders = if self.is_row() { 0 } else { self.orders };
+        Self { orders, ..total }
+    }
+}
+
+/// What stands beside the sums of the rows of a page. A product that has gone is shown as its last
+/// line has it.
+const NAMES: &str = "\
+    SELECT i.shop_orderitem_id AS c0, \
+    CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.sku, i.orderitem_sku) END AS c1, \
+    CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.product_name, i.orderitem_name) END \
+    AS c2, coalesce(c.currency_num_decimals, 2) AS c3, p.quantity AS c4 \
+    FROM shop_orderitems i JOIN shop_orders o ON o.shop_order_id = i.order_key \
+    LEFT JOIN shop_products p ON p.shop_product_id = i.product_id \
+    LEFT JOIN shop_currencies c ON c.currency_code = o.currency_code \
+    WHERE i.shop_orderitem_id IN (?)";
+const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUNT, Kind::COUNT];
+
+pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+    let mut transaction = sources.store.begin_read().await?;
+    let sold = Ranking::of(&sources.daily.products, asked, &mut transaction).await?;
+    let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
+    let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
+    transaction.commit().await?;
+
+    let names = by_key(&names)?;
+    let mut rows = Vec::new();
+    for sold in &sold.page {
+        // A line without a name is of a store that refers to nothing.
+        let Some([_, sku, name, decimals, stock]) = names.get(&sold.latest).map(Vec::as_slice)
+        else {
+            return Err(Error::Contract("an item that was sold is not there"));
+        };
+        let Sold { quantity, orders, revenue, .. } = *sold;
+        let (product, key) = match sold.of {
+            Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
+            _ => (Cell::Null, "none".to_owned()),
+        };
+        let price = average(revenue, quantity, decimals.int());
+        let cells = [
+            product,
+            sku.clone(),
+            name.clone(),
+            word(&sold.currency),
+            Cell::Int(quantity),
+            Cell::Int(orders),
+            amount(revenue),
+            price,
+            stock.clone(),
+        ];
+        let id = format!("products-{key}-{}", sold.currency);
+        rows.push((id, attributes(REPORT.row, &cells)?));
+    }
+    let mut totals: Vec<Map<String, Json>> = Vec::new();
+    for (_, total) in &sold.totals {
+        let sums = [Cell::Int(total.quantity), Cell::Int(total.orders), amount(total.revenue)];
+        let cells = [&[word(&total.currency)], &sums[..]].concat();
+        totals.push(attributes(REPORT.totals, &cells)?);
+    }
+    asked.document(&rows, sold.total, vec![asked.range(), ("totals", totals.into())])
+}

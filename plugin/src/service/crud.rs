@@ -1,0 +1,340 @@
+//! The five operations that every resource has, and the lists below other records.
+
+use host_interface::{Response, UserQuery};
+
+use crate::app::Call;
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::question::{Condition, Draft, Intent, Page, Record};
+use crate::model::resource::{Nested, Resource, Scene};
+use crate::model::value::Value;
+use crate::resources::{self, Reference};
+use crate::sql;
+use crate::store::{Cells, Constraint, Transaction};
+use crate::wire::document::{self, MEDIA_TYPE};
+use crate::wire::request::{self, Body, Listing, Scope};
+
+/// `GET /{kind}`
+pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    let listing = Listing::read(call.request.query(), Scope::All(resource))?;
+    page(call, resource, listing, None).await
+}
+
+/// `GET /{parent}/{id}/{segment}`; the parent itself is not asked for.
+pub async fn nested(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    nested: &'static Nested,
+) -> Result<Response, Error> {
+    let listing = Listing::read(call.request.query(), Scope::Nested(resource, nested.filters))?;
+    match request::id(call.request)? {
+        Some(parent) => {
+            let below = Condition::Equals(nested.by, Value::Int(parent));
+            page(call, resource, listing, Some(below)).await
+        }
+        // No record has an id that is too long for a key, and none is below it.
+        None => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(200, document::list(resource, &[], 0, &listing, path, root)?))
+        }
+    }
+}
+
+/// `GET /{kind}/{id}`
+pub async fn show(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let key = path_key(call, resource)?;
+    let cells = call.app.store.page(&Page::of_one(resource, key)).await?;
+    single(200, call, resource, &cells)
+}
+
+/// `POST /{kind}`
+pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let body = Body::read(call.request, resource, None)?;
+    let mut draft = Draft::read(resource, &body, Intent::Create);
+    ask_for_users(call, &mut draft).await?;
+    let mut transaction = begin(call, resource).await?;
+    if let Some(derive) = resource.derive {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        derive(&mut draft, None, &mut scene).await?;
+    }
+    let after = draft.as_record();
+    settle(&mut draft, &after, &mut transaction).await?;
+    let insert = sql::insert(resource, draft.changes(), transaction.dialect());
+    let written = transaction.execute(insert).await;
+    let key = written.map_err(|error| violated(error, &draft, resource))?;
+    if let Some(brings) = resource.brings {
+        for part in &mut draft.parts {
+            part.set(brings.by, Value::Int(key));
+        }
+        let parts = draft.parts.iter().map(Draft::changes);
+        for insert in sql::insert_all((brings.of)(), parts, transaction.dialect()) {
+            transaction.execute(insert).await?;
+        }
+    }
+    if let Some(added) = resource.added {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        added(key, &after, &mut scene).await?;
+    }
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    transaction.commit().await?;
+    created(call, resource, key, &cells)
+}
+
+/// `PATCH /{kind}/{id}`
+pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let id = request::id(call.request)?;
+    let body = Body::read(call.request, resource, id)?;
+    let key = path_key(call, resource)?;
+    let parameters = call.app.parameters.current()?;
+    let mut draft = Draft::read(resource, &body, Intent::Update);
+    ask_for_users(call, &mut draft).await?;
+    let mut transaction = begin(call, resource).await?;
+    let before = locked(&mut transaction, resource, key).await?;
+    if let Some(derive) = resource.derive {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        derive(&mut draft, Some(&before), &mut scene).await?;
+    }
+    let after = draft.applied_to(&before);
+    for (name, detail) in (resource.changeable)(&before, &after, &parameters) {
+        draft.fault_at(FaultKind::Refused, name, detail);
+    }
+    keep_what_is_relied_on(&mut draft, resource, &before, &after, &mut transaction).await?;
+    settle(&mut draft, &after, &mut transaction).await?;
+    if let Some(spread) = resource.spread {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        spread(&before, &after, &mut scene).await?;
+    }
+    if transaction.dialect().changes_all {
+        draft.fill_in(&after);
+    }
+    let cells = write(&draft, resource, key, &mut transaction).await?;
+    transaction.commit().await?;
+    single(200, call, resource, &cells)
+}
+
+/// `DELETE /{kind}/{id}`
+pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+    request::no_listing(call.request.query())?;
+    let key = path_key(call, resource)?;
+    let parameters = call.app.parameters.current()?;
+    let mut transaction = begin(call, resource).await?;
+    let before = locked(&mut transaction, resource, key).await?;
+    (resource.deletable)(&before, &parameters)?;
+    refuse_if_referenced(resource, &before, &mut transaction).await?;
+    transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
+    transaction.commit().await?;
+    Ok(Response::new(204))
+}
+
+/// Begins a write of the resource.
+async fn begin(call: &Call<'_>, resource: &Resource) -> Result<Transaction, Error> {
+    let mut transaction = call.app.store.begin().await?;
+    if resource.alone {
+        transaction.lock_store().await?;
+    }
+    Ok(transaction)
+}
+
+async fn page(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    mut listing: Listing,
+    fixed: Option<Condition>,
+) -> Result<Response, Error> {
+    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
+    let page = Page::of_list(resource, &listing, conditions);
+    let cells = call.app.store.page(&page).await?;
+    let (rows, path) = (cells.rows()?, call.request.path());
+    let body = document::list(resource, &rows, cells.total(), &listing, path, &call.app.root)?;
+    Ok(answer(200, body))
+}
+
+/// Asks the host for the users that a draft names, before a transaction has to wait for it.
+async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let named: Vec<_> = draft.users().collect();
+    for (field, id) in named {
+        if call.app.host.find_user(UserQuery::Id(id)).await?.is_none() {
+            draft.no_such_user(field, id);
+        }
+    }
+    Ok(())
+}
+
+/// Completes a draft's faults by what only the database can tell; any fault ends the write.
+pub(crate) async fn settle(
+    draft: &mut Draft,
+    after: &Record,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    draft.check(after);
+    let checks = draft.checks(after);
+    for lock in sql::lock_referenced(&checks, transaction.dialect()) {
+        transaction.execute(lock).await?;
+    }
+    if !checks.is_empty() {
+        let passed = transaction.numbers(sql::checks(&checks, transaction.dialect())).await?;
+        let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
+        draft.judge(&checks, &passed);
+    }
+    let faults = draft.take_faults();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    transaction.stands().await?;
+    Err(faults.into())
+}
+
+/// Writes what a draft changes, and reads the record as it is then.
+pub(crate) async fn write(
+    draft: &Draft,
+    resource: &'static Resource,
+    key: i64,
+    transaction: &mut Transaction,
+) -> Result<Cells, Error> {
+    if draft.changes().next().is_some() {
+        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
+        let written = transaction.execute(update).await;
+        written.map_err(|error| violated(error, draft, resource))?;
+    }
+    transaction.page(&Page::of_one(resource, key)).await
+}
+
+/// The answer to the creation of a record.
+pub(crate) fn created(
+    call: &Call<'_>,
+    resource: &Resource,
+    key: i64,
+    cells: &Cells,
+) -> Result<Response, Error> {
+    let location = document::record_path(resource, key, &call.app.root);
+    Ok(single(201, call, resource, cells)?.with_header("location", location))
+}
+
+/// A constraint that the database upheld is the client's fault, as if validation had found it.
+pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
+    let Error::Constraint(constraint, _) = &error else { return error };
+    match (constraint, constraint.unique_of(resource)) {
+        (_, Some(unique)) => draft.duplicate(unique).into(),
+        (Constraint::Unique(_), None) => {
+            let detail = format!("Another {} has these values already.", resource.singular);
+            Fault::new(FaultKind::Duplicate, detail).into()
+        }
+        (Constraint::Reference, _) => {
+            let detail = "A record that is referred to does not exist.";
+            Fault::new(FaultKind::MissingReference, detail).into()
+        }
+        (Constraint::Check, _) => {
+            let detail = format!("The values do not go together in one {}.", resource.singular);
+            Fault::new(FaultKind::InvalidValue, detail).into()
+        }
+    }
+}
+
+async fn refuse_if_referenced(
+    resource: &Resource,
+    record: &Record,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let referring = resources::referring_to(resource.kind, record);
+    let Some(by) = referred_to_by(&referring, transaction).await? else { return Ok(()) };
+    transaction.stands().await?;
+    let detail =
+        format!("This {} cannot be deleted: it is referred to by {by}.", resource.singular);
+    Err(Fault::new(FaultKind::Referenced, detail).into())
+}
+
+/// Refuses to change what others know the record by, as long as they do.
+async fn keep_what_is_relied_on(
+    draft: &mut Draft,
+    resource: &Resource,
+    before: &Record,
+    after: &Record,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let changed = |column: &str| before.value(column) != after.value(column);
+    for reference in resources::referring_to(resource.kind, before) {
+        let Some(column) = reference.relies_on.filter(|column| changed(column)) else { continue };
+        if let Some(by) = referred_to_by(&[reference], transaction).await? {
+            let detail = format!(
+                "{column} cannot be changed: this {} is referred to by {by}.",
+                resource.singular
+            );
+            draft.fault_at(FaultKind::Referenced, column, detail);
+        }
+    }
+    Ok(())
+}
+
+/// How many records of what refer to one; nothing where none does.
+async fn referred_to_by(
+    referring: &[Reference],
+    transaction: &mut Transaction,
+) -> Result<Option<String>, Error> {
+    if referring.is_empty() {
+        return Ok(None);
+    }
+    let statement = sql::count_references(referring, transaction.dialect());
+    let counts = transaction.numbers(statement).await?;
+    let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let by = by.map(|(reference, count)| match count {
+        1 => format!("1 {}", reference.resource.singular),
+        _ => format!("{count} {}", reference.resource.kind),
+    });
+    let by: Vec<String> = by.collect();
+    Ok((!by.is_empty()).then(|| by.join(" and ")))
+}
+
+/// Reads a record that is to be changed, and keeps it from others until the transaction ends.
+pub(crate) async fn locked(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    key: i64,
+) -> Result<Record, Error> {
+    transaction.lock(resource, key).await?;
+    record(transaction, resource, key).await
+}
+
+pub(crate) async fn record(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    key: i64,
+) -> Result<Record, Error> {
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    match Record::all(resource, &cells)?.pop() {
+        Some(record) => Ok(record),
+        None => {
+            transaction.stands().await?;
+            Err(missing(resource))
+        }
+    }
+}
+
+pub(crate) fn single(
+    status: u16,
+    call: &Call<'_>,
+    resource: &Resource,
+    cells: &Cells,
+) -> Result<Response, Error> {
+    match cells.rows()?.first() {
+        Some(row) => {
+            let (path, root) = (call.request.path(), &call.app.root);
+            Ok(answer(status, document::single(resource, row, path, root)?))
+        }
+        None => Err(missing(resource)),
+    }
+}
+
+pub(crate) fn answer(status: u16, body: Vec<u8>) -> Response {
+    Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
+}
+
+pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {
+    request::id(call.request)?.ok_or_else(|| missing(resource))
+}
+
+pub(crate) fn missing(resource: &Resource) -> Error {
+    let detail = format!("There is no {} with this id.", resource.singular);
+    Fault::new(FaultKind::NotFound, detail).into()
+}

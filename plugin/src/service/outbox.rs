@@ -1,0 +1,451 @@
+//! Mails on their way to the host: written in the transaction of what they tell of, and sent after
+//! it. What a mail says is none of this module's business.
+//!
+//! A row is claimed before its mail is handed over, so that of several hosts on one database one
+//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only who
+//! has it renews the claim and writes down what became of the mail. The time is the database's, so
+//! clocks of hosts may differ.
+//!
+//! What has become of a mail is unknown where its process ends in between, or can neither renew its
+//! claim nor stop in time: the claim then runs out, and the mail is sent again under the same id, by
+//! which its recipient can tell.
+
+use std::time::Duration;
+
+use host_interface::{HostHandle, Mail};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+
+use crate::error::{Error, chain};
+use crate::model::question::{Condition, Order, Page, Record, Shape};
+use crate::model::resource::{Field, Resource, flag, int, text};
+use crate::model::value::{Kind, Value};
+use crate::sql::{self, Statement, Table};
+use crate::store::{self, Store, Transaction};
+
+/// How many mails are on their way to the host at a time.
+const AT_ONCE: i64 = 16;
+/// How often mails are looked for that another process may have left, or whose time has come.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// How long after a failure of the database it is told again what became of a mail.
+const RECORD_EVERY: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts, in seconds.
+const LONGEST_PAUSE: i64 = 3_600;
+/// After this many attempts, which take about three days, nobody tries again.
+const MAX_ATTEMPTS: i64 = 84;
+
+/// How long the steps of sending a mail may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How long a claim stands unless it is renewed, in whole seconds.
+    pub claim: Duration,
+    /// How often a claim is renewed while its mail is on its way.
+    pub renewal: Duration,
+    /// How long the host may take over a mail.
+    pub sending: Duration,
+    /// How long a stop waits for the mails that are on their way.
+    pub stopping: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            claim: Duration::from_secs(20),
+            renewal: Duration::from_secs(5),
+            sending: Duration::from_secs(60),
+            stopping: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Writes a mail, to be sent once the transaction has been committed and the sender woken.
+///
+/// # Errors
+/// Those of the database.
+pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error> {
+    let now = seconds(transaction).await?;
+    let row = vec![
+        Value::Text(mail.id),
+        Value::Text(mail.to),
+        Value::Text(mail.to_name),
+        Value::Text(mail.subject),
+        Value::Text(mail.text),
+        Value::now(),
+        Value::Int(0),
+        Value::Int(now),
+    ];
+    let columns = [
+        "mail_id",
+        "recipient",
+        "recipient_name",
+        "subject",
+        "body",
+        "created_on",
+        "attempts",
+        "due_at",
+    ];
+    for insert in sql::insert_rows("shop_mails", &columns, &[row], transaction.dialect()) {
+        transaction.execute(insert).await?;
+    }
+    Ok(())
+}
+
+/// How many mails wait to be sent, and how many nobody took.
+///
+/// # Errors
+/// Those of the database.
+pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
+    const COUNTS: &str = "SELECT given_up AS c0, count(*) AS c1 FROM shop_mails GROUP BY given_up";
+    let table = Table::new(COUNTS, Vec::new(), &[Kind::Flag, Kind::COUNT]);
+    let cells = store.table(table).await?;
+    let mut counts = [0, 0];
+    for row in cells.rows()? {
+        if let [given_up, count] = &row[..] {
+            counts[usize::from(given_up.int() == 1)] =
+                u32::try_from(count.int()).unwrap_or(u32::MAX);
+        }
+    }
+    Ok(counts)
+}
+
+/// The one who sends.
+#[derive(Debug)]
+pub struct Sender {
+    store: Store,
+    host: HostHandle,
+    pace: Pace,
+    wake: Notify,
+    /// Until when mails may be on their way, once it is stopped.
+    stopped: watch::Sender<Option<Instant>>,
+}
+
+impl Sender {
+    /// Takes mails from this store to this host, once it [runs](Sender::run).
+    pub fn new(store: Store, host: HostHandle) -> Self {
+        Self::with_pace(store, host, Pace::default())
+    }
+
+    /// The same, no slower than this.
+    pub fn with_pace(store: Store, host: HostHandle, pace: Pace) -> Self {
+        Self { store, host, pace, wake: Notify::new(), stopped: watch::Sender::new(None) }
+    }
+
+    /// Says that a mail has been committed.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Lets [`Sender::run`] end after the mails that are on their way, or when they have taken too
+    /// long.
+    pub fn stop(&self) {
+        self.stopped.send_replace(Some(Instant::now() + self.pace.stopping));
+    }
+
+    /// Sends what is due, now and from now on, until it is stopped.
+    pub async fn run(&self) {
+        let mut stopped = self.stopped.subscribe();
+        loop {
+            let sent = tokio::select! {
+                biased;
+                sent = self.send_due() => sent,
+                () = self.out_of_time() => {
+                    tracing::warn!("what became of the mails on their way is unknown: it is stopped");
+                    return;
+                }
+            };
+            let pause = sent.unwrap_or_else(|error| {
+                tracing::error!(causes = chain(&error), "the mails that are due are unknown");
+                LOOK_EVERY
+            });
+            tokio::select! {
+                biased;
+                // The channel cannot be closed while its other end is borrowed.
+                _ = stopped.wait_for(Option::is_some) => return,
+                () = self.wake.notified() => {}
+                () = sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Waits until a stop has waited long enough.
+    async fn out_of_time(&self) {
+        let mut stopped = self.stopped.subscribe();
+        let deadline = stopped.wait_for(Option::is_some).await.ok().and_then(|deadline| *deadline);
+        if let Some(deadline) = deadline {
+            sleep_until(deadline).await;
+        }
+    }
+
+    /// Sends the mails that are due, and gives the time until there may be others.
+    async fn send_due(&self) -> Result<Duration, Error> {
+        let mut transaction = self.store.begin_read().await?;
+        let now = seconds(&mut transaction).await?;
+        let waiting = transaction.page(&next()).await?;
+        transaction.commit().await?;
+        let waiting = Record::all(&MAILS, &waiting)?;
+        let later = waiting.iter().map(|mail| mail.value("due_at").int()).find(|due| *due > now);
+        let due = waiting.iter().filter(|mail| mail.value("due_at").int() <= now).count();
+        let mut sending = JoinSet::new();
+        for claim in store::persist(|| self.claim(&waiting[..due])).await? {
+            let (store, host, pace) = (self.store.clone(), self.host.clone(), self.pace);
+            sending.spawn(async move { send(&claim, &store, &host, pace).await });
+        }
+        while let Some(sent) = sending.join_next().await {
+            match sent {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::error!(causes = chain(&error), "what became of a mail is unknown");
+                }
+                Err(error) => tracing::error!(%error, "sending a mail broke off"),
+            }
+        }
+        Ok(match later {
+            _ if due > 0 => Duration::ZERO,
+            Some(later) => LOOK_EVERY.min(Duration::from_secs((later - now).unsigned_abs())),
+            None => LOOK_EVERY,
+        })
+    }
+
+    /// Claims mails; those that another process was faster to claim are left out.
+    async fn claim(&self, mails: &[Record]) -> Result<Vec<Claim>, Error> {
+        let mut claimed = Vec::new();
+        if mails.is_empty() {
+            return Ok(claimed);
+        }
+        let until = self.pace.end_of_claim();
+        let mut transaction = self.store.begin().await?;
+        let now = seconds(&mut transaction).await?;
+        for mail in mails {
+            let token = token()?;
+            let statement = Statement::fixed(
+                "UPDATE shop_mails SET attempts = attempts + 1, due_at = ?, claim = ? \
+                 WHERE shop_mail_id = ? AND attempts = ? AND due_at <= ? AND given_up = 0",
+                vec![
+                    Value::Int(now + self.pace.claim_seconds()),
+                    Value::Text(token.clone()),
+                    Value::Int(mail.key()),
+                    mail.value("attempts").clone(),
+                    Value::Int(now),
+                ],
+            );
+            if transaction.change(statement).await? == 1 {
+                claimed.push(Claim { mail: mail.clone(), token, until });
+            }
+        }
+        transaction.commit().await?;
+        Ok(claimed)
+    }
+}
+
+impl Pace {
+    fn claim_seconds(&self) -> i64 {
+        i64::try_from(self.claim.as_secs()).unwrap_or(i64::MAX / 2)
+    }
+
+    /// Until when a claim stands that is made from now on. The database's seconds are whole ones, of
+    /// which the first may be over already.
+    fn end_of_claim(&self) -> Instant {
+        Instant::now() + self.claim.saturating_sub(Duration::from_secs(1))
+    }
+}
+
+/// A mail that nobody else sends for now.
+struct Claim {
+    mail: Record,
+    token: String,
+    /// How long that is certain.
+    until: Instant,
+}
+
+/// What became of a mail.
+enum Outcome {
+    Sent,
+    /// It has to wait for so many seconds.
+    Later(i64, String),
+    GivenUp(String),
+}
+
+impl Claim {
+    /// Renews the claim for as long as that goes, and ends when it is lost: another process may send
+    /// the mail then. A renewal that fails is tried again while the claim stands.
+    async fn lost(&self, store: &Store, pace: Pace) {
+        let mut until = self.until;
+        loop {
+            let renewal = async {
+                sleep(pace.renewal).await;
+                let renewed_until = pace.end_of_claim();
+                (renewed_until, self.renew(store, pace).await)
+            };
+            match timeout_at(until, renewal).await {
+                Ok((renewed_until, Ok(true))) => until = renewed_until,
+                Ok((_, Err(error))) => {
+                    tracing::warn!(causes = chain(&error), "a claim of a mail cannot be renewed");
+                }
+                Ok((_, Ok(false))) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Says that the mail is still on its way, and whether the claim was still there.
+    async fn renew(&self, store: &Store, pace: Pace) -> Result<bool, Error> {
+        let mut transaction = store.begin().await?;
+        let due_at = seconds(&mut transaction).await? + pace.claim_seconds();
+        let renewal = Statement::fixed(
+            "UPDATE shop_mails SET due_at = ? WHERE shop_mail_id = ? AND claim = ?",
+            vec![Value::Int(due_at), self.key(), self.token()],
+        );
+        let renewed = transaction.change(renewal).await? == 1;
+        transaction.commit().await?;
+        Ok(renewed)
+    }
+
+    /// Writes down what became of the mail, if the claim is still there.
+    async fn record(&self, outcome: &Outcome, store: &Store) -> Result<bool, Error> {
+        let mut transaction = store.begin().await?;
+        let statement = match outcome {
+            Outcome::Sent => Statement::fixed(
+                "DELETE FROM shop_mails WHERE shop_mail_id = ? AND claim = ?",
+                vec![self.key(), self.token()],
+            ),
+            Outcome::GivenUp(why) => Statement::fixed(
+                "UPDATE shop_mails SET given_up = 1, failure = ? WHERE shop_mail_id = ? AND claim = ?",
+                vec![Value::Text(why.clone()), self.key(), self.token()],
+            ),
+            Outcome::Later(pause, why) => {
+                let due_at = seconds(&mut transaction).await? + pause;
+                Statement::fixed(
+                    "UPDATE shop_mails SET due_at = ?, failure = ?, claim = '' \
+                     WHERE shop_mail_id = ? AND claim = ?",
+                    vec![Value::Int(due_at), Value::Text(why.clone()), self.key(), self.token()],
+                )
+            }
+        };
+        let recorded = transaction.change(statement).await? == 1;
+        transaction.commit().await?;
+        Ok(recorded)
+    }
+
+    fn key(&self) -> Value {
+        Value::Int(self.mail.key())
+    }
+
+    fn token(&self) -> Value {
+        Value::Text(self.token.clone())
+    }
+}
+
+/// Hands a mail to the host and writes down what became of it.
+async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Result<(), Error> {
+    let text = |name| claim.mail.value(name).text().to_owned();
+    let mail = Mail {
+        id: text("mail_id"),
+        to: text("recipient"),
+        to_name: text("recipient_name"),
+        subject: text("subject"),
+        text: text("body"),
+    };
+    let sent = tokio::select! {
+        biased;
+        sent = timeout(pace.sending, host.send_mail(&mail)) => sent,
+        () = claim.lost(store, pace) => {
+            tracing::warn!(mail = mail.id, "the claim of a mail is lost; it may be sent again");
+            return Ok(());
+        }
+    };
+    let failure = match sent {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error),
+        Err(_) => Some(host_interface::Error::failed("the host took too long")),
+    };
+    let attempts = claim.mail.value("attempts").int() + 1;
+    let outcome = match &failure {
+        None => Outcome::Sent,
+        Some(error) if is_final(error) || attempts >= MAX_ATTEMPTS => {
+            tracing::error!(mail = mail.id, attempts, causes = chain(error), "a mail is given up");
+            Outcome::GivenUp(chain(error))
+        }
+        Some(error) => {
+            tracing::warn!(mail = mail.id, attempts, causes = chain(error), "a mail has to wait");
+            Outcome::Later(pause(attempts), chain(error))
+        }
+    };
+    loop {
+        match store::persist(|| claim.record(&outcome, store)).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {
+                tracing::warn!(mail = mail.id, "somebody else has taken up a mail meanwhile");
+                return Ok(());
+            }
+            // Until somebody else has claimed it, what became of it can still be told.
+            Err(error) if error.may_pass() || matches!(error, Error::Unavailable(_)) => {
+                tracing::warn!(
+                    mail = mail.id,
+                    causes = chain(&error),
+                    "told later what became of it"
+                );
+                sleep(RECORD_EVERY).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a mail would fail in the same way for ever.
+fn is_final(error: &host_interface::Error) -> bool {
+    matches!(error, host_interface::Error::Refused(_))
+}
+
+/// How many seconds pass after this many attempts: twice as many each time.
+fn pause(attempts: i64) -> i64 {
+    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(12);
+    2_i64.pow(doublings).min(LONGEST_PAUSE)
+}
+
+/// The mails that are waiting, in the order in which they are due. Each has a due time of its own,
+/// so those that cannot be sent do not keep the others waiting.
+fn next() -> Page {
+    Page {
+        resource: &MAILS,
+        shape: Shape::Detail,
+        conditions: vec![Condition::Equals("given_up", Value::Int(0))],
+        order: Order { field: Some("due_at"), descending: false },
+        offset: 0,
+        limit: AT_ONCE,
+    }
+}
+
+/// The rows of mails, which no route shows.
+static MAILS: Resource = Resource {
+    kind: "mails",
+    singular: "mail",
+    table: "shop_mails",
+    key: "shop_mail_id",
+    list: &[
+        text("mail_id", 64),
+        text("recipient", 254),
+        text("recipient_name", 511),
+        text("subject", 1_000),
+        text("body", usize::MAX),
+        int("attempts"),
+        DUE_AT,
+        flag("given_up"),
+    ],
+    crud: false,
+    ..Resource::CRUD
+};
+
+const DUE_AT: Field = int("due_at").between(0, i64::MAX);
+
+/// What time it is to the database, in seconds since 1970.
+async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
+    let asked = Statement::fixed(transaction.dialect().seconds, Vec::new());
+    let seconds = transaction.numbers(asked).await?;
+    seconds.first().copied().ok_or(Error::Contract("the database has no clock"))
+}
+
+/// What tells a claim from every other.
+fn token() -> Result<String, Error> {
+    let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
+    Ok(format!("{chance:016x}"))
+}

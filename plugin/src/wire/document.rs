@@ -1,0 +1,360 @@
+//! JSON:API documents: pages and records as clients read them. Knows cells and fields, and nothing
+//! of where they come from.
+
+use form_urlencoded::Serializer as Query;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Map;
+
+use crate::error::Error;
+use crate::model::question::Shape;
+use crate::model::resource::{Field, Relationship, Resource};
+use crate::model::value::{self, Cell, Kind};
+use crate::resources;
+use crate::wire::request::Listing;
+
+/// The media type of everything that the store answers.
+pub const MEDIA_TYPE: &str = "application/vnd.api+json";
+
+/// The document of a list.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn list(
+    resource: &Resource,
+    rows: &[Vec<Cell<'_>>],
+    total: i64,
+    listing: &Listing,
+    path: &str,
+    root: &str,
+) -> Result<Vec<u8>, Error> {
+    let document = List {
+        links: Pages { listing, total, path },
+        data: Rows { resource, shape: Shape::List, rows, root },
+        meta: Meta { total_pages: pages(total, listing.limit), total },
+    };
+    write(&document, 512 * (rows.len() + 1))
+}
+
+/// The document of one record with all of its fields. One that no route reads alone is read at the
+/// path of the request, in a list.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn single(
+    resource: &Resource,
+    row: &[Cell<'_>],
+    path: &str,
+    root: &str,
+) -> Result<Vec<u8>, Error> {
+    let own = match resource.crud {
+        true => own_path(resource, row, root),
+        false => path.to_owned(),
+    };
+    let data = Object { resource, shape: Shape::Detail, row, root };
+    write(&Single { links: Own { own: &own }, data }, 2048)
+}
+
+/// The document of something that no table holds: one record with these attributes.
+///
+/// # Errors
+/// When an attribute cannot be written.
+pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Record<'a, A> {
+        r#type: &'a str,
+        id: &'a str,
+        attributes: &'a A,
+        links: Own<'a>,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a, A> {
+        links: Own<'a>,
+        data: Record<'a, A>,
+    }
+    let data = Record { r#type: kind, id, attributes, links: Own { own } };
+    write(&Document { links: Own { own }, data }, 2048)
+}
+
+/// The document of a list whose records no table holds: each an id and its attributes. In `meta`
+/// stands what is `beside` the page.
+///
+/// # Errors
+/// When an attribute cannot be written.
+pub fn computed(
+    kind: &str,
+    records: &[(String, Map<String, serde_json::Value>)],
+    total: i64,
+    listing: &Listing,
+    path: &str,
+    beside: &Map<String, serde_json::Value>,
+) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Record<'a> {
+        r#type: &'a str,
+        id: &'a str,
+        attributes: &'a Map<String, serde_json::Value>,
+    }
+    #[derive(serde::Serialize)]
+    struct All<'a> {
+        #[serde(flatten)]
+        meta: Meta,
+        #[serde(flatten)]
+        beside: &'a Map<String, serde_json::Value>,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        links: Pages<'a>,
+        data: Vec<Record<'a>>,
+        meta: All<'a>,
+    }
+    let data = records.iter().map(|(id, attributes)| Record { r#type: kind, id, attributes });
+    let document = Document {
+        links: Pages { listing, total, path },
+        data: data.collect(),
+        meta: All { meta: Meta { total_pages: pages(total, listing.limit), total }, beside },
+    };
+    write(&document, 512 * (records.len() + 1))
+}
+
+/// The attributes of a record that no table holds: one cell for each field.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn attributes(
+    fields: &[Field],
+    cells: &[Cell<'_>],
+) -> Result<Map<String, serde_json::Value>, Error> {
+    let pairs = fields.iter().zip(cells);
+    pairs
+        .map(|(field, cell)| {
+            let value = value::write(field.kind, cell, serde_json::value::Serializer)?;
+            Ok((field.name.to_owned(), value))
+        })
+        .collect()
+}
+
+/// The path of a record: `root` is the path of the store.
+pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
+    format!("{root}/{}/{key}", resource.kind)
+}
+
+fn own_path(resource: &Resource, row: &[Cell<'_>], root: &str) -> String {
+    record_path(resource, row.first().map_or(0, Cell::int), root)
+}
+
+fn write(document: &impl Serialize, size: usize) -> Result<Vec<u8>, Error> {
+    let mut body = Vec::with_capacity(size);
+    serde_json::to_writer(&mut body, document)?;
+    Ok(body)
+}
+
+fn pages(total: i64, limit: i64) -> i64 {
+    total.div_euclid(limit) + i64::from(total % limit > 0)
+}
+
+#[derive(serde::Serialize)]
+struct List<'a> {
+    links: Pages<'a>,
+    data: Rows<'a>,
+    meta: Meta,
+}
+
+#[derive(serde::Serialize)]
+struct Single<'a> {
+    links: Own<'a>,
+    data: Object<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct Own<'a> {
+    #[serde(rename = "self")]
+    own: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct Meta {
+    #[serde(rename = "total-pages")]
+    total_pages: i64,
+    total: i64,
+}
+
+/// The links of a page: itself, and the others that there are.
+struct Pages<'a> {
+    listing: &'a Listing,
+    total: i64,
+    path: &'a str,
+}
+
+impl Pages<'_> {
+    fn link(&self, offset: Option<i64>) -> String {
+        let mut query = Query::new(String::new());
+        query.extend_pairs(&self.listing.sent);
+        if let Some(offset) = offset {
+            query.append_pair("page[offset]", &offset.to_string());
+            query.append_pair("page[limit]", &self.listing.limit.to_string());
+        }
+        match query.finish() {
+            query if query.is_empty() => self.path.to_owned(),
+            query => format!("{}?{query}", self.path),
+        }
+    }
+}
+
+impl Serialize for Pages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Listing { offset, limit, paged, .. } = self.listing;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &self.link(paged.then_some(offset)))?;
+        if self.total > 0 {
+            let last = (pages(self.total, limit) - 1) * limit;
+            map.serialize_entry("first", &self.link(Some(0)))?;
+            if offset > 0 {
+                let before = offset.saturating_sub(limit).clamp(0, last);
+                map.serialize_entry("prev", &self.link(Some(before)))?;
+            }
+            if offset.saturating_add(limit) < self.total {
+                map.serialize_entry("next", &self.link(Some(offset + limit)))?;
+            }
+            map.serialize_entry("last", &self.link(Some(last)))?;
+        }
+        map.end()
+    }
+}
+
+/// The resource objects of a page.
+struct Rows<'a> {
+    resource: &'a Resource,
+    shape: Shape,
+    rows: &'a [Vec<Cell<'a>>],
+    root: &'a str,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Rows { resource, shape, rows, root } = self;
+        let mut list = serializer.serialize_seq(Some(rows.len()))?;
+        for row in rows {
+            list.serialize_element(&Object { resource, shape, row, root })?;
+        }
+        list.end()
+    }
+}
+
+/// One resource object.
+struct Object<'a> {
+    resource: &'a Resource,
+    shape: Shape,
+    row: &'a [Cell<'a>],
+    root: &'a str,
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = self.row.first().map_or(0, Cell::int);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.resource.kind)?;
+        map.serialize_entry("id", &key.to_string())?;
+        map.serialize_entry("attributes", &Attributes(self))?;
+        let columns = self.shape.fields(self.resource).chain(self.resource.hidden);
+        let mut related = columns
+            .zip(self.row.iter().skip(1))
+            .filter_map(|(field, cell)| Relation::of(field, cell, self));
+        if let Some(first) = related.next() {
+            let relations = Relations(std::iter::once(first).chain(related).collect());
+            map.serialize_entry("relationships", &relations)?;
+        }
+        if self.resource.crud {
+            let own = own_path(self.resource, self.row, self.root);
+            map.serialize_entry("links", &Own { own: &own })?;
+        }
+        map.end()
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The shown fields with their cells.
+    fn fields(&self) -> impl Iterator<Item = (&'static Field, &'a Cell<'a>)> + use<'a> {
+        self.shape.fields(self.resource).zip(self.row.iter().skip(1))
+    }
+}
+
+struct Attributes<'a>(&'a Object<'a>);
+
+impl Serialize for Attributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = self.0.row.first().map_or(0, Cell::int);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(self.0.resource.key, &key)?;
+        for (field, cell) in self.0.fields() {
+            map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+        }
+        map.end()
+    }
+}
+
+struct Attribute<'a> {
+    kind: Kind,
+    cell: &'a Cell<'a>,
+}
+
+impl Serialize for Attribute<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        value::write(self.kind, self.cell, serializer)
+    }
+}
+
+/// What a field that holds a key refers to.
+struct Relation {
+    name: &'static str,
+    kind: &'static str,
+    id: Option<String>,
+    related: Option<String>,
+}
+
+impl Relation {
+    fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
+        let Relationship { name, kind } = field.relationship()?;
+        let target = resources::find(kind).filter(|target| target.crud);
+        let none = field.zero_is_none && cell.int() == 0;
+        let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
+        Some(Relation {
+            name,
+            kind,
+            id: key.map(|key| key.to_string()),
+            related: key.zip(target).map(|(key, target)| record_path(target, key, object.root)),
+        })
+    }
+}
+
+struct Relations(Vec<Relation>);
+
+impl Serialize for Relations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for relation in &self.0 {
+            map.serialize_entry(relation.name, relation)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Relation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Identifier<'a> {
+            r#type: &'a str,
+            id: &'a str,
+        }
+        #[derive(serde::Serialize)]
+        struct Links<'a> {
+            related: &'a str,
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(related) = &self.related {
+            map.serialize_entry("links", &Links { related })?;
+        }
+        let data = self.id.as_deref().map(|id| Identifier { r#type: self.kind, id });
+        map.serialize_entry("data", &data)?;
+        map.end()
+    }
+}

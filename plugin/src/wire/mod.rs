@@ -1,0 +1,4 @@
+//! What crosses the wire: requests to typed form, and records to JSON:API. It knows no SQL.
+
+pub mod document;
+pub mod request;

@@ -1,0 +1,598 @@
+//! Requests: the query, the headers and the body of one, read into typed form. Whatever cannot be
+//! read is a fault that names its place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use host_interface::Request;
+use mediatype::MediaType;
+use percent_encoding::percent_decode_str;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::model::question::{Condition, Order};
+use crate::model::resource::{Filter, Resource, Test};
+use crate::model::value::{self, Value, short};
+
+/// How many records a page has where nothing is said.
+pub const DEFAULT_LIMIT: i64 = 20;
+/// How many records a page has at most.
+pub const MAX_LIMIT: i64 = 100;
+
+/// How many characters a text has at most that is searched for: as many as the longest text that is
+/// searched, but for two names that are searched as one.
+pub const MAX_SOUGHT: usize = 255;
+
+/// How a list is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// How many records to pass over.
+    pub offset: i64,
+    /// How many records to give at most.
+    pub limit: i64,
+    /// The order.
+    pub order: Order,
+    /// What the filters demand.
+    pub conditions: Vec<Condition>,
+    /// What was sent beside the page, cleaned, for links to other pages.
+    pub sent: Vec<(String, String)>,
+    /// Whether the page was asked for, or is the default one.
+    pub paged: bool,
+}
+
+/// Which members of the query a route knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope {
+    /// Those of the resource's list.
+    All(&'static Resource),
+    /// Those of a list below another resource's records: of the filters, only these.
+    Nested(&'static Resource, &'static [&'static str]),
+}
+
+impl Listing {
+    /// Reads the query of a list.
+    ///
+    /// # Errors
+    /// All faults of the query together.
+    pub fn read(query: &str, scope: Scope) -> Result<Listing, Error> {
+        let resource = match scope {
+            Scope::All(resource) | Scope::Nested(resource, _) => resource,
+        };
+        let mut listing = Listing {
+            offset: 0,
+            limit: DEFAULT_LIMIT,
+            order: resource.order,
+            conditions: Vec::new(),
+            sent: Vec::new(),
+            paged: false,
+        };
+        let mut field = None;
+        let mut descending = None;
+        let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
+        let mut faults = Vec::new();
+        for (name, value) in members(query, &mut faults) {
+            let result = match name.as_ref() {
+                "page[offset]" => whole_number(&name, &value, 0).map(|number| {
+                    listing.paged = true;
+                    listing.offset = number;
+                }),
+                "page[limit]" => whole_number(&name, &value, 1).map(|number| {
+                    listing.paged = true;
+                    listing.limit = number.min(MAX_LIMIT);
+                }),
+                "list[ordering]" | "list[direction]" if resource.list.is_empty() => {
+                    let detail = format!("This route does not know {name}: its order is fixed.");
+                    Err(Fault::at_parameter(FaultKind::UnknownParameter, &name, detail))
+                }
+                "list[ordering]" => column(resource, &name, &value).map(|column| {
+                    field = Some(column);
+                    listing.sent.push((name.to_string(), value.to_string()));
+                }),
+                "list[direction]" => direction(&name, &value).map(|direction| {
+                    descending = Some(direction);
+                    listing.sent.push((name.to_string(), value.to_string()));
+                }),
+                _ => filter(scope, &name, &value).map(|condition| {
+                    conditions.extend(condition);
+                    let cleaned = clean(&value);
+                    if !cleaned.is_empty() {
+                        listing.sent.push((name.to_string(), cleaned));
+                    }
+                }),
+            };
+            faults.extend(result.err());
+        }
+        // Ascending where an order is asked for and no direction.
+        listing.order = match (field, descending) {
+            (None, None) => resource.order,
+            (Some(field), None) => Order { field, descending: false },
+            (field, Some(descending)) => {
+                Order { field: field.unwrap_or(resource.order.field), descending }
+            }
+        };
+        let replaced: Vec<&str> =
+            conditions.iter().filter_map(|(filter, _)| filter.replaces).collect();
+        conditions.retain(|(filter, _)| !replaced.contains(&filter.name));
+        faults.extend(reversed_period(&conditions));
+        listing.conditions = conditions.into_iter().map(|(_, condition)| condition).collect();
+        match faults.is_empty() {
+            true => Ok(listing),
+            false => Err(faults.into()),
+        }
+    }
+}
+
+/// Reads the query of a route that is no list: it knows no member of the families.
+///
+/// # Errors
+/// When there is one.
+pub fn no_listing(query: &str) -> Result<(), Error> {
+    let mut faults = Vec::new();
+    let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
+    faults.extend(names.iter().map(|name| {
+        let detail = format!("This route does not know {}: it is no list.", short(name));
+        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
+    }));
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(faults.into()),
+    }
+}
+
+/// Reads the path's id. One too long for any key is the id of no record.
+///
+/// # Errors
+/// When the route has no id.
+pub fn id(request: &Request) -> Result<Option<i64>, Error> {
+    let text = request.params().get(0).ok_or(Error::Contract("the route has no id"))?;
+    Ok(text.parse().ok())
+}
+
+/// The fields that a body gives, with their literal texts.
+pub struct Body<'a> {
+    /// The names and literals in the order of the body.
+    pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// The JSON pointer of the object that has them: the body itself or its attributes.
+    pub at: Cow<'static, str>,
+    /// The relationships of a JSON:API document, by their names.
+    pub relationships: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// What is wrong with a JSON:API document around them.
+    pub faults: Vec<Fault>,
+}
+
+impl<'a> Body<'a> {
+    /// Reads the body of a request that writes to `resource`, with the path's id if it has one.
+    ///
+    /// # Errors
+    /// When a header says that it is something else than plain JSON, or when the body is no JSON
+    /// object of members with names of their own.
+    pub fn read(
+        request: &'a Request,
+        resource: &Resource,
+        id: Option<i64>,
+    ) -> Result<Body<'a>, Error> {
+        check_headers(request)?;
+        let members = object(request.body(), "")?;
+        // What has a member `data` is a document, whatever else stands at its top.
+        let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
+        let Some(document) = data else {
+            return Ok(Body::of(members, "".into()));
+        };
+        Body::from_document(document, resource, id)
+    }
+
+    /// A body that is no document.
+    fn of(members: Vec<(Cow<'a, str>, &'a RawValue)>, at: Cow<'static, str>) -> Self {
+        Body { members, at, relationships: Vec::new(), faults: Vec::new() }
+    }
+
+    /// Whether the body has a member of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.members.iter().any(|(member, _)| member == name)
+    }
+
+    /// Whether the body has a relationship of this name.
+    pub fn relates(&self, name: &str) -> bool {
+        self.relationships.iter().any(|(relationship, _)| relationship == name)
+    }
+
+    /// Reads an object that stands at this place within a body.
+    ///
+    /// # Errors
+    /// When it is no JSON object of members with names of their own.
+    pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
+        let members = object(literal.get().as_bytes(), &at)?;
+        Ok(Body::of(members, at.into()))
+    }
+
+    fn from_document(
+        data: &'a RawValue,
+        resource: &Resource,
+        id: Option<i64>,
+    ) -> Result<Body<'a>, Error> {
+        let data = object(data.get().as_bytes(), "/data")?;
+        let mut body = Body::of(Vec::new(), "/data/attributes".into());
+        for (name, literal) in data {
+            match name.as_ref() {
+                "attributes" => {
+                    body.members = object(literal.get().as_bytes(), "/data/attributes")?
+                }
+                "relationships" => {
+                    body.relationships = object(literal.get().as_bytes(), "/data/relationships")?
+                }
+                "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
+                    FaultKind::InvalidValue,
+                    "/data/type".to_owned(),
+                    format!("The type of what this path names is {:?}.", resource.kind),
+                )),
+                "id" if !id.is_some_and(|id| is_text(literal, &id.to_string())) => {
+                    let detail = match id {
+                        Some(id) => format!("The id of what this path names is \"{id}\"."),
+                        None => "The store gives a new record its id itself.".to_owned(),
+                    };
+                    body.faults.push(Fault::at_pointer(
+                        FaultKind::InvalidValue,
+                        "/data/id".to_owned(),
+                        detail,
+                    ));
+                }
+                // Links come back with what a client read.
+                _ => {}
+            }
+        }
+        Ok(body)
+    }
+}
+
+/// The record that a relationship names.
+#[derive(Debug)]
+pub struct Identifier<'a> {
+    /// Its kind.
+    pub kind: Cow<'a, str>,
+    /// The literal of its id, which is a string.
+    pub id: &'a RawValue,
+}
+
+/// Reads a relationship to one record or to none. The error completes a sentence that begins with the
+/// relationship's name.
+///
+/// # Errors
+/// When it is not of that form.
+pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
+    const NO_OBJECT: &str = "must be an object with the member data";
+    const NO_IDENTIFIER: &str =
+        "must have as its data null or an object of type and id, two strings";
+    let members = serde_json::from_str::<Members<'_>>(literal.get()).map_err(|_| NO_OBJECT)?.0;
+    let data = members.iter().find(|(name, _)| name == "data").ok_or(NO_OBJECT)?.1;
+    if data.get() == "null" {
+        return Ok(None);
+    }
+    let members = serde_json::from_str::<Members<'_>>(data.get()).map_err(|_| NO_IDENTIFIER)?.0;
+    let member = |wanted| members.iter().find(|(name, _)| name == wanted).ok_or(NO_IDENTIFIER);
+    let Name(kind) = serde_json::from_str(member("type")?.1.get()).map_err(|_| NO_IDENTIFIER)?;
+    let id = member("id")?.1;
+    match id.get().starts_with('"') {
+        true => Ok(Some(Identifier { kind, id })),
+        false => Err(NO_IDENTIFIER),
+    }
+}
+
+/// The one of `known` that `name` was most likely meant to be: one that has it as a part, else the
+/// one that takes the fewest changes. None is meant by a name that is much longer than all of them:
+/// to look for its likeness would cost more than it is worth.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// By how much longer a name may be.
+    const LONGER: usize = 16;
+    let known = known.filter(|known| name.len() <= known.len() + LONGER);
+    let distance = |known: &str| {
+        (!known.contains(name) || name.is_empty(), strsim::damerau_levenshtein(name, known))
+    };
+    known.min_by_key(|known| distance(known))
+}
+
+/// The members of the query that are of one of the families, decoded. One that is given again is
+/// a fault and is left out.
+fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        // No route knows as many: the rest is not needed to refuse the request.
+        if members.len().max(faults.len()) > 2 * MAX_FAULTS {
+            break;
+        }
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            let detail = format!("{} is not UTF-8 text.", short(&name));
+            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail));
+            continue;
+        };
+        if let Some(refusal) = reserved(&name) {
+            faults.push(Fault::at_parameter(FaultKind::UnknownParameter, &name, refusal));
+            continue;
+        }
+        if !["filter[", "page[", "list["].iter().any(|family| name.starts_with(family)) {
+            continue;
+        }
+        if members.iter().any(|(known, _)| *known == name) {
+            let detail = format!("{} is given more than once.", short(&name));
+            faults.push(Fault::at_parameter(FaultKind::RepeatedParameter, &name, detail));
+            continue;
+        }
+        members.push((name, value));
+    }
+    members
+}
+
+/// Why a member of the query is refused that is JSON:API's and that no route knows. A client that
+/// pages by one that is ignored would page for ever.
+fn reserved(name: &str) -> Option<&'static str> {
+    match family(name) {
+        "page" if !name.contains('[') => {
+            Some("page has the members page[offset] and page[limit], and no value of its own.")
+        }
+        "sort" => Some("sort is not supported; list[ordering] and list[direction] order a list."),
+        "include" => Some("include is not supported; relationships link to what they name."),
+        "fields" => Some("fields is not supported; an answer has all of its fields."),
+        _ => None,
+    }
+}
+
+/// The family that a member of the query belongs to: what stands before the brackets.
+fn family(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(family, _)| family)
+}
+
+/// Undoes the encoding of forms: `+` for a space, `%` and two digits for a byte.
+fn decode(text: &str) -> Option<Cow<'_, str>> {
+    match text.contains('+') {
+        false => percent_decode_str(text).decode_utf8().ok(),
+        true => {
+            let spaced = text.replace('+', " ");
+            let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+            Some(Cow::Owned(decoded.into_owned()))
+        }
+    }
+}
+
+/// A filter's value without what nobody can see.
+fn clean(value: &str) -> String {
+    let visible: String = value.chars().filter(|character| !character.is_control()).collect();
+    visible.trim().to_owned()
+}
+
+fn whole_number(name: &str, value: &str, least: i64) -> Result<i64, Fault> {
+    let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    // A number too long to be counted is past every end.
+    let number = digits.then(|| value.parse().unwrap_or(i64::MAX));
+    number.filter(|number| *number >= least).ok_or_else(|| {
+        let detail = format!("{name} must be a whole number, {least} or greater.");
+        Fault::at_parameter(FaultKind::InvalidParameter, name, detail)
+    })
+}
+
+fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'static str>, Fault> {
+    if value == resource.key {
+        return Ok(None);
+    }
+    match resource.list.iter().find(|field| field.name == value) {
+        Some(field) => Ok(Some(field.name)),
+        None => {
+            let known = resource.list.iter().map(|field| field.name).chain([resource.key]);
+            let hint = nearest(value, known).unwrap_or(resource.key);
+            let detail = format!(
+                "{} cannot be ordered by {:?}; did you mean {hint}?",
+                resource.kind,
+                short(value)
+            );
+            Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
+        }
+    }
+}
+
+fn direction(name: &str, value: &str) -> Result<bool, Fault> {
+    match value {
+        "asc" => Ok(false),
+        "desc" => Ok(true),
+        _ => {
+            let detail = format!("{name} must be asc or desc.");
+            Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
+        }
+    }
+}
+
+/// What a filter demands; nothing where its value is empty.
+fn filter(
+    scope: Scope,
+    name: &str,
+    value: &str,
+) -> Result<Option<(&'static Filter, Condition)>, Fault> {
+    let known = || match scope {
+        Scope::All(resource) => known_filters(resource, None),
+        Scope::Nested(resource, only) => known_filters(resource, Some(only)),
+    };
+    let inner = name.strip_prefix("filter[").and_then(|rest| rest.strip_suffix(']'));
+    let filter = inner.and_then(|inner| known().into_iter().find(|filter| filter.name == inner));
+    let Some(filter) = filter else {
+        let names: Vec<String> = known().iter().map(|f| format!("filter[{}]", f.name)).collect();
+        return Err(unknown(name, names.iter().map(String::as_str)));
+    };
+    let value = clean(value);
+    if value.is_empty() {
+        return Ok(None);
+    }
+    match filter.test {
+        Test::Contains(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
+            let detail = format!("{name} must be at most {MAX_SOUGHT} characters.");
+            Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
+        }
+        Test::Contains(fields) => {
+            Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
+        }
+        Test::From(field) | Test::To(field) => {
+            let day = value::day(&value).ok_or_else(|| {
+                let detail = format!("{name} must be a day, YYYY-MM-DD.");
+                Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
+            })?;
+            let [first, last] = value::bounds(day).map(Value::Moment);
+            let condition = match filter.test {
+                Test::From(_) => Condition::AtLeast(field, first),
+                _ => Condition::AtMost(field, last),
+            };
+            Ok(Some((filter, condition)))
+        }
+        Test::Equals(field) => {
+            let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
+            let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
+            let value = kind.map_or(Ok(Value::Null), |kind| value::read_plain(kind, &value));
+            let test = |value| Some((filter, Condition::Equals(field, value)));
+            value.map(test).map_err(|complaint| {
+                let detail = format!("{name} {complaint}.");
+                Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
+            })
+        }
+    }
+}
+
+/// The fault of a period that ends before it begins.
+fn reversed_period(conditions: &[(&Filter, Condition)]) -> Option<Fault> {
+    let from = conditions.iter().find_map(|(_, condition)| match condition {
+        Condition::AtLeast(_, value) => value.moment(),
+        _ => None,
+    })?;
+    let (filter, to) = conditions.iter().find_map(|(filter, condition)| match condition {
+        Condition::AtMost(_, value) => Some((filter, value.moment()?)),
+        _ => None,
+    })?;
+    let name = format!("filter[{}]", filter.name);
+    let detail = format!("{name} must not be before filter[date_from].");
+    (from > to).then(|| Fault::at_parameter(FaultKind::InvalidFilter, &name, detail))
+}
+
+/// The filters that a route knows.
+fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'static Filter> {
+    let known = |filter: &&Filter| only.is_none_or(|only| only.contains(&filter.name));
+    resource.filters.iter().filter(known).collect()
+}
+
+fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
+    const LISTING: [&str; 4] = ["page[offset]", "page[limit]", "list[ordering]", "list[direction]"];
+    let known = filters.chain(LISTING).filter(|known| known.starts_with(family(name)));
+    let shown = short(name);
+    let detail = match nearest(name, known) {
+        Some(hint) => format!("This route does not know {shown}; did you mean {hint}?"),
+        None => format!("This route does not know {shown}."),
+    };
+    Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
+}
+
+/// The headers that say what a body is.
+fn check_headers(request: &Request) -> Result<(), Error> {
+    let mut faults = Vec::new();
+    if !is_json(request) {
+        let detail = "A body must be sent with one header Content-Type: application/json.";
+        faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
+    }
+    let encodings = (0..).map_while(|nth| request.header_at("content-encoding", nth));
+    let plain = |encoding: &[u8]| {
+        let encoding = encoding.trim_ascii();
+        encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
+    };
+    if !encodings.flat_map(|sent| sent.split(|byte| *byte == b',')).all(plain) {
+        let detail = "A body must be sent without any Content-Encoding.";
+        faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(faults.into()),
+    }
+}
+
+/// Whether the one content type of a request is JSON in UTF-8.
+fn is_json(request: &Request) -> bool {
+    if request.header_at("content-type", 1).is_some() {
+        return false;
+    }
+    let sent = request.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
+    sent.and_then(|text| MediaType::parse(text).ok()).is_some_and(|media| {
+        let json = media.ty.as_str().eq_ignore_ascii_case("application")
+            && media.subty.as_str().eq_ignore_ascii_case("json")
+            && media.suffix.is_none();
+        json && media.params.iter().all(|(name, value)| {
+            name.as_str().eq_ignore_ascii_case("charset")
+                && value.unquoted_str().eq_ignore_ascii_case("utf-8")
+        })
+    })
+}
+
+fn is_text(literal: &RawValue, expected: &str) -> bool {
+    serde_json::from_str::<Cow<'_, str>>(literal.get()).is_ok_and(|text| text == expected)
+}
+
+/// Reads a JSON object whose members have names of their own; `at` is where it stands.
+fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Fault> {
+    let members: Members<'_> = serde_json::from_slice(text).map_err(|error| {
+        let detail = match error.classify() {
+            serde_json::error::Category::Data => complaint(&error.to_string()),
+            _ if text.is_empty() => "The body is empty; it must be a JSON object.".to_owned(),
+            _ => {
+                let (line, column) = (error.line(), error.column());
+                format!("The body is not JSON at line {line}, column {column}.")
+            }
+        };
+        Fault::at_pointer(FaultKind::MalformedBody, at.to_owned(), detail)
+    })?;
+    Ok(members.0)
+}
+
+/// A sentence about JSON that is well formed: one of those made below, or the general one.
+fn complaint(message: &str) -> String {
+    match message.rsplit_once(" at line ") {
+        Some((sentence, _)) if sentence.starts_with("The body") => sentence.to_owned(),
+        _ => "The body must be a JSON object.".to_owned(),
+    }
+}
+
+/// No resource has nearly as many fields, and each unknown one costs a search for the nearest.
+const MAX_MEMBERS: usize = 1_000;
+
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+                while let Some(Name(name)) = map.next_key()? {
+                    if members.iter().any(|(known, _)| *known == name) {
+                        let name = short(&name);
+                        return Err(serde::de::Error::custom(format_args!(
+                            "The body gives {name:?} more than once."
+                        )));
+                    }
+                    if members.len() == MAX_MEMBERS {
+                        return Err(serde::de::Error::custom(format_args!(
+                            "The body has more than {MAX_MEMBERS} members."
+                        )));
+                    }
+                    members.push((name, map.next_value()?));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// A member's name, borrowed from the body where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
