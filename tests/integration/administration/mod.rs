@@ -1,0 +1,5 @@
+//! The administration: its pages, in programs and in a browser, and whom it trusts.
+
+mod browser;
+mod pages;
+mod trust;

@@ -1,0 +1,570 @@
+//! Who is trusted, with what and for how long: names and passwords that are entered, sessions,
+//! changes that have to be confirmed, the entry of each change in the audit trail, numbers that are
+//! not given again, and files that nobody else can read.
+
+use std::path::Path;
+
+use example_host::{NewUser, Site};
+use sqlx::migrate::Migrator;
+use sqlx::{Connection, SqliteConnection};
+use time::macros::format_description;
+use time::{Duration, OffsetDateTime};
+
+use crate::support::databases::{Database, Engine};
+use crate::support::harness::{Answer, Role, Shop, library};
+use crate::support::process::{Place, eventually};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters, shop};
+
+/// A moment that has passed, as it stands in the tables.
+fn ago(time: Duration) -> String {
+    let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+    (OffsetDateTime::now_utc() - time).format(format).unwrap()
+}
+
+/// Sets a time of every session back.
+async fn set_back(shop: &Shop, column: &str, time: Duration) {
+    let statement = format!("UPDATE host_sessions SET {column} = '{}'", ago(time));
+    shop.database.execute(&statement).await;
+}
+
+async fn sessions(shop: &Shop) -> i64 {
+    shop.database.number("SELECT count(*) FROM host_sessions").await
+}
+
+/// The hidden fields of the form that asks for the password, as a browser sends them.
+fn hidden(html: &str) -> Vec<(String, String)> {
+    let (_, form) = html.split_once("<form class=\"card\" method=\"post\"").unwrap();
+    let (form, _) = form.split_once("</form>").unwrap();
+    let fields = form.split("<input type=\"hidden\" name=\"").skip(1);
+    fields
+        .map(|field| {
+            let (name, rest) = field.split_once("\" value=\"").unwrap();
+            let value = rest.split_once('"').unwrap().0;
+            let value = value.replace("&#39;", "'").replace("&#34;", "\"").replace("&#38;", "&");
+            (name.to_owned(), value)
+        })
+        .collect()
+}
+
+/// Sends the form that asks for the password, with these fields filled in.
+async fn confirm(visitor: &mut Visitor, path: &str, filled: &[(&str, &str)]) -> Seen {
+    let hidden = hidden(&visitor.html);
+    let hidden = hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let fields: Vec<(&str, &str)> = hidden.chain(filled.iter().copied()).collect();
+    visitor.post(path, &fields).await
+}
+
+/// Everything that the changes of these tests are about.
+async fn state(site: &Site) -> impl PartialEq + std::fmt::Debug + use<> {
+    let (users, groups) = (site.users().await.unwrap(), site.groups().await.unwrap());
+    let parameters = site.parameters();
+    (users, groups, site.rules().await.unwrap(), site.extensions().await.unwrap(), parameters)
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_can_have_is_wrong_like_any_other() {
+    let shop = shop().await;
+    let told = {
+        let seen = Visitor::of(&shop.url("")).sign_in("nobody", "not the password").await;
+        seen.html.replace("nobody", "")
+    };
+    let long = "x".repeat(4_000);
+    for name in ["super\0user", "\0", "super\nuser", &long] {
+        let seen = Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await;
+        assert_eq!(seen.status, 422, "{name:?}");
+        seen.says("The username or the password is wrong.");
+        assert!(seen.html.len() < told.len() + 300, "no more is said of it than of a name");
+    }
+    // Nor is a search for one, or a filter, or a new name, more than the site can bear.
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    for path in ["/users?search=%00", "/users?after=a%00", "/audit?user=%00", "/audit?id=1%00"] {
+        assert_eq!(ann.get(path).await.status, 422, "{path}");
+    }
+    ann.get("/groups/new").await;
+    let group = [("title", "a\0b"), ("parent", "Public")];
+    assert_eq!(ann.post("/groups/new", &group).await.status, 422);
+}
+
+#[tokio::test]
+async fn a_session_is_refused_after_an_hour_without_use_and_after_twelve() {
+    let shop = shop().await;
+    for (column, before, after) in [
+        ("used_on", Duration::minutes(58), Duration::minutes(62)),
+        ("created_on", Duration::minutes(12 * 60 - 2), Duration::minutes(12 * 60 + 2)),
+    ] {
+        let mut ann = Visitor::signed_in(&shop, "superuser").await;
+        set_back(&shop, column, before).await;
+        assert_eq!(ann.get("/users").await.status, 200, "{column}");
+        set_back(&shop, column, after).await;
+        let seen = ann.get("/users").await;
+        assert_eq!(seen.status, 303, "{column}");
+        assert!(seen.to().starts_with("/administrator/sign-in"), "{}", seen.to());
+        // Its row is gone with the next sign-in, whoever's that is.
+        assert_eq!(sessions(&shop).await, 1);
+        Visitor::signed_in(&shop, "administrator").await;
+        assert_eq!(sessions(&shop).await, 1, "{column}: only that of the administrator");
+        shop.database.execute("DELETE FROM host_sessions").await;
+    }
+}
+
+/// Makes a change past the program while something is asked of the shop that has begun before the
+/// change counts, and has its turn when it does.
+async fn overtaken<T: Send + 'static>(
+    shop: &Shop,
+    change: &[&'static str],
+    asked: impl Future<Output = T> + Send + 'static,
+) -> T {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let metrics = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let _metrics = shop.site.serve_metrics(listener).unwrap();
+    let waits = async || match shop.database.engine {
+        Engine::Sqlite => {
+            let scrape = Answer::to(reqwest::Client::new().get(&metrics)).await;
+            let text = String::from_utf8(scrape.body).unwrap();
+            text.contains("database_connections{pool=\"writer\",state=\"busy\"} 1")
+        }
+        Engine::Postgres => {
+            let waiting = "SELECT count(*) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            shop.database.number(waiting).await > 0
+        }
+        Engine::MariaDb => {
+            let waiting = "SELECT count(*) FROM information_schema.processlist \
+                 WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'";
+            shop.database.number(waiting).await > 0
+        }
+    };
+    let mut asking = None;
+    let meanwhile = async {
+        asking = Some(tokio::spawn(asked));
+        eventually("a turn is waited for", async || waits().await.then_some(())).await;
+    };
+    let turn = ["UPDATE host_state SET revision = revision + 1"];
+    let change: Vec<&'static str> = turn.iter().chain(change).copied().collect();
+    shop.database.during(&change, meanwhile).await;
+    asking.unwrap().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
+    let shop = shop().await;
+    // The old password is right, because the new one is not there yet.
+    let mut guest = Visitor::of(&shop.url(""));
+    let change = [
+        "UPDATE host_users SET password_hash = 'another' WHERE username = 'superuser'",
+        "DELETE FROM host_sessions",
+    ];
+    let asked = async move { guest.sign_in("superuser", PASSWORD).await.status };
+    assert_eq!(overtaken(&shop, &change, asked).await, 422);
+    assert_eq!(sessions(&shop).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_meanwhile_changes_nothing_any_more() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let page = format!("/users/{}", id(&shop.site, "manager").await);
+    ann.get(&page).await;
+    let asked = async move { ann.post(&format!("{page}/block"), &[]).await.status };
+    assert_eq!(overtaken(&shop, &["DELETE FROM host_sessions"], asked).await, 303);
+    assert!(!shop.site.user("manager").await.unwrap().blocked);
+    let entries = "SELECT count(*) FROM host_audit WHERE origin = 'administration'";
+    assert_eq!(shop.database.number(entries).await, 0);
+}
+
+#[tokio::test]
+async fn what_decides_who_gets_in_needs_a_password_that_was_entered_lately() {
+    let shop = shop().await;
+    let (own, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
+    let (own, user) = (format!("/users/{own}"), format!("/users/{manager}"));
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let rules = ann.get("/permissions?asset=root").await;
+    let seen = field(&rules.html, "seen").unwrap().to_owned();
+    let profile = [
+        ("username", "superuser"),
+        ("email", "superuser@example.com"),
+        ("password", "mine for ever"),
+        ("group", "5"),
+    ];
+    let rule = [("asset", "root"), ("seen", &*seen), ("core.admin-4", "allow")];
+    let new = [("username", "eve"), ("email", "eve@example.com"), ("group", "5")];
+    let (own_token, token) = (format!("{own}/token"), format!("{user}/token"));
+    let revoke = format!("{token}/revoke");
+    let (unblock, delete) = (format!("{user}/unblock"), format!("{user}/delete"));
+    let before = state(&shop.site).await;
+    set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
+    for (path, fields) in [
+        (&*own, &profile[..]),
+        (&*user, &profile),
+        ("/users/new", &new),
+        (&*own_token, &[]),
+        (&*token, &[]),
+        (&*revoke, &[]),
+        (&*unblock, &[]),
+        (&*delete, &[]),
+        ("/groups/new", &[("title", "Tills"), ("parent", "Super Users")]),
+        ("/groups/2", &[("title", "Tills")]),
+        ("/groups/2/delete", &[]),
+        ("/permissions", &rule),
+        ("/extensions/token-auth/switch-on", &[]),
+    ] {
+        ann.get("/users").await;
+        let seen = ann.post(path, fields).await;
+        assert_eq!(seen.status, 403, "{path}");
+        seen.says("<h1>Confirm your password</h1>");
+        assert!(!seen.html.contains("mine for ever"), "{path}: it is not sent back");
+    }
+    assert_eq!(confirm(&mut ann, "/extensions/token-auth/switch-on", &[]).await.status, 403);
+    let wrong = [("confirmation", "not the password")];
+    let seen = confirm(&mut ann, "/extensions/token-auth/switch-on", &wrong).await;
+    assert_eq!(seen.status, 422);
+    seen.says("This is not your password.");
+    assert_eq!(state(&shop.site).await, before, "nothing of it was done");
+    shop.get("/zones").by(Role::Manager).send().await.expect(200);
+    assert!(ann.is_in().await);
+
+    // To look, and to stop somebody at once, it is not needed.
+    assert_eq!(ann.get(&token).await.status, 200);
+    assert_eq!(ann.fill(&user, &format!("{user}/block"), &[]).await.status, 303);
+    // Nor before ten minutes have passed.
+    set_back(&shop, "confirmed_on", Duration::minutes(9)).await;
+    assert_eq!(ann.fill(&user, &unblock, &[]).await.status, 303);
+}
+
+#[tokio::test]
+async fn what_had_to_be_confirmed_goes_on_with_all_that_was_entered() {
+    let shop = shop().await;
+    let own = id(&shop.site, "superuser").await;
+    let manager = id(&shop.site, "manager").await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let late = async || set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
+    let right = [("confirmation", PASSWORD)];
+
+    late().await;
+    let html = ann.get("/permissions?asset=com_shop.products").await.html;
+    let seen = field(&html, "seen").unwrap().to_owned();
+    let rule = [("asset", "com_shop.products"), ("seen", &*seen), ("store.view-2", "deny")];
+    assert_eq!(ann.post("/permissions", &rule).await.status, 403);
+    let seen = confirm(&mut ann, "/permissions", &right).await;
+    assert_eq!(
+        (seen.status, seen.to()),
+        (303, "/administrator/permissions?asset=com_shop.products")
+    );
+    let rules = shop.site.rules().await.unwrap();
+    assert!(rules.iter().any(|rule| rule.group == "Registered" && !rule.allowed), "{rules:?}");
+    // It counts for what follows.
+    let page = format!("/users/{manager}/token");
+    let seen = ann.fill(&page, &page, &[]).await;
+    assert_eq!(seen.status, 200);
+    seen.says("<code id=\"token\">");
+    late().await;
+    assert_eq!(ann.fill(&page, &page, &[]).await.status, 403);
+    let seen = confirm(&mut ann, &page, &right).await;
+    assert_eq!(seen.status, 200);
+    seen.says("<code id=\"token\">");
+
+    // What is refused goes back to where it was sent from first, and not to the password.
+    late().await;
+    let (page, delete) = (format!("/users/{own}"), format!("/users/{own}/delete"));
+    assert_eq!(ann.fill(&page, &delete, &[]).await.status, 403);
+    assert_eq!(confirm(&mut ann, &delete, &[("confirmation", "not it")]).await.status, 422);
+    let seen = confirm(&mut ann, &delete, &right).await;
+    assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")));
+    ann.get(&page).await.says("This would lock you out");
+
+    // A password that was entered is entered once more, and everything else is kept.
+    late().await;
+    let profile = [
+        ("username", "superuser"),
+        ("name", "Ann & \"Co\" 'x'"),
+        ("email", "ann@example.com"),
+        ("password", "another battery"),
+        ("group", "5"),
+        ("group", "2"),
+    ];
+    let seen = ann.fill(&page, &page, &profile).await;
+    assert_eq!(seen.status, 403);
+    seen.says("The new password once more");
+    let filled = [("confirmation", PASSWORD), ("password", "another battery")];
+    let seen = confirm(&mut ann, &page, &filled).await;
+    assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")), "{}", seen.html);
+    let user = shop.site.user("superuser").await.unwrap();
+    assert_eq!((user.email.as_str(), user.groups.len()), ("ann@example.com", 2));
+    let name = "SELECT name FROM host_users WHERE username = 'superuser'";
+    assert_eq!(shop.database.texts(name).await, ["Ann & \"Co\" 'x'"]);
+    assert!(!ann.is_in().await, "the session ends with its password");
+    assert_eq!(ann.sign_in("superuser", "another battery").await.status, 303);
+}
+
+#[tokio::test]
+async fn whoever_guesses_at_a_browser_that_somebody_left_has_to_wait() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let fields = [("current", "not the password"), ("password", "mine for ever")];
+    for _ in 0..5 {
+        let seen = ann.fill("/account", "/account", &fields).await;
+        assert_eq!(seen.status, 422);
+        seen.says("This is not your password.");
+    }
+    let fields = [("current", PASSWORD), ("password", "mine for ever")];
+    let seen = ann.fill("/account", "/account", &fields).await;
+    assert_eq!(seen.status, 422, "not even the right one");
+    seen.says("Too many attempts");
+
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    let page = format!("/users/{}/token", id(&shop.site, "manager").await);
+    set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
+    bob.fill(&page, &page, &[]).await;
+    for _ in 0..5 {
+        let wrong = [("confirmation", "not the password")];
+        assert_eq!(confirm(&mut bob, &page, &wrong).await.status, 422);
+    }
+    let seen = confirm(&mut bob, &page, &[("confirmation", PASSWORD)]).await;
+    assert_eq!(seen.status, 429);
+    assert!(seen.headers.contains_key("retry-after"));
+    shop.get("/zones").by(Role::Manager).send().await.expect(200);
+}
+
+#[tokio::test]
+async fn a_change_and_its_entry_are_there_together_or_not_at_all() {
+    let shop = shop().await;
+    let manager = id(&shop.site, "manager").await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let user = format!("/users/{manager}");
+    let root = ann.get("/permissions?asset=root").await.html;
+    let rules = field(&root, "seen").unwrap().to_owned();
+    let settings = "/extensions/webservices-shop/parameters";
+    let form = ann.get(settings).await.html;
+    let values = field(&form, "seen").unwrap().to_owned();
+    let profile =
+        [("username", "manager"), ("email", "m@example.com"), ("name", "M"), ("group", "3")];
+    let new = [("username", "eve"), ("email", "eve@example.com"), ("group", "3")];
+    let rule = [("asset", "root"), ("seen", &*rules), ("core.manage-3", "allow")];
+    let set = parameters(&shop.site, &values, &[("store_name", "Tills")]);
+    let set: Vec<(&str, &str)> = set.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let at = |path: &str| format!("{user}{path}");
+    let changes: [(String, &[(&str, &str)]); 16] = [
+        (at(""), &profile),
+        (at("/block"), &[]),
+        (at("/unblock"), &[]),
+        (at("/sign-out"), &[]),
+        (at("/token"), &[]),
+        (at("/token/revoke"), &[]),
+        (at("/delete"), &[]),
+        ("/users/new".into(), &new),
+        ("/groups/new".into(), &[("title", "Tills"), ("parent", "Public")]),
+        ("/permissions".into(), &rule),
+        ("/groups/2".into(), &[("title", "Guests")]),
+        ("/extensions/token-auth/switch-off".into(), &[]),
+        ("/extensions/token-auth/switch-on".into(), &[]),
+        (settings.into(), &set),
+        ("/account".into(), &[("current", PASSWORD), ("password", "mine for ever")]),
+        ("/account/sign-out-everywhere".into(), &[]),
+    ];
+    let entries = async || {
+        let count = "SELECT count(*) FROM host_audit WHERE origin = 'administration'";
+        shop.database.number(count).await
+    };
+
+    let before = state(&shop.site).await;
+    shop.database.execute("ALTER TABLE host_audit RENAME TO host_audit_gone").await;
+    for (path, fields) in &changes {
+        ann.get("/users").await;
+        assert_eq!(ann.post(path, fields).await.status, 503, "{path}");
+    }
+    assert_eq!(state(&shop.site).await, before, "nothing was done without its entry");
+    assert!(ann.is_in().await, "nor is a session ended");
+    shop.get("/zones").by(Role::Manager).send().await.expect(200);
+    shop.database.execute("ALTER TABLE host_audit_gone RENAME TO host_audit").await;
+
+    for (number, (path, fields)) in changes.iter().enumerate() {
+        if *path == "/account/sign-out-everywhere" {
+            ann.sign_in("superuser", "mine for ever").await;
+        }
+        ann.get("/users").await;
+        let seen = ann.post(path, fields).await;
+        assert!(matches!(seen.status, 200 | 303), "{path}: {} {}", seen.status, seen.html);
+        assert_eq!(entries().await, number as i64 + 1, "{path}: at once");
+    }
+    // What changes nothing has none.
+    ann.sign_in("superuser", "mine for ever").await;
+    let seen = ann.get("/permissions?asset=root").await.html;
+    let seen = field(&seen, "seen").unwrap().to_owned();
+    let same = [("asset", "root"), ("seen", &*seen), ("core.manage-3", "allow")];
+    assert_eq!(ann.post("/permissions", &same).await.status, 303);
+    ann.get("/permissions?asset=root").await.says("Nothing was changed.");
+    assert_eq!(entries().await, 16);
+}
+
+#[tokio::test]
+async fn the_use_of_a_replaced_token_is_not_that_of_its_successor() {
+    let shop = shop().await;
+    shop.get("/zones").by(Role::Manager).send().await.expect(200);
+    shop.get("/zones").by(Role::Administrator).send().await.expect(200);
+    // Within the second of its use, and before that is written down.
+    shop.site.generate_token("manager").await.unwrap();
+    eventually("the uses are written down", async || {
+        let uses = shop.database.number("SELECT count(*) FROM host_token_uses").await;
+        (uses > 0).then_some(())
+    })
+    .await;
+    let used = "SELECT u.username FROM host_token_uses t JOIN host_users u ON u.id = t.user_id";
+    assert_eq!(shop.database.texts(used).await, ["administrator"]);
+}
+
+#[tokio::test]
+async fn the_number_of_a_removed_group_or_user_is_never_given_again() {
+    let database = Database::new().await;
+    let open = async || Site::open(&database.address(), &[library()]).await.unwrap();
+    let user = |name: &str| NewUser {
+        username: name.to_owned(),
+        email: format!("{name}@example.com"),
+        groups: vec!["Super Users".to_owned()],
+        password: Some(PASSWORD.to_owned()),
+    };
+    let site = open().await;
+    site.add_user(user("ann")).await.unwrap();
+    let first = site.add_user(user("bob")).await.unwrap();
+    let group = site.add_group("Tills", "Public").await.unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let running = site.serve(listener, &Default::default()).unwrap();
+    let mut ann = Visitor::of(&format!("http://{}", running.addr()));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let page = format!("/groups/{group}/delete");
+    assert_eq!(ann.fill(&page, &page, &[]).await.status, 303);
+    site.remove_user("bob").await.unwrap();
+    let next = site.add_group("Desks", "Public").await.unwrap();
+    assert!(next > group, "{next} after {group}");
+    let page = format!("/groups/{next}/delete");
+    assert_eq!(ann.fill(&page, &page, &[]).await.status, 303);
+    running.shutdown().await;
+
+    let site = open().await;
+    let after = site.add_group("Tills", "Public").await.unwrap();
+    assert!(after > next, "{after} after {next}");
+    assert!(site.add_user(user("bob")).await.unwrap() > first);
+    site.close().await;
+
+    // Nor in a copy of the site.
+    let copy = Database::on(Engine::Sqlite).await;
+    let place = Place::of_the_store();
+    let call = place.call("copy --from").word(database.url()).word("--to").word(copy.url());
+    call.finish().await.succeeds();
+    let copied = Site::open(&copy.address(), &[library()]).await.unwrap();
+    assert!(copied.add_group("Counters", "Public").await.unwrap() > after);
+    copied.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is made anew on SQLite alone")]
+async fn a_site_of_an_earlier_version_keeps_its_groups_and_all_that_names_them() {
+    let database = Database::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");
+    let mut earlier = Migrator::new(folder).await.unwrap();
+    earlier.migrations =
+        earlier.migrations.iter().filter(|migration| migration.version <= 4).cloned().collect();
+    let url = format!("{}?mode=rwc", database.url());
+    let mut file = SqliteConnection::connect(&url).await.unwrap();
+    earlier.run(&mut file).await.unwrap();
+    file.close().await.unwrap();
+    for statement in [
+        "INSERT INTO host_groups VALUES (9, 'Tills', 'tills', 3), (7, 'Desks', 'desks', 9)",
+        "INSERT INTO host_users (username, username_fold, name, email, email_fold, created_on) \
+         VALUES ('ann', 'ann', 'Ann', 'a@example.com', 'a@example.com', '2026-01-01T00:00:00')",
+        "INSERT INTO host_user_groups VALUES (1, 7)",
+        "INSERT INTO host_rules VALUES (1, 9, 'core.manage', 1)",
+    ] {
+        database.execute(statement).await;
+    }
+    let site = Site::open(&database.address(), &[]).await.unwrap();
+    let groups = site.groups().await.unwrap().into_iter();
+    let groups: Vec<_> = groups.map(|group| (group.id, group.title, group.parent)).collect();
+    let group = |id, title: &str, parent: &str| (id, title.to_owned(), Some(parent.to_owned()));
+    assert_eq!(groups[5..], [group(7, "Desks", "Tills"), group(9, "Tills", "Manager")]);
+    assert_eq!(site.user("ann").await.unwrap().groups, ["Desks"]);
+    let decision = site.explain("ann", "core.manage", "root").await.unwrap();
+    assert_eq!(decision.reason, "allow core.manage on root for Tills");
+    assert_eq!(site.add_group("Counters", "Desks").await.unwrap(), 10);
+    site.close().await;
+}
+
+/// Every file and folder below this one that somebody else may do anything with.
+#[cfg(unix)]
+fn open_to_others(folder: &Path) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        if mode & 0o077 != 0 {
+            found.push(format!("{} {mode:o}", path.display()));
+        }
+        if path.is_dir() {
+            found.extend(open_to_others(&path));
+        }
+    }
+    found
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn nobody_else_on_the_machine_can_read_what_a_host_writes() {
+    /// Where nothing is kept from anybody unless a program sees to it.
+    const OPEN: &str = "umask 0; exec";
+    let place = Place::of_the_fixture();
+    let add = "user add ann --email ann@example.com --group Manager";
+    place.call(add).through(OPEN).finish().await.succeeds();
+    let token = place.call("token generate ann").through(OPEN).finish().await.succeeds();
+    let served = place.call("serve --listen 127.0.0.1:0").through(OPEN).start().await;
+    let mail = serde_json::json!({
+        "id": "order-7", "to": "bob@example.com", "to_name": "Bob", "subject": "Thank you",
+        "text": "A secret.",
+    });
+    let ask = served.ask("POST", "/api/index.php/v1/misbehaves/mail", token.trim());
+    assert_eq!(Answer::to(ask.body(mail.to_string())).await.status, 204);
+    assert!(place.path("data/mail/order-7.eml").exists());
+    assert_eq!(open_to_others(place.database.folder.path()), [""; 0], "while it serves");
+    served.stop().await;
+    let copy = "copy --to sqlite://copies/today/host.db --from";
+    place.call(copy).word(place.site_url()).through(OPEN).finish().await.succeeds();
+    assert!(place.path("copies/today/host.db").exists());
+    assert_eq!(open_to_others(place.database.folder.path()), [""; 0], "with a copy");
+}
+
+#[tokio::test]
+#[cfg(unix)]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has locks of its own")]
+async fn a_lock_that_an_earlier_version_left_open_to_everybody_is_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::of_the_fixture();
+    std::fs::write(place.data("host.lock"), "").unwrap();
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(place.data("host.lock"), open).unwrap();
+    place.run("user list").await;
+    let mode = std::fs::metadata(place.data("host.lock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// Locks belong to a process and a file: closing any descriptor of the file gives all of them back.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has locks of its own")]
+async fn opening_a_site_a_second_time_takes_no_lock_from_the_first() {
+    use std::os::unix::fs::MetadataExt;
+    let shop = Shop::open().await;
+    shop.get("/zones").send().await.expect(200);
+    let locked = || {
+        let held = std::fs::read_to_string("/proc/locks").unwrap();
+        let own = format!(" {} ", std::process::id());
+        ["host.db", "shop.db"].map(|name| {
+            let file = std::fs::metadata(shop.database.folder.path().join(name)).unwrap();
+            let inode = format!(":{} ", file.ino());
+            held.lines().any(|line| line.contains(&own) && line.contains(&inode))
+        })
+    };
+    assert_eq!(locked(), [true, true]);
+    let second = Site::open(&shop.database.address(), &[library()]).await.unwrap();
+    assert_eq!(locked(), [true, true], "the first one still has its locks");
+    second.close().await;
+    shop.get("/zones").send().await.expect(200);
+}

@@ -1,0 +1,328 @@
+//! Who may do what: one table of all routes, which drives every role against every route. A route
+//! that the plugin registers and the table lacks fails the test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_interface::Method;
+use serde_json::json;
+
+use crate::support::harness::{Role, Shop};
+
+use Needs::{Configuration, Create, Delete, Edit, Token, View};
+
+/// The permission that a route needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    View,
+    Create,
+    Edit,
+    Delete,
+    /// To view the store's configuration, which a rule on the store does not reach.
+    Configuration,
+    /// Nothing but a valid token.
+    Token,
+}
+
+/// All routes: method, path with `{id}`, permission.
+const ROUTES: &[(&str, &str, Needs)] = &[
+    ("GET", "/categories", View),
+    ("POST", "/categories", Create),
+    ("GET", "/categories/{id}", View),
+    ("PATCH", "/categories/{id}", Edit),
+    ("DELETE", "/categories/{id}", Delete),
+    ("GET", "/countries", View),
+    ("POST", "/countries", Create),
+    ("GET", "/countries/{id}", View),
+    ("PATCH", "/countries/{id}", Edit),
+    ("DELETE", "/countries/{id}", Delete),
+    ("GET", "/countries/{id}/zones", View),
+    ("GET", "/coupons", View),
+    ("POST", "/coupons", Create),
+    ("GET", "/coupons/{id}", View),
+    ("PATCH", "/coupons/{id}", Edit),
+    ("DELETE", "/coupons/{id}", Delete),
+    ("GET", "/currencies", View),
+    ("POST", "/currencies", Create),
+    ("GET", "/currencies/{id}", View),
+    ("PATCH", "/currencies/{id}", Edit),
+    ("DELETE", "/currencies/{id}", Delete),
+    ("GET", "/customers", View),
+    ("POST", "/customers", Create),
+    ("GET", "/customers/{id}", View),
+    ("PATCH", "/customers/{id}", Edit),
+    ("DELETE", "/customers/{id}", Delete),
+    ("GET", "/customers/{id}/addresses", View),
+    ("GET", "/customers/{id}/orders", View),
+    ("GET", "/inventory", View),
+    ("POST", "/inventory", Create),
+    ("GET", "/inventory/{id}", View),
+    ("PATCH", "/inventory/{id}", Edit),
+    ("DELETE", "/inventory/{id}", Delete),
+    ("GET", "/manufacturers", View),
+    ("POST", "/manufacturers", Create),
+    ("GET", "/manufacturers/{id}", View),
+    ("PATCH", "/manufacturers/{id}", Edit),
+    ("DELETE", "/manufacturers/{id}", Delete),
+    ("GET", "/orders", View),
+    ("POST", "/orders", Create),
+    ("GET", "/orders/{id}", View),
+    ("PATCH", "/orders/{id}", Edit),
+    ("DELETE", "/orders/{id}", Delete),
+    ("GET", "/orders/{id}/items", View),
+    ("GET", "/orders/{id}/history", View),
+    ("POST", "/orders/{id}/history", Edit),
+    ("GET", "/orderstatuses", View),
+    ("POST", "/orderstatuses", Create),
+    ("GET", "/orderstatuses/{id}", View),
+    ("PATCH", "/orderstatuses/{id}", Edit),
+    ("DELETE", "/orderstatuses/{id}", Delete),
+    ("GET", "/paymentmethods", View),
+    ("POST", "/paymentmethods", Create),
+    ("GET", "/paymentmethods/{id}", View),
+    ("PATCH", "/paymentmethods/{id}", Edit),
+    ("DELETE", "/paymentmethods/{id}", Delete),
+    ("GET", "/products", View),
+    ("POST", "/products", Create),
+    ("GET", "/products/{id}", View),
+    ("PATCH", "/products/{id}", Edit),
+    ("DELETE", "/products/{id}", Delete),
+    ("GET", "/products/{id}/variants", View),
+    ("GET", "/reports/customers", View),
+    ("GET", "/reports/inventory", View),
+    ("GET", "/reports/products", View),
+    ("GET", "/reports/sales", View),
+    ("GET", "/shippingmethods", View),
+    ("POST", "/shippingmethods", Create),
+    ("GET", "/shippingmethods/{id}", View),
+    ("PATCH", "/shippingmethods/{id}", Edit),
+    ("DELETE", "/shippingmethods/{id}", Delete),
+    ("GET", "/taxprofiles", View),
+    ("POST", "/taxprofiles", Create),
+    ("GET", "/taxprofiles/{id}", View),
+    ("PATCH", "/taxprofiles/{id}", Edit),
+    ("DELETE", "/taxprofiles/{id}", Delete),
+    ("GET", "/taxrates", View),
+    ("POST", "/taxrates", Create),
+    ("GET", "/taxrates/{id}", View),
+    ("PATCH", "/taxrates/{id}", Edit),
+    ("DELETE", "/taxrates/{id}", Delete),
+    ("GET", "/vouchers", View),
+    ("POST", "/vouchers", Create),
+    ("GET", "/vouchers/{id}", View),
+    ("PATCH", "/vouchers/{id}", Edit),
+    ("DELETE", "/vouchers/{id}", Delete),
+    ("GET", "/zones", View),
+    ("POST", "/zones", Create),
+    ("GET", "/zones/{id}", View),
+    ("PATCH", "/zones/{id}", Edit),
+    ("DELETE", "/zones/{id}", Delete),
+    ("POST", "/vouchers/{id}/adjust", Edit),
+    ("GET", "/vouchers/mine", Token),
+    ("GET", "/config", Configuration),
+];
+
+/// No record has this id.
+const NO_RECORD: &str = "999999999";
+
+fn may(role: Role, needs: Needs) -> bool {
+    match role {
+        Role::Nobody | Role::Public => false,
+        Role::Registered => needs == Token,
+        Role::Manager => !matches!(needs, Delete | Configuration),
+        Role::Administrator | Role::SuperUser => true,
+    }
+}
+
+/// What a permitted request with an empty body is answered where there is no such record.
+fn permitted(method: &str, path: &str) -> u16 {
+    match method {
+        // A list below a record that does not exist is empty.
+        "GET" if !path.ends_with("{id}") => 200,
+        // A record that does not exist is said before a field that is missing.
+        "POST" if path.contains("{id}") => 404,
+        "POST" => 400,
+        _ => 404,
+    }
+}
+
+#[test]
+fn every_registered_route_stands_in_the_table() {
+    let table: BTreeSet<(String, String)> =
+        ROUTES.iter().map(|(method, path, _)| (method.to_string(), path.to_string())).collect();
+    assert_eq!(table.len(), ROUTES.len(), "no route stands in the table twice");
+    let registered: BTreeSet<(String, String)> = plugin::app::describe()
+        .routes
+        .iter()
+        .map(|route| {
+            assert!(!route.public, "{}: every route needs authentication", route.name);
+            let path = route.pattern.strip_prefix("v1/shop").unwrap();
+            (route.method.to_string(), path.replace("{id:digits}", "{id}"))
+        })
+        .collect();
+    assert_eq!(registered, table);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_role_is_answered_by_its_permissions() {
+    let shop = Shop::open().await;
+    for role in Role::ALL {
+        for (method, path, needs) in ROUTES {
+            let expected = match role {
+                Role::Nobody | Role::Public => 401,
+                _ if may(role, *needs) => permitted(method, path),
+                _ => 403,
+            };
+            let mut ask = shop.request(method, &path.replace("{id}", NO_RECORD)).by(role);
+            if matches!(*method, "POST" | "PATCH") {
+                ask = ask.json(json!({}));
+            }
+            let answer = ask.send().await;
+            assert_eq!(answer.status, expected, "{method} {path} as {role:?}");
+            if expected == 401 {
+                assert_eq!(answer.header("www-authenticate"), "Bearer");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_method_not_offered_on_a_known_path_is_405_with_allow() {
+    let shop = Shop::open().await;
+    let mut offered: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (method, path, _) in ROUTES {
+        offered.entry(path).or_default().insert(method);
+    }
+    for (path, methods) in offered {
+        let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+        for method in all.map(Method::as_str).into_iter().chain(["OPTIONS"]) {
+            if methods.contains(method) {
+                continue;
+            }
+            // Before anything else is looked at: neither Accept nor a token is sent.
+            let ask = shop.request(method, &path.replace("{id}", NO_RECORD));
+            let answer = ask.without("accept").by(Role::Nobody).send().await.expect(405);
+            let allow: BTreeSet<&str> = answer.header("allow").split(", ").collect();
+            let mut expected = methods.clone();
+            if methods.contains("GET") {
+                expected.insert("HEAD");
+            }
+            assert_eq!(allow, expected, "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accept_is_looked_at_before_the_token() {
+    let shop = Shop::open().await;
+    for (method, path, _) in ROUTES {
+        for accept in ["*/*", "application/json", "application/vnd.api+json; charset=utf-8"] {
+            let ask = shop.request(method, &path.replace("{id}", NO_RECORD));
+            ask.header("accept", accept).by(Role::Nobody).send().await.expect(406);
+        }
+        let ask = shop.request(method, &path.replace("{id}", NO_RECORD));
+        ask.without("accept").send().await.expect(406);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_no_route_is_404_before_anything_else() {
+    let shop = Shop::open().await;
+    let wrong = [
+        "",
+        "/",
+        "/products1",
+        "/manufacturers/",
+        "/manufacturers/abc",
+        "/manufacturers/1/zones",
+        "/manufacturers/-1",
+        "/manufacturers/1.0",
+        "/countries/x/zones",
+        "/Manufacturers",
+        "/countries/1/zones/1",
+        "/manufacturers/%31a",
+    ];
+    for path in wrong {
+        let ask = shop.get(path).without("accept").by(Role::Nobody);
+        let answer = ask.send().await.expect(404);
+        assert_eq!(answer.errors(), ["404 not_found"], "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_comes_before_syntax_and_record() {
+    let shop = Shop::open().await;
+    let ask = shop.request("PATCH", "/manufacturers/999999999?filter[x]=1");
+    ask.text("{").by(Role::Registered).send().await.expect(403);
+    let ask = shop.request("DELETE", "/manufacturers/999999999");
+    ask.by(Role::Manager).send().await.expect(403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_on_one_asset_reaches_that_asset_alone() {
+    let shop = Shop::open().await;
+    let deny = example_host::Setting::Deny;
+    shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny).await.unwrap();
+    shop.get("/zones").by(Role::Manager).send().await.expect(403);
+    // What is returned counts, not what the path begins with.
+    shop.get("/countries/1/zones").by(Role::Manager).send().await.expect(403);
+    shop.get("/countries").by(Role::Manager).send().await.expect(200);
+    // A deny reaches the groups below; core.admin stands above it.
+    shop.get("/zones").by(Role::Administrator).send().await.expect(403);
+    shop.get("/zones").by(Role::SuperUser).send().await.expect(200);
+    let inherit = example_host::Setting::Inherit;
+    shop.site.set_rule("Manager", "store.view", "com_shop.zones", inherit).await.unwrap();
+    shop.get("/zones").by(Role::Manager).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn switching_an_extension_off_takes_its_routes_or_all_tokens_away() {
+    let shop = Shop::open().await;
+    shop.site.set_enabled("webservices-shop", false).await.unwrap();
+    shop.get("/zones").send().await.expect(404);
+    shop.site.set_enabled("webservices-shop", true).await.unwrap();
+    shop.get("/zones").send().await.expect(200);
+    shop.site.set_enabled("token-auth", false).await.unwrap();
+    shop.get("/zones").send().await.expect(401);
+    shop.site.set_enabled("token-auth", true).await.unwrap();
+    shop.get("/zones").send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_acts_for_its_user_until_it_is_replaced_revoked_or_the_user_blocked() {
+    let shop = Shop::open().await;
+    let ask = async |token: &str| {
+        let ask = shop.get("/zones").header("authorization", &format!("Bearer {token}"));
+        ask.send().await.status
+    };
+    let first = shop.token(Role::Manager).to_owned();
+    assert_eq!(ask(&first).await, 200);
+    let second = shop.site.generate_token("manager").await.unwrap();
+    assert_eq!((ask(&first).await, ask(&second).await), (401, 200));
+    shop.site.set_blocked("manager", true).await.unwrap();
+    assert_eq!(ask(&second).await, 401);
+    shop.site.set_blocked("manager", false).await.unwrap();
+    assert_eq!(ask(&second).await, 200);
+    shop.site.revoke_token("manager").await.unwrap();
+    assert_eq!(ask(&second).await, 401);
+    let third = shop.site.generate_token("manager").await.unwrap();
+    shop.site.remove_user("manager").await.unwrap();
+    assert_eq!(ask(&third).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_varies_by_accept_and_authorization_and_has_a_request_id() {
+    let shop = Shop::open().await;
+    let answers = [
+        shop.get("/zones").send().await.expect(200),
+        shop.get("/zones/999999999").send().await.expect(404),
+        shop.get("/nothing").send().await.expect(404),
+        shop.get("/zones").without("accept").send().await.expect(406),
+        shop.get("/zones").by(Role::Nobody).send().await.expect(401),
+        shop.request("PUT", "/zones").send().await.expect(405),
+    ];
+    for answer in answers {
+        let vary = answer.header("vary").to_lowercase();
+        assert!(vary.contains("accept") && vary.contains("authorization"), "{vary}");
+        assert!(!answer.header("x-request-id").is_empty());
+    }
+}

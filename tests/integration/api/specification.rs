@@ -1,0 +1,155 @@
+//! The specification's tables, held against what is really served.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::support::harness::Shop;
+use crate::support::project::has_test;
+
+const FIELDS: &str = include_str!("../../spec/fields.md");
+const ROWS: &str = include_str!("../../spec/rows.md");
+
+/// One row of the table of fields.
+pub struct Row {
+    pub kind: &'static str,
+    key: &'static str,
+    pub list: Vec<&'static str>,
+    detail: Vec<&'static str>,
+}
+
+/// The rows of the table whose header begins with these cells, as lists of cells.
+fn table(text: &'static str, header: &[&str]) -> Vec<Vec<&'static str>> {
+    let cells = |line: &'static str| -> Vec<&'static str> {
+        line.trim_matches('|').split('|').map(str::trim).collect()
+    };
+    let mut lines = text.lines().skip_while(|line| cells(line) != header).skip(2);
+    let mut rows = Vec::new();
+    while let Some(line) = lines.next().filter(|line| line.starts_with('|')) {
+        rows.push(cells(line));
+    }
+    assert!(!rows.is_empty(), "there is a table {header:?}");
+    rows
+}
+
+fn names(cell: &'static str) -> Vec<&'static str> {
+    match cell {
+        "none" => Vec::new(),
+        _ => cell.split(", ").collect(),
+    }
+}
+
+/// The table of fields.
+pub fn fields() -> Vec<Row> {
+    table(FIELDS, &["type", "key", "list fields", "detail fields"])
+        .into_iter()
+        .map(|row| Row { kind: row[0], key: row[1], list: names(row[2]), detail: names(row[3]) })
+        .collect()
+}
+
+/// The table of filters, by resource.
+pub fn filters() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let rows = table(FIELDS, &["type", "filters"]).into_iter();
+    rows.map(|row| (row[0], names(row[1]))).collect()
+}
+
+/// Whether single records of the resource can be read.
+pub fn is_read_alone(kind: &str) -> bool {
+    plugin::resources::find(kind).unwrap().crud
+}
+
+#[track_caller]
+fn attributes(record: &Value) -> Vec<&str> {
+    record["attributes"].as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
+    let shop = Shop::filled().await;
+    for row in fields() {
+        let list = shop.get(&shop.list_of(row.kind)).send().await.expect(200).json();
+        let first = &list["data"][0];
+        assert_eq!(attributes(first), row.list, "{} in a list", row.kind);
+        assert_eq!(first["type"], row.kind);
+        assert_eq!(first["id"], first["attributes"][row.key].to_string(), "{}", row.kind);
+
+        if !is_read_alone(row.kind) {
+            continue;
+        }
+        let path = format!("/{}/{}", row.kind, first["id"].as_str().unwrap());
+        let record = shop.get(&path).send().await.expect(200).json();
+        let all: Vec<&str> = row.list.iter().chain(&row.detail).copied().collect();
+        assert_eq!(attributes(&record["data"]), all, "{} alone", row.kind);
+        assert_eq!(record["data"]["id"], first["id"]);
+    }
+}
+
+#[test]
+fn the_table_and_the_plugin_know_the_same_resources() {
+    let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
+    for resource in plugin::resources::ALL {
+        // What the configuration has depends on the site, and reports are worked out.
+        let known =
+            table.contains(&resource.kind) || ["config", "reports"].contains(&resource.kind);
+        assert!(known, "{} stands in the table", resource.kind);
+    }
+    assert_eq!(table.len() + 2, plugin::resources::ALL.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_filter_of_the_table_is_taken_and_no_other() {
+    let shop = Shop::open().await;
+    let filters = filters();
+    let all: Vec<&str> = filters.values().flatten().copied().collect();
+    for row in fields().into_iter().filter(|row| is_read_alone(row.kind)) {
+        let known = &filters[row.kind];
+        for name in all.iter().chain(&["unheard_of"]) {
+            let value = if name.starts_with("date_") { "2026-01-31" } else { "1" };
+            let path = format!("/{}?filter[{name}]={value}", row.kind);
+            let answer = shop.get(&path).send().await;
+            match known.contains(name) {
+                true => answer.expect(200),
+                false => answer.expect(400),
+            };
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_can_be_ordered_by_each_of_its_fields_both_ways() {
+    let shop = Shop::filled().await;
+    for row in fields() {
+        let list = shop.list_of(row.kind);
+        for name in &row.list {
+            let path = format!("{list}?page[limit]=100&list[ordering]={name}");
+            let ascending = shop.get(&path).send().await.expect(200);
+            let path = format!("{path}&list[direction]=desc");
+            let descending = shop.get(&path).send().await.expect(200);
+            if ascending.total() <= 100 {
+                let mut turned = descending.ids();
+                turned.reverse();
+                assert_eq!(ascending.ids(), turned, "{} by {name}", row.kind);
+            }
+        }
+        for name in &row.detail {
+            let path = format!("{list}?list[ordering]={name}");
+            shop.get(&path).send().await.expect(400);
+        }
+    }
+}
+
+#[test]
+fn every_row_of_the_tables_has_a_test_that_names_it() {
+    let rows = table(ROWS, &["table", "row", "test"]);
+    for row in &rows {
+        let (module, test) = row[2].split_once("::").unwrap();
+        assert!(has_test(module, test), "{} {}: {}", row[0], row[1], row[2]);
+    }
+    for Row { kind, .. } in fields() {
+        assert!(rows.iter().any(|row| row[0] == "fields" && row[1] == kind), "{kind}");
+    }
+    for resource in plugin::resources::ALL.iter().filter(|resource| resource.crud) {
+        let path = format!("/{}", resource.kind);
+        assert!(rows.iter().any(|row| row[0] == "CRUD" && row[1] == path), "{path}");
+    }
+}

@@ -1,0 +1,452 @@
+//! The contract without a host around it: what crosses, what is checked, and what a panic on
+//! either side comes to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use host_interface::{
+    BoxFuture, CONTRACT_VERSION, Credentials, DemoSize, Environment, Error, Headers, Host,
+    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Progress,
+    Request, Response, SharedUser, User, UserQuery, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::support::harness::{fixture, library};
+
+/// A host that knows one user, and panics over everything when it is told to.
+#[derive(Clone, Default)]
+struct Small {
+    panics: Arc<AtomicBool>,
+    mails: Arc<Mutex<Vec<Mail>>>,
+    /// What the host says instead of sending a mail.
+    mood: Arc<Mutex<Option<Excuse>>>,
+}
+
+/// The error of which kind this text becomes.
+type Excuse = fn(String) -> Error;
+
+impl Small {
+    fn look(&self) {
+        assert!(!self.panics.load(Ordering::Relaxed), "the host has lost its head");
+    }
+}
+
+impl Host for Small {
+    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
+        self.look();
+        (user, action, asset) == (7, "fixture.look", "com_fixture")
+    }
+
+    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+        self.look();
+        BoxFuture::ready(Ok((query == UserQuery::Id(7)).then(ann)))
+    }
+
+    fn parameters(&self) -> String {
+        self.look();
+        "{}".to_owned()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        self.look();
+        11
+    }
+
+    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+        let host = self.clone();
+        BoxFuture::new(async move {
+            host.look();
+            if let Some(error) = *host.mood.lock().unwrap() {
+                return Err(error(mail.id));
+            }
+            host.mails.lock().unwrap().push(mail);
+            Ok(())
+        })
+    }
+
+    fn log(&self, _record: &LogRecord<'_>) {
+        self.look();
+    }
+}
+
+fn ann() -> User {
+    User::new(7, "ann", "Ann Example", "ann@example.com")
+}
+
+/// Makes the plugin of a fixture, for a host of its own.
+fn create(name: &str) -> (Result<LoadedPlugin, Error>, Small) {
+    let host = Small::default();
+    let library = host_interface::open(&fixture(name)).unwrap();
+    let environment = Environment::new("sqlite:///nowhere/fixture.db");
+    (library.create(HostHandle::new(host.clone()), &environment), host)
+}
+
+fn plugin(name: &str) -> (LoadedPlugin, Small) {
+    let (plugin, host) = create(name);
+    (plugin.unwrap(), host)
+}
+
+/// A request by Ann to the fixture's route of this name.
+fn request(plugin: &LoadedPlugin, name: &str) -> host_interface::RequestBuilder {
+    let name = format!("misbehaves.{name}");
+    let routes = plugin.describe().unwrap().routes;
+    let route = routes.iter().find(|route| route.name == name).unwrap();
+    Request::builder(route.handler, route.method).user(SharedUser::new(ann())).id("r-1")
+}
+
+fn json(response: Response) -> Value {
+    assert_eq!(response.status(), 200);
+    serde_json::from_slice(response.body()).unwrap()
+}
+
+#[track_caller]
+fn panicked<T>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Panicked(message)) => message,
+        Err(other) => panic!("another error: {other:?}"),
+        Ok(_) => panic!("no panic"),
+    }
+}
+
+#[track_caller]
+fn refused(name: &str) -> LoadError {
+    let error = host_interface::open(&fixture(name)).unwrap_err();
+    let line = error.to_string();
+    assert!(!line.contains('\n'), "{line}");
+    assert!(line.starts_with(&fixture(name).display().to_string()), "{line}");
+    error
+}
+
+#[test]
+fn a_library_is_opened_with_the_contract_that_it_was_built_with() {
+    for path in [library(), fixture("misbehaves"), fixture("authenticates")] {
+        let library = host_interface::open(&path).unwrap();
+        assert_eq!(library.contract_version(), CONTRACT_VERSION);
+    }
+}
+
+#[test]
+fn a_library_without_the_contracts_symbol_is_no_plugin() {
+    assert!(refused("not_a_plugin").to_string().ends_with("a library, but not a plugin"));
+}
+
+#[test]
+fn the_version_of_the_contract_is_checked() {
+    let line = refused("other_contract").to_string();
+    assert!(line.contains("99.0.0") && line.contains(CONTRACT_VERSION), "{line}");
+}
+
+#[test]
+fn the_layout_of_everything_that_crosses_is_checked() {
+    let error = refused("other_layout");
+    assert!(error.to_string().ends_with("lays its data out differently in memory"));
+    // What differs fills pages, which are for the log.
+    let details = error.details();
+    assert!(details.lines().count() > 20, "{details}");
+    assert!(details.contains("create"), "{details}");
+}
+
+#[test]
+fn a_file_that_is_no_library_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("text.so");
+    std::fs::write(&file, "no library\n").unwrap();
+    for path in [file, folder.path().join("missing.so")] {
+        let line = host_interface::open(&path).unwrap_err().to_string();
+        assert!(line.starts_with(&path.display().to_string()), "{line}");
+        assert!(line.contains("not a library that can be loaded"), "{line}");
+        assert!(!line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
+fn a_reason_that_the_host_found_itself_reads_like_the_others() {
+    let error = LoadError::because("some.so".as_ref(), "cut off");
+    assert_eq!((error.to_string().as_str(), error.details()), ("some.so: cut off", ""));
+}
+
+#[test]
+fn a_panic_in_create_is_an_error() {
+    let (created, _) = create("panics_in_create");
+    assert!(panicked(created).starts_with("no plugin today"));
+}
+
+#[test]
+fn a_panic_in_describe_is_an_error() {
+    let (plugin, _) = plugin("panics_in_describe");
+    assert!(panicked(plugin.describe()).starts_with("who am I"));
+}
+
+#[tokio::test]
+async fn a_panic_in_install_is_an_error() {
+    let (plugin, _) = plugin("panics_in_install");
+    assert!(panicked(plugin.install().await).starts_with("no tables"));
+    // It may be asked again.
+    assert!(panicked(plugin.install().await).starts_with("no tables"));
+}
+
+#[tokio::test]
+async fn a_failure_in_install_keeps_its_words() {
+    let (plugin, _) = plugin("fails_in_install");
+    assert!(matches!(
+        plugin.install().await,
+        Err(Error::Failed(words)) if words == "the disk is full\nof other things"
+    ));
+}
+
+#[tokio::test]
+async fn a_panic_in_a_handler_is_an_error_and_the_plugin_lives_on() {
+    let (plugin, _) = plugin("misbehaves");
+    for (route, message) in
+        [("panic", "the secret of the handler"), ("late-panic", "the secret of the future")]
+    {
+        let request = request(&plugin, route).build();
+        assert_eq!(panicked(plugin.handle(request).await), message);
+    }
+    let request = request(&plugin, "echo").build();
+    json(plugin.handle(request).await.unwrap());
+}
+
+#[test]
+fn a_future_may_be_dropped_before_it_is_ready_even_if_that_panics() {
+    let (plugin, _) = plugin("misbehaves");
+    for route in ["pending", "drop-panic"] {
+        let request = request(&plugin, route).build();
+        let mut handling = Box::pin(plugin.handle(request));
+        let polled = handling.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Pending));
+        drop(handling);
+    }
+    // One that was never polled as well.
+    drop(plugin.handle(request(&plugin, "drop-panic").build()));
+}
+
+#[test]
+fn a_plugin_describes_what_it_brings() {
+    let (plugin, _) = plugin("misbehaves");
+    let description = plugin.describe().unwrap();
+    assert_eq!((&*description.name, &*description.version), ("misbehaves", "1.0.0"));
+    assert_eq!(description.media_type, "application/vnd.api+json");
+    let echoes = description.routes.iter().filter(|route| route.name == "misbehaves.echo");
+    let methods: Vec<Method> = echoes.map(|route| route.method).collect();
+    use Method::{Delete, Get, Patch, Post, Put};
+    assert_eq!(methods, [Get, Post, Put, Patch, Delete]);
+    let public: Vec<&str> = (description.routes.iter())
+        .filter(|route| route.public)
+        .map(|route| route.pattern.as_str())
+        .collect();
+    assert_eq!(public, ["v1/misbehaves/public"]);
+    let parameters = description.parameters.iter();
+    let parameters: Vec<(&str, String)> =
+        parameters.map(|of| (&*of.name, format!("{}: {}", of.default, of.expectation()))).collect();
+    let expected = [
+        ("greeting", "\"hello\": a string of at most 20 characters"),
+        ("patience", "3: a whole number, from -1 to 9"),
+        ("mood", "\"calm\": one of \"calm\", \"cross\""),
+        ("ratio", "\"1.0\": a decimal number in a string, at least 0.5"),
+        ("days", "[6,7]: a list of whole numbers, from 1 to 7, at most 3 of them"),
+        ("loud", "0: 0 or 1"),
+    ];
+    assert_eq!(parameters, expected.map(|(name, of)| (name, of.to_owned())));
+    assert_eq!(description.actions[0].name, "fixture.look");
+    assert_eq!(description.assets[0].parent, "root");
+    assert_eq!(description.grants[0].group, "Manager");
+    assert!(!description.authenticates);
+    assert_eq!(plugin.describe().unwrap(), description, "the same each time");
+}
+
+/// One header, twice.
+struct Twice;
+
+impl Headers for Twice {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        let values: [&[u8]; 2] = [b"one", b"two"];
+        values.get(nth).copied().filter(|_| name == "x-probe")
+    }
+}
+
+#[tokio::test]
+async fn a_request_arrives_as_it_was_put_together() {
+    let (plugin, _) = plugin("misbehaves");
+    let request = request(&plugin, "echo")
+        .path("/api/v1/misbehaves/echo/1/a%20b")
+        .param("1")
+        .param("a%20b")
+        .query("q=%C3%A4")
+        .headers(Twice)
+        .body(vec![1, 2, 3])
+        .build();
+    let echo = json(plugin.handle(request).await.unwrap());
+    assert_eq!(echo["path"], "/api/v1/misbehaves/echo/1/a%20b");
+    assert_eq!(echo["params"], json!(["1", "a%20b"]));
+    assert_eq!(echo["query"], "q=%C3%A4");
+    assert_eq!(echo["probe"], json!(["one", "two"]));
+    assert_eq!((&echo["body"], &echo["sum"]), (&json!(3), &json!(6)));
+    let user = json!({
+        "id": 7, "username": "ann", "name": "Ann Example", "email": "ann@example.com"
+    });
+    assert_eq!(echo["user"], user);
+    assert_eq!(echo["id"], "r-1");
+}
+
+#[tokio::test]
+async fn bodies_cross_without_being_copied() {
+    let (plugin, _) = plugin("misbehaves");
+    let body = vec![1; 4096];
+    let address = body.as_ptr().addr();
+    let echo = plugin.handle(request(&plugin, "echo").body(body).build()).await.unwrap();
+    assert_eq!(json(echo)["address"], address);
+
+    let large = plugin.handle(request(&plugin, "large").build()).await.unwrap();
+    let header = large.headers().iter().find(|header| header.name() == "x-address").unwrap();
+    let address = header.value().to_owned();
+    let body = large.into_body();
+    assert_eq!(body.as_ref().len(), 1024 * 1024);
+    assert_eq!(body.as_ref().as_ptr().addr().to_string(), address);
+}
+
+#[tokio::test]
+async fn what_a_plugin_asks_reaches_the_host() {
+    let (plugin, host) = plugin("misbehaves");
+    let answer = json(plugin.handle(request(&plugin, "host").build()).await.unwrap());
+    assert_eq!(answer["by_id"]["username"], "ann");
+    assert_eq!(answer["nobody"], Value::Null);
+    assert_eq!((&answer["may_look"], &answer["may_touch"]), (&json!(true), &json!(false)));
+    assert_eq!((&answer["parameters"], &answer["revision"]), (&json!({}), &json!(11)));
+
+    let mail = Mail {
+        id: "m-1".to_owned(),
+        to: "bob@example.com".to_owned(),
+        to_name: String::new(),
+        subject: "Ünï\u{0}code".to_owned(),
+        text: "a\nb\n".to_owned(),
+    };
+    let body = serde_json::to_vec(&mail).unwrap();
+    let sent = plugin.handle(request(&plugin, "mail").body(body).build()).await.unwrap();
+    assert_eq!(sent.status(), 204);
+    assert_eq!(*host.mails.lock().unwrap(), [mail]);
+}
+
+#[tokio::test]
+async fn a_mail_that_can_never_be_sent_is_told_apart_from_one_that_may_be_tried_again() {
+    let (plugin, host) = plugin("misbehaves");
+    let mail =
+        json!({ "id": "m-7", "to": "b@example.com", "to_name": "", "subject": "", "text": "" });
+    let send = async |mood: Excuse| {
+        *host.mood.lock().unwrap() = Some(mood);
+        let request = request(&plugin, "mail").body(mail.to_string().into_bytes()).build();
+        json(plugin.handle(request).await.unwrap())
+    };
+    assert_eq!(send(Error::Refused).await, json!({ "refused": "m-7" }));
+    assert_eq!(send(Error::Failed).await, json!("m-7"));
+}
+
+#[tokio::test]
+async fn a_host_that_panics_grants_nothing_and_harms_no_plugin() {
+    let (plugin, host) = plugin("misbehaves");
+    host.panics.store(true, Ordering::Relaxed);
+    let answer = json(plugin.handle(request(&plugin, "host").build()).await.unwrap());
+    let lost = json!("panicked: the host has lost its head");
+    assert_eq!((&answer["by_id"], &answer["by_name"]), (&lost, &lost));
+    assert_eq!(answer["parameters"], lost);
+    assert_eq!((&answer["may_look"], &answer["revision"]), (&json!(false), &json!(0)));
+    let mail =
+        json!({ "id": "m", "to": "b@example.com", "to_name": "", "subject": "", "text": "" });
+    let request = request(&plugin, "mail").body(mail.to_string().into_bytes());
+    assert_eq!(json(plugin.handle(request.build()).await.unwrap()), lost);
+}
+
+/// Keeps what it is told, or panics over it.
+struct Listener(Option<Arc<Mutex<Vec<String>>>>);
+
+impl Progress for Listener {
+    fn report(&self, step: &str, done: u64, total: u64) {
+        let told = self.0.as_ref().expect("nobody listens");
+        told.lock().unwrap().push(format!("{step} {done}/{total}"));
+    }
+}
+
+#[tokio::test]
+async fn demonstration_data_tell_how_far_they_have_come() {
+    let (plugin, _) = plugin("misbehaves");
+    let told = Arc::default();
+    let size = DemoSize { products: Some(3), orders: None };
+    let line = plugin.demo(size, Listener(Some(Arc::clone(&told)))).await.unwrap();
+    assert_eq!(line, "made 3 products");
+    assert_eq!(*told.lock().unwrap(), ["products 1/3", "products 2/3", "products 3/3"]);
+    // Work goes on whether or not it can be shown.
+    let line = plugin.demo(DemoSize::default(), Listener(None)).await.unwrap();
+    assert_eq!(line, "made 2 products");
+}
+
+#[tokio::test]
+async fn a_plugin_is_asked_whether_a_parameter_may_have_a_value() {
+    let (plugin, _) = plugin("misbehaves");
+    let check = async |name, value: &str| plugin.check_parameter(name, &json!(value)).await;
+    check("greeting", "hello").await.unwrap();
+    check("no-such", "hello").await.unwrap();
+    let why = "nobody begins\nwith it";
+    let refused = check("greeting", "good-bye").await;
+    assert!(matches!(&refused, Err(Error::Refused(words)) if words == why), "{refused:?}");
+    let late = check("mood", "cross").await;
+    assert!(matches!(&late, Err(Error::Refused(words)) if words.ends_with("early for that")));
+    let failed = check("greeting", "fail").await;
+    assert!(matches!(&failed, Err(Error::Failed(_))), "{failed:?}");
+    assert_eq!(panicked(check("greeting", "panic").await), "the secret of the check");
+}
+
+#[tokio::test]
+async fn a_plugin_says_what_it_measures() {
+    let (plugin, _) = plugin("misbehaves");
+    let metrics = plugin.metrics().await.unwrap();
+    let patience = Metric::gauge("patience_left", "How long it\nstill waits.").value(2.5);
+    assert_eq!(metrics[0], patience);
+    assert_eq!(metrics[1].kind, MetricKind::Counter);
+    let kinds = [("kind", "plain", 3.0), ("kind", "with \"quotes\"\nand lines", 4.0)];
+    for (sample, (name, value, of)) in metrics[1].samples.iter().zip(kinds) {
+        assert_eq!(sample.labels, [(name.to_owned(), value.to_owned())]);
+        assert_eq!(sample.value, of);
+    }
+}
+
+#[tokio::test]
+async fn an_extension_tells_users_by_their_credentials() {
+    let (plugin, _) = plugin("authenticates");
+    assert!(plugin.describe().unwrap().authenticates);
+    let ask = async |scheme, secret| plugin.authenticate(Credentials::new(scheme, secret)).await;
+    assert_eq!(ask("apikey", "user-7").await.unwrap(), Verdict::User(7));
+    assert_eq!(ask("apikey", "wrong").await.unwrap(), Verdict::Refused);
+    assert_eq!(ask("bearer", "user-7").await.unwrap(), Verdict::Unknown);
+    assert!(panicked(ask("apikey", "panic").await).contains("nobody expected"));
+}
+
+#[test]
+fn a_secret_is_not_shown_by_a_debug_format() {
+    let shown = format!("{:?}", Credentials::new("bearer", "s3cret"));
+    assert!(shown.contains("bearer") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_a_plugin_leaves_out_has_an_answer() {
+    let (plugin, _) = plugin("authenticates");
+    plugin.install().await.unwrap();
+    plugin.health().await.unwrap();
+    plugin.check_parameter("any", &json!(1)).await.unwrap();
+    assert_eq!(plugin.metrics().await.unwrap(), []);
+    assert_eq!(plugin.demo(DemoSize::default(), ()).await.unwrap(), "");
+    plugin.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn plugins_of_one_library_are_independent() {
+    let (first, lost) = plugin("misbehaves");
+    let (second, _) = plugin("misbehaves");
+    lost.panics.store(true, Ordering::Relaxed);
+    let ask = async |plugin: &LoadedPlugin| {
+        json(plugin.handle(request(plugin, "host").build()).await.unwrap())["may_look"].clone()
+    };
+    assert_eq!((ask(&first).await, ask(&second).await), (json!(false), json!(true)));
+    drop(first);
+    assert_eq!(ask(&second).await, true);
+}

@@ -1,0 +1,4 @@
+//! The contract between host and library, and libraries that break it.
+
+mod boundary;
+mod loading;

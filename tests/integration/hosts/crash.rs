@@ -1,0 +1,287 @@
+//! The end of a host at any moment: what was acknowledged is there, nothing is half-written, and
+//! every mail that is due is sent all the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use time::{Date, Month};
+
+use crate::store::season::{Client, Order, check_reports, decimal, key, new_order};
+use crate::support::process::{Place, Served};
+use crate::support::smtp::Sink;
+
+/// How often the host is killed.
+const KILLS: usize = 20;
+/// How many ask at the same time.
+const WORKERS: u64 = 4;
+
+/// Something that was asked for. What nobody acknowledged may have happened or not.
+#[derive(Clone, Debug)]
+struct Asked {
+    what: Write,
+    acknowledged: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Write {
+    /// A product with this SKU.
+    Product(String),
+    /// An order with this reference.
+    Order(String, Box<Order>),
+    /// An entry with this comment in the history of the order with this key.
+    Move { order: i64, state: i64, comment: String, notify: bool },
+    /// A debit of the voucher.
+    Debit(Decimal),
+}
+
+/// What is known to be in the store.
+#[derive(Default)]
+struct Known {
+    orders: BTreeMap<i64, Order>,
+    products: BTreeSet<String>,
+    /// The comments of entries, by order; and of those that the customer is to be told of.
+    entries: BTreeMap<i64, Vec<(String, i64)>>,
+    told: BTreeSet<String>,
+    balance: Decimal,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_customer() {
+    let sink = Sink::start().await;
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let mut rng = fastrand::Rng::new();
+    println!("the seed is {}", rng.get_seed());
+
+    let mut served = serve(&place, &sink).await;
+    let client = Client::of(&served, &token);
+    let prices = [Decimal::new(1_999, 2), Decimal::new(5, 3), Decimal::new(123_456, 5)];
+    for (number, price) in prices.iter().enumerate() {
+        let product = json!({"product_name": format!("p{number}"), "price": price.to_string()});
+        client.create("/products", product).await;
+    }
+    let voucher = json!({"voucher_value": "100000", "email_to": "ann@example.com"});
+    let voucher = client.create("/vouchers", voucher).await;
+    let mut known = Known { balance: Decimal::from(100_000), ..Known::default() };
+
+    for kill in 0..KILLS {
+        let client = Client::of(&served, &token);
+        let orders: Vec<i64> = known.orders.keys().copied().collect();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let workers = (0..WORKERS).map(|worker| {
+            let name = format!("{kill}-{worker}");
+            let rng = rng.fork();
+            let (client, orders, asked) = (client.clone(), orders.clone(), Arc::clone(&asked));
+            tokio::spawn(
+                async move { work(&name, rng, client, voucher, orders, &prices, &asked).await },
+            )
+        });
+        let workers: Vec<_> = workers.collect();
+        tokio::time::sleep(Duration::from_millis(rng.u64(30..700))).await;
+        served.signal("KILL").await;
+        assert_eq!(served.ended().await, None, "it was killed");
+        for worker in workers {
+            worker.await.unwrap();
+        }
+        served = serve(&place, &sink).await;
+        let client = Client::of(&served, &token);
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        known.check(asked, &client).await;
+    }
+
+    let client = Client::of(&served, &token);
+    let orders: Vec<Order> = known.orders.values().cloned().collect();
+    assert!(orders.len() > KILLS, "there was a season: {} orders", orders.len());
+    assert_eq!(client.all("/orders").await.len(), orders.len());
+    let day = |year, month, day| Date::from_calendar_date(year, month, day).unwrap();
+    let (first, last) = (day(2023, Month::November, 30), day(2024, Month::March, 31));
+    check_reports(&client, &orders, first, last).await;
+
+    // Every mail that is due arrives. One that was on its way when the host was killed may come
+    // twice, and can be told by its id; there is none of what never happened.
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut count = known.told.len();
+    while seen.len() < known.told.len() {
+        let mails = sink.wait_for(count).await;
+        count = mails.len() + 1;
+        for mail in mails {
+            let text = mail.text();
+            let comment = text.lines().find(|line| line.starts_with("move ")).unwrap();
+            seen.entry(comment.to_owned()).or_default().insert(mail.header("Message-ID"));
+        }
+    }
+    assert!(seen.values().all(|ids| ids.len() == 1), "a mail keeps its id");
+    assert_eq!(seen.into_keys().collect::<BTreeSet<_>>(), known.told);
+    served.stop().await;
+}
+
+async fn serve(place: &Place, sink: &Sink) -> Served {
+    place.serve_with(&[("HOST_SMTP_URL", &sink.url())]).await
+}
+
+/// Asks for one thing after another until the host has gone.
+async fn work(
+    name: &str,
+    mut rng: fastrand::Rng,
+    client: Client,
+    voucher: i64,
+    mut orders: Vec<i64>,
+    prices: &[Decimal],
+    asked: &Mutex<Vec<Asked>>,
+) {
+    for turn in 0.. {
+        let name = format!("{name}-{turn}");
+        let (path, body, expected, what) = match rng.u8(..8) {
+            0 => {
+                let sku = format!("P-{name}");
+                let body = json!({"product_name": name, "sku": sku});
+                ("/products".to_owned(), body, 201, Write::Product(sku))
+            }
+            1..=3 => {
+                let (mut body, order) = new_order(&mut rng, prices);
+                let reference = format!("O-{name}");
+                body["order_id"] = json!(reference);
+                ("/orders".to_owned(), body, 201, Write::Order(reference, Box::new(order)))
+            }
+            4..=5 if !orders.is_empty() => {
+                let order = orders[rng.usize(..orders.len())];
+                let (state, notify) = (rng.i64(1..=8), rng.bool());
+                let comment = format!("move {name}");
+                let body = json!({
+                    "order_state_id": state, "notify_customer": notify, "comment": comment,
+                });
+                let what = Write::Move { order, state, comment, notify };
+                (format!("/orders/{order}/history"), body, 201, what)
+            }
+            _ => {
+                let amount = Decimal::new(rng.i64(1..10_000), 2);
+                let body = json!({
+                    "adjustment_type": "debit", "amount": amount.to_string(), "reason": name,
+                });
+                (format!("/vouchers/{voucher}/adjust"), body, 200, Write::Debit(amount))
+            }
+        };
+        let position = {
+            let mut asked = asked.lock().unwrap();
+            asked.push(Asked { what: what.clone(), acknowledged: false });
+            asked.len() - 1
+        };
+        let Some((status, document)) = client.ask("POST", &path, Some(body)).await else { return };
+        assert_eq!(status, expected, "{path}: {document}");
+        asked.lock().unwrap()[position].acknowledged = true;
+        if matches!(what, Write::Order(..)) {
+            orders.push(key(&document));
+        }
+    }
+}
+
+impl Known {
+    /// Holds what is in the store against what was asked for since the last time.
+    async fn check(&mut self, asked: Vec<Asked>, client: &Client) {
+        let rows = client.all("/orders?list[ordering]=shop_order_id").await;
+        let by_reference: BTreeMap<&str, &Value> =
+            rows.iter().map(|row| (row["attributes"]["order_id"].as_str().unwrap(), row)).collect();
+        let skus: BTreeSet<String> = client
+            .all("/products")
+            .await
+            .iter()
+            .map(|row| row["attributes"]["sku"].as_str().unwrap().to_owned())
+            .collect();
+        let mut moves: BTreeMap<i64, Vec<(i64, String, bool, bool)>> = BTreeMap::new();
+        let mut in_doubt = Vec::new();
+        for Asked { what, acknowledged } in asked {
+            match what {
+                Write::Product(sku) => {
+                    assert!(skus.contains(&sku) || !acknowledged, "{sku}");
+                    self.products.extend(skus.get(&sku).cloned());
+                }
+                Write::Order(reference, mut order) => {
+                    let Some(row) = by_reference.get(reference.as_str()) else {
+                        assert!(!acknowledged, "{reference}");
+                        continue;
+                    };
+                    order.key = row["id"].as_str().unwrap().parse().unwrap();
+                    self.check_order(&order, client).await;
+                    self.entries.insert(order.key, vec![(String::new(), order.state)]);
+                    moves.entry(order.key).or_default();
+                    self.orders.insert(order.key, *order);
+                }
+                Write::Move { order, state, comment, notify } => {
+                    let moves = moves.entry(order).or_default();
+                    moves.push((state, comment, notify, acknowledged));
+                }
+                Write::Debit(amount) if acknowledged => self.balance -= amount,
+                Write::Debit(amount) => in_doubt.push(amount),
+            }
+        }
+        for (order, moves) in moves {
+            self.check_moves(order, &moves, client).await;
+        }
+        let mine = client.expect(200, "GET", "/vouchers/mine", None).await;
+        let left = decimal(&mine["data"][0]["attributes"]["remaining_balance"]);
+        let possible = (0..1_u32 << in_doubt.len()).map(|chosen| {
+            let taken = in_doubt.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1);
+            self.balance - taken.map(|(_, amount)| amount).sum::<Decimal>()
+        });
+        assert!(possible.into_iter().any(|balance| balance == left), "{left} of {}", self.balance);
+        self.balance = left;
+        assert!(self.products.iter().all(|sku| skus.contains(sku)));
+        assert_eq!(rows.len(), self.orders.len(), "no order comes from nowhere");
+    }
+
+    /// An order is there with all of its items, or not at all.
+    async fn check_order(&self, order: &Order, client: &Client) {
+        let path = format!("/orders/{}", order.key);
+        let shown = client.expect(200, "GET", &path, None).await;
+        let attributes = &shown["data"]["attributes"];
+        assert_eq!(decimal(&attributes["order_total"]), order.total);
+        let items = client.all(&format!("{path}/items")).await;
+        let finalprices: Vec<Decimal> =
+            items.iter().map(|item| decimal(&item["attributes"]["orderitem_finalprice"])).collect();
+        let expected: Vec<Decimal> = order.lines.iter().map(|line| line.2).collect();
+        assert_eq!(finalprices, expected, "{path}");
+    }
+
+    /// The history is what was known, then what was asked for; its last entry is the order's.
+    async fn check_moves(
+        &mut self,
+        order: i64,
+        moves: &[(i64, String, bool, bool)],
+        client: &Client,
+    ) {
+        let path = format!("/orders/{order}");
+        let history = client.all(&format!("{path}/history")).await;
+        let entries: Vec<(String, i64)> = history
+            .iter()
+            .map(|entry| {
+                let entry = &entry["attributes"];
+                let comment = entry["comment"].as_str().unwrap().to_owned();
+                (comment, entry["order_state_id"].as_i64().unwrap())
+            })
+            .collect();
+        let known = &self.entries[&order];
+        assert_eq!(&entries[..known.len()], &known[..], "{path}");
+        let new: BTreeSet<&(String, i64)> = entries[known.len()..].iter().collect();
+        assert_eq!(new.len(), entries.len() - known.len(), "{path}: each once");
+        let mut found = 0;
+        for (state, comment, notify, acknowledged) in moves {
+            let there = new.contains(&(comment.clone(), *state));
+            assert!(there || !acknowledged, "{path}: {comment}");
+            found += usize::from(there);
+            if there && *notify {
+                self.told.insert(comment.clone());
+            }
+        }
+        assert_eq!(found, new.len(), "{path}: no entry comes from nowhere");
+        let shown = client.expect(200, "GET", &path, None).await;
+        let state = shown["data"]["attributes"]["order_state_id"].as_i64().unwrap();
+        assert_eq!(state, entries.last().unwrap().1, "{path}");
+        if let Some(order) = self.orders.get_mut(&order) {
+            order.state = state;
+        }
+        self.entries.insert(order, entries);
+    }
+}

@@ -1,0 +1,231 @@
+//! Those who take places and do nothing with them: connections that are silent, that do not read, or
+//! that are too many, and bodies that nobody has asked for.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::support::harness::{Answer, MEDIA_TYPE};
+use crate::support::process::{Place, Raw, Served, eventually, exchange, patiently};
+
+const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
+const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
+const LARGE: &str = "/api/index.php/v1/misbehaves/large";
+
+/// The fixture, served in this environment, and the token of a user.
+async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
+    let place = Place::of_the_fixture();
+    let token = place.user("ann", "Manager").await;
+    let served = place.serve_with(environment).await;
+    (place, served, token)
+}
+
+fn request(path: &str, token: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: {MEDIA_TYPE}\r\n\
+         authorization: Bearer {token}\r\n\r\n"
+    )
+}
+
+/// So many connections with a request that is not answered before there is a file.
+async fn busy(served: &Served, token: &str, count: usize) -> Vec<TcpStream> {
+    let mut connections = Vec::new();
+    for number in 0..count {
+        let mut connection = served.connect().await;
+        connection.write_all(request(HELD, token).as_bytes()).await.unwrap();
+        eventually("it is under way", async || {
+            let held = served.log.all().iter().filter(|line| line.contains("held")).count();
+            (held > number).then_some(())
+        })
+        .await;
+        connections.push(connection);
+    }
+    connections
+}
+
+/// Asks on a new connection from this address of this machine, and gives the whole answer.
+async fn ask_from(address: &str, served: &Served, path: &str, token: &str) -> Raw {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+    let mut connection = socket.connect(served.address).await.unwrap();
+    let last = request(path, token).replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    Raw(exchange(&mut connection, last.as_bytes()).await)
+}
+
+#[tokio::test]
+async fn silent_connections_lock_nobody_out() {
+    let environment = [("HOST_CONNECTIONS", "8"), ("HOST_HEADER_TIMEOUT", "3600")];
+    let (_place, served, token) = serve(&environment).await;
+    let mut silent = Vec::new();
+    for number in 0..40 {
+        let mut connection = served.connect().await;
+        // Some say nothing, and some do not come to an end.
+        let start = if number % 2 == 0 { "" } else { "GET /health HTTP/1.1\r\nhost: local" };
+        connection.write_all(start.as_bytes()).await.unwrap();
+        silent.push(connection);
+    }
+    Answer::to(served.get(ECHO, &token)).await.expect(200);
+    served.is_alive().await;
+    // The first ones have made room.
+    let mut rest = Vec::new();
+    patiently("the end of the first", silent[0].read_to_end(&mut rest)).await.unwrap();
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_idle_makes_room_for_the_next() {
+    let (_place, served, token) =
+        serve(&[("HOST_CONNECTIONS", "1"), ("HOST_HEADER_TIMEOUT", "3600")]).await;
+    let mut first = served.connect().await;
+    for number in 0..2 {
+        first.write_all(request(ECHO, &token).as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        patiently("an answer", first.read_exact(&mut answer)).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200", "{number}: as long as nobody wants the place");
+        let _ = first.try_read(&mut [0; 4096]);
+    }
+    let second = served.raw(&[&format!("GET {ECHO} HTTP/1.1")], b"").await;
+    assert_eq!(second.status(), 406, "it is answered: {}", second.0);
+    let mut rest = Vec::new();
+    patiently("the end of the first", first.read_to_end(&mut rest)).await.unwrap();
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn where_every_connection_is_busy_health_is_answered_and_the_rest_told_to_come_again() {
+    let (place, served, token) = serve(&[("HOST_CONNECTIONS", "2")]).await;
+    let flying = busy(&served, &token, 2).await;
+    let mut outside = Vec::new();
+    for _ in 0..20 {
+        outside.push(served.connect().await);
+    }
+    let refused = Answer::to(served.get(ECHO, &token)).await.expect(503);
+    assert_eq!(refused.errors(), ["503 unavailable"]);
+    assert!(refused.headers.contains_key("retry-after"));
+    for _ in 0..5 {
+        assert_eq!(served.raw(&["GET /health HTTP/1.1"], b"").await.status(), 200);
+    }
+    std::fs::write(place.data("release"), "").unwrap();
+    for mut connection in flying {
+        let mut answer = [0; 12];
+        patiently("an answer", connection.read_exact(&mut answer)).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200", "what is in flight is not given up");
+    }
+    eventually("there is room again", async || {
+        (Answer::to(served.get(ECHO, &token)).await.status == 200).then_some(())
+    })
+    .await;
+    served.stop().await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_client_has_so_many_connections_and_others_have_theirs() {
+    let environment = [("HOST_CONNECTIONS_PER_ADDRESS", "2")];
+    let (place, served, token) = serve(&environment).await;
+    let flying = busy(&served, &token, 2).await;
+    let ask = async |address: &str, path| ask_from(address, &served, path, &token).await.status();
+    assert_eq!(ask("127.0.0.1", ECHO).await, 503);
+    assert_eq!(ask("127.0.0.1", "/health").await, 200);
+    assert_eq!(ask("127.0.0.2", ECHO).await, 200);
+    std::fs::write(place.data("release"), "").unwrap();
+    drop(flying);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_known_has_as_many_as_it_needs() {
+    let environment =
+        [("HOST_CONNECTIONS_PER_ADDRESS", "1"), ("HOST_TRUSTED_PROXIES", "127.0.0.1")];
+    let (place, served, token) = serve(&environment).await;
+    let flying = busy(&served, &token, 3).await;
+    Answer::to(served.get(ECHO, &token)).await.expect(200);
+    std::fs::write(place.data("release"), "").unwrap();
+    drop(flying);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_never_reads_its_answer_loses_its_place() {
+    let environment = [("HOST_STALL_TIMEOUT", "1"), ("HOST_LOG", "info,example_host=debug")];
+    let (_place, served, token) = serve(&environment).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut peer = socket.connect(served.address).await.unwrap();
+    // More than the system keeps for whoever may read it later.
+    let asked = request(LARGE, &token).repeat(40);
+    peer.write_all(asked.as_bytes()).await.unwrap();
+    served.log.wait_for("a connection ended early").await;
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_stands_still_is_given_up() {
+    let (_place, served, token) = serve(&[("HOST_STALL_TIMEOUT", "1")]).await;
+    let (accept, bearer) =
+        (format!("accept: {MEDIA_TYPE}"), format!("authorization: Bearer {token}"));
+    let head = [&*format!("POST {ECHO} HTTP/1.1"), &*accept, &*bearer, "content-length: 10"];
+    let answer = served.raw(&head, b"five.").await;
+    assert_eq!(answer.status(), 408, "{}", answer.0);
+    let form = ["POST /administrator/sign-in HTTP/1.1", "content-length: 10"];
+    assert_eq!(served.raw(&form, b"five.").await.status(), 408);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_sends_no_more_to_a_page_than_a_name_and_a_password() {
+    let (_place, served, _) = serve(&[]).await;
+    for path in ["/administrator/sign-in", "/administrator/users/new", "/administrator/nothing"] {
+        let send = async |length: usize| {
+            let form = served.bare("POST", path).body(vec![b'x'; length]);
+            Answer::to(form.timeout(Duration::from_secs(20))).await
+        };
+        assert_ne!(send(8 * 1024).await.status, 413, "{path}");
+        let refused = send(8 * 1024 + 1).await.expect(413);
+        assert_eq!(refused.errors(), ["413 body_too_large"], "{path}");
+        send(1024 * 1024).await.expect(413);
+    }
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_a_site_is_found_out_once_for_all_who_ask_at_the_same_moment() {
+    let (_place, served, _) = serve(&[]).await;
+    let asked = || served.log.all().iter().filter(|line| line.contains("how am I")).count();
+    let ask = || Answer::to(served.bare("GET", "/health"));
+    // Connections that are open already, so that all are there at the same moment.
+    futures_util::future::join_all((0..100).map(|_| ask())).await;
+    let before = asked();
+    let answers = futures_util::future::join_all((0..100).map(|_| ask())).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    let looks = asked() - before;
+    assert!(looks < 100, "a hundred strangers had it asked {looks} times");
+    // Whoever comes later is told how it is then.
+    ask().await;
+    eventually("it is asked again", async || (asked() > before + looks).then_some(())).await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_to_its_end_takes_little() {
+    let (_place, served, _) = serve(&[("HOST_HEADER_TIMEOUT", "3600")]).await;
+    let mut connection = served.connect().await;
+    let head = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx: {}", "x".repeat(200_000));
+    let answer = exchange(&mut connection, head.as_bytes()).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_a_request_that_has_only_been_begun() {
+    let environment = [("HOST_HEADER_TIMEOUT", "3600"), ("HOST_STOP_TIMEOUT", "3600")];
+    let (_place, mut served, _) = serve(&environment).await;
+    let mut begun = served.connect().await;
+    begun.write_all(b"GET /health HTTP/1.1\r\nhost: local").await.unwrap();
+    served.is_alive().await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+}

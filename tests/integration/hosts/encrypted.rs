@@ -1,0 +1,212 @@
+//! HTTPS: the certificate that is asked for, a new one while connections are open, and files that
+//! are of no use.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::support::certificate::Pair;
+use crate::support::process::{Place, Served, eventually, exchange, patiently};
+
+const FILES: [(&str, &str); 2] = [("HOST_TLS_CERT", "cert.pem"), ("HOST_TLS_KEY", "key.pem")];
+
+/// The fixture, served with a certificate.
+async fn serve(pair: &Pair) -> (Place, Served) {
+    let place = Place::of_the_fixture();
+    pair.write(&place.path(""));
+    let served = place.serve_with(&FILES).await;
+    (place, served)
+}
+
+/// A connection of a client that trusts these certificates alone; `None` where the server has
+/// none of them.
+async fn connect(served: &Served, trusted: &[&Pair]) -> Option<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    for pair in trusted {
+        roots.add(pair.der.clone()).unwrap();
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connecting = TlsConnector::from(Arc::new(config)).connect(name, served.connect().await);
+    patiently("TLS", connecting).await.ok()
+}
+
+/// Asks on a connection that stays open, and gives the whole answer.
+async fn ask(connection: &mut TlsStream<TcpStream>) -> String {
+    connection.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let end = json!({ "status": "ok" }).to_string();
+    patiently("an answer", async {
+        while !answer.ends_with(end.as_bytes()) {
+            let read = connection.read_buf(&mut answer).await.unwrap();
+            assert!(read > 0, "closed after {:?}", String::from_utf8_lossy(&answer));
+        }
+    })
+    .await;
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn a_site_with_a_certificate_speaks_nothing_but_https() {
+    let pair = Pair::new();
+    let (_place, served) = serve(&pair).await;
+    assert!(served.log.all().iter().any(|line| line.contains("listening on https://")));
+    let mut connection = connect(&served, &[&pair]).await.unwrap();
+    assert!(ask(&mut connection).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    // The connection is kept, and closed in order.
+    let last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    assert!(exchange(&mut connection, last).await.starts_with("HTTP/1.1 200 OK\r\n"));
+
+    assert!(connect(&served, &[&Pair::new()]).await.is_none(), "it is the one of the file");
+    let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
+    assert!(!plain.contains("HTTP"), "an answer in clear text: {plain}");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn browsers_are_told_to_keep_to_https_unless_the_site_says_otherwise() {
+    let pair = Pair::new();
+    let place = Place::of_the_fixture();
+    pair.write(&place.path(""));
+    for (age, told) in [("", Some("max-age=31536000")), ("60", Some("max-age=60")), ("0", None)] {
+        let environment = [FILES[0], FILES[1], ("HOST_HSTS_MAX_AGE", age)];
+        let served = place.serve_with(&environment).await;
+        let answer = ask(&mut connect(&served, &[&pair]).await.unwrap()).await;
+        let header = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("strict-transport-security: ").map(str::to_owned));
+        assert_eq!(header.as_deref(), told, "{answer}");
+        served.stop().await;
+    }
+    // Who speaks in clear text is told nothing of it.
+    let served = Place::of_the_fixture().serve().await;
+    let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
+    assert!(!plain.contains("strict-transport-security"), "{plain}");
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_taken_from_the_files_while_connections_stay() {
+    let first = Pair::new();
+    let (place, served) = serve(&first).await;
+    let mut old = connect(&served, &[&first]).await.unwrap();
+    ask(&mut old).await;
+
+    let second = Pair::new();
+    second.write(&place.path(""));
+    let mut new =
+        eventually("the second certificate", async || connect(&served, &[&second]).await).await;
+    ask(&mut new).await;
+    ask(&mut old).await;
+    assert!(connect(&served, &[&first]).await.is_none(), "the first is gone");
+
+    // A key that does not belong to the certificate changes nothing.
+    std::fs::write(place.path("key.pem"), &first.key).unwrap();
+    let said = served.log.wait_for("the certificate before stays in use").await;
+    assert!(said.contains("key.pem"), "{said}");
+    ask(&mut connect(&served, &[&second]).await.unwrap()).await;
+    // Neither do files that are gone.
+    std::fs::remove_file(place.path("cert.pem")).unwrap();
+    eventually("it is said again", async || {
+        let lines = served.log.all();
+        let said = lines.iter().filter(|line| line.contains("the certificate before stays in use"));
+        (said.count() == 2).then_some(())
+    })
+    .await;
+    ask(&mut connect(&served, &[&second]).await.unwrap()).await;
+
+    let third = Pair::new();
+    third.write(&place.path(""));
+    eventually("the third certificate", async || connect(&served, &[&third]).await).await;
+    ask(&mut old).await;
+    ask(&mut new).await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_cannot_be_used_ends_the_program_before_it_serves() {
+    let place = Place::of_the_fixture();
+    let (pair, other) = (Pair::new(), Pair::new());
+    pair.write(&place.path(""));
+    std::fs::write(place.path("other.pem"), &other.key).unwrap();
+    std::fs::write(place.path("text.pem"), "no certificate\n").unwrap();
+    std::fs::write(
+        place.path("broken.pem"),
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    )
+    .unwrap();
+    for (certificate, key, says) in [
+        ("missing.pem", "key.pem", "missing.pem: No such file"),
+        ("cert.pem", "missing.pem", "missing.pem: No such file"),
+        ("text.pem", "key.pem", "text.pem: has no certificate in PEM form"),
+        ("key.pem", "key.pem", "key.pem: has no certificate in PEM form"),
+        ("cert.pem", "cert.pem", "cert.pem: has no private key in PEM form"),
+        ("cert.pem", "other.pem", "cert.pem and other.pem cannot be used: "),
+        ("broken.pem", "key.pem", "broken.pem and key.pem cannot be used: "),
+    ] {
+        let arguments =
+            format!("serve --listen 127.0.0.1:0 --tls-cert {certificate} --tls-key {key}");
+        let line = place.call(&arguments).finish().await.fails();
+        assert!(line.starts_with(says), "{certificate} and {key}: {line}");
+        let named = place.call("serve --listen 127.0.0.1:0").env("HOST_TLS_CERT", certificate);
+        assert_eq!(named.env("HOST_TLS_KEY", key).finish().await.fails(), line);
+        // The quick start says so before there is an administrator whom nobody is told of.
+        let quick = place.call("").env("HOST_LISTEN", "127.0.0.1:0");
+        let quick = quick.env("HOST_TLS_CERT", certificate).env("HOST_TLS_KEY", key);
+        assert_eq!(quick.finish().await.fails(), line);
+    }
+    assert_eq!(place.run("user list").await, "");
+    // One without the other is no clear text by mistake.
+    for arguments in ["serve --tls-cert cert.pem", "serve --tls-key key.pem"] {
+        let line = place.refusal(arguments).await;
+        assert!(line.starts_with("TLS needs a certificate and a key"), "{line}");
+    }
+    let half = place.call("serve").env("HOST_TLS_CERT", "cert.pem").finish().await.fails();
+    assert!(half.starts_with("TLS needs a certificate and a key"), "{half}");
+}
+
+#[tokio::test]
+async fn a_client_that_never_begins_tls_keeps_nobody_waiting() {
+    let pair = Pair::new();
+    let place = Place::of_the_fixture();
+    pair.write(&place.path(""));
+    let mut environment = FILES.to_vec();
+    environment.push(("HOST_HEADER_TIMEOUT", "1"));
+    let served = place.serve_with(&environment).await;
+    let mut silent = served.connect().await;
+    let mut connection = connect(&served, &[&pair]).await.unwrap();
+    ask(&mut connection).await;
+    // It is closed without a word when its time is over.
+    assert_eq!(exchange(&mut silent, b"").await, "");
+
+    // Neither does it keep the program from stopping.
+    let _silent: Vec<TcpStream> = vec![served.connect().await, served.connect().await];
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_quick_start_names_the_address_that_it_serves_at() {
+    let place = Place::of_the_fixture();
+    Pair::new().write(&place.path(""));
+    let mut call = place.call("").env("HOST_LISTEN", "127.0.0.1:0");
+    for (name, file) in FILES {
+        call = call.env(name, PathBuf::from(file));
+    }
+    let served = call.start().await;
+    let line = served.out.wait_for("Serving at ").await;
+    assert_eq!(line, format!("Serving at https://{}", served.address));
+    let curl = served.out.wait_for("curl").await;
+    assert!(curl.contains(&format!(" https://{}/", served.address)), "{curl}");
+    served.stop().await;
+}

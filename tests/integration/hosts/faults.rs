@@ -1,0 +1,487 @@
+//! The store's database goes away, stalls, or cannot be written to while it is used: who asks is
+//! told so, what was acknowledged stays, and everything goes on by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::support::permissive::PermissiveHost;
+use host_interface::{HostHandle, Method, Response};
+use plugin::app::App;
+use plugin::error::Error;
+use plugin::model::value::Kind;
+use plugin::sql::{Statement, Table};
+use plugin::store::Store;
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection};
+use tokio::task::JoinSet;
+
+use crate::support::bare::Bare;
+use crate::support::databases::Engine;
+use crate::support::harness::{Answer, ROOT};
+use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::proxy::{Line, Loss, Proxy};
+
+/// How many ask at the same time.
+const WORKERS: usize = 8;
+
+/// A store whose database is behind a proxy, and the token of somebody who may write.
+async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let proxy = Proxy::to(place.database.server_address()).await;
+    let url = place.database.url_through(proxy.address);
+    let served = place.call("serve --listen 127.0.0.1:0").env("DATABASE_URL", url).start().await;
+    (place, proxy, served, token)
+}
+
+async fn create_product(served: &Served, token: &str, sku: &str) -> Answer {
+    let body = json!({"product_name": "Lamp", "sku": sku, "quantity": 1}).to_string();
+    let path = format!("{ROOT}/products");
+    let request = served.ask("POST", &path, token).header("content-type", "application/json");
+    Answer::to(request.body(body)).await
+}
+
+/// How many products have this SKU.
+async fn products(served: &Served, token: &str, sku: &str) -> i64 {
+    let path = format!("{ROOT}/products?filter[sku]={sku}");
+    Answer::to(served.get(&path, token)).await.expect(200).total()
+}
+
+/// Creates products until it is told to stop, and gives the SKUs of those that were acknowledged,
+/// and of those that were not.
+async fn create_until(
+    stop: Arc<AtomicBool>,
+    served: Arc<Served>,
+    token: String,
+    worker: usize,
+) -> (Vec<String>, Vec<String>) {
+    let (mut kept, mut unknown) = (Vec::new(), Vec::new());
+    for turn in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let sku = format!("S{worker:02}{turn:06}");
+        let answer = create_product(&served, &token, &sku).await;
+        match answer.status {
+            201 => kept.push(sku),
+            503 => {
+                assert!(answer.headers.contains_key("retry-after"));
+                unknown.push(sku);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            status => panic!("{sku}: {status}: {}", String::from_utf8_lossy(&answer.body)),
+        }
+    }
+    (kept, unknown)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file does not go away")]
+async fn a_database_that_goes_away_and_comes_back_has_every_acknowledged_write() {
+    let (place, proxy, served, token) = behind_a_proxy().await;
+    let (served, stop) = (Arc::new(served), Arc::new(AtomicBool::new(false)));
+    let mut workers = JoinSet::new();
+    for worker in 0..WORKERS {
+        workers.spawn(create_until(stop.clone(), served.clone(), token.clone(), worker));
+    }
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        proxy.set(Line::Cut);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        proxy.set(Line::Open);
+    }
+    // What is short may pass unnoticed, because requests are tried again.
+    proxy.set(Line::Cut);
+    let refused = "gone".to_owned();
+    create_product(&served, &token, &refused).await.expect(503);
+    proxy.set(Line::Open);
+    // By itself, and soon.
+    eventually("a product is created", async || {
+        (create_product(&served, &token, "last").await.status == 201).then_some(())
+    })
+    .await;
+    stop.store(true, Ordering::Relaxed);
+    let (mut kept, mut unknown) = (Vec::new(), vec![refused]);
+    while let Some(done) = patiently("the workers", workers.join_next()).await {
+        let (acknowledged, refused) = done.unwrap();
+        kept.extend(acknowledged);
+        unknown.extend(refused);
+    }
+    assert!(!kept.is_empty());
+    let mut count = 1;
+    for sku in &kept {
+        assert_eq!(products(&served, &token, sku).await, 1, "{sku}");
+        count += 1;
+    }
+    // A commit whose acknowledgement was lost may have happened, once.
+    for sku in &unknown {
+        count += products(&served, &token, sku).await;
+    }
+    let path = format!("{ROOT}/products?page[limit]=1");
+    assert_eq!(Answer::to(served.get(&path, &token)).await.total(), count);
+    assert_eq!(place.database.number("SELECT count(*) FROM shop_products").await, count);
+    let served = Arc::into_inner(served).unwrap();
+    served.stop().await;
+    eventually("no connection is left", async || {
+        (place.database.others().await == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file does not stall")]
+async fn a_database_that_stalls_is_waited_for_so_long_and_no_longer() {
+    let (place, proxy, served, token) = behind_a_proxy().await;
+    create_product(&served, &token, "first").await.expect(201);
+    let most = place.database.others().await + 40;
+    proxy.set(Line::Stalled);
+    let mut asked = JoinSet::new();
+    for number in 0..40 {
+        let path = format!("{ROOT}/products?page[offset]={number}");
+        asked.spawn(Answer::to(served.get(&path, &token)));
+    }
+    while let Some(answer) = patiently("an answer", asked.join_next()).await {
+        let answer = answer.unwrap().expect(503);
+        assert!(answer.headers.contains_key("retry-after"));
+    }
+    proxy.set(Line::Open);
+    eventually("a product is created", async || {
+        (create_product(&served, &token, "second").await.status == 201).then_some(())
+    })
+    .await;
+    eventually("no connection is left over", async || {
+        (place.database.others().await < most).then_some(())
+    })
+    .await;
+    served.stop().await;
+    eventually("no connection is left", async || {
+        (place.database.others().await == 0).then_some(())
+    })
+    .await;
+}
+
+/// A store whose connections lead through a proxy.
+async fn bare_behind_a_proxy() -> (Bare, Proxy) {
+    let mut store = Bare::open().await;
+    let proxy = Proxy::to(store.database.server_address()).await;
+    // It has to read what it carries.
+    let plain = match store.database.engine {
+        Engine::Postgres => "sslmode=disable",
+        _ => "ssl-mode=DISABLED",
+    };
+    let url = format!("{}?{plain}", store.database.url_through(proxy.address));
+    let through = Store::open(&url).unwrap();
+    store.app = App::new(HostHandle::new(PermissiveHost), through, "");
+    (store, proxy)
+}
+
+async fn create_manufacturer(store: &Bare) -> Response {
+    store.ask(Method::Post, "/manufacturers", json!({"manufacturer_name": "Birch"})).await
+}
+
+const MANUFACTURERS: &str = "SELECT count(*) FROM shop_manufacturers";
+
+/// Nobody can tell whether a commit has happened whose answer is lost, so it is not done again.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
+async fn a_commit_whose_answer_is_lost_is_not_done_again() {
+    let (store, proxy) = bare_behind_a_proxy().await;
+    let words: &[u8] = match store.database.engine {
+        Engine::MariaDb => b"RELEASE SAVEPOINT begun; COMMIT",
+        _ => b"COMMIT\0",
+    };
+    proxy.lose(Loss::OfAnswer, words);
+    let answer = create_manufacturer(&store).await;
+    assert_eq!(answer.status(), 503, "{}", String::from_utf8_lossy(answer.body()));
+    assert!(proxy.has_lost());
+    assert_eq!(store.database.number(MANUFACTURERS).await, 1);
+}
+
+/// A connection that is lost before the commit takes everything with it.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
+async fn a_write_whose_connection_is_lost_before_the_commit_is_done_again() {
+    for loss in [Loss::OfStatement, Loss::OfAnswer] {
+        let (store, proxy) = bare_behind_a_proxy().await;
+        proxy.lose(loss, b"INSERT INTO shop_manufacturers");
+        let answer = create_manufacturer(&store).await;
+        assert_eq!(answer.status(), 201, "{loss:?}");
+        assert!(proxy.has_lost());
+        assert_eq!(store.database.number(MANUFACTURERS).await, 1, "{loss:?}");
+    }
+}
+
+/// What a server refuses because of others: a deadlock, and on MariaDB one prepared statement more
+/// than it has for all connections.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "one writes at a time")]
+async fn a_write_that_others_are_in_the_way_of_is_done_again() {
+    let refused: &[&str] = match Engine::of_this_run() {
+        Engine::MariaDb => &[
+            "IF NEXTVAL(tries) < 3 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
+            "IF NEXTVAL(tries) < 3 THEN SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461; END IF",
+        ],
+        _ => &["IF nextval('tries') < 3 THEN RAISE EXCEPTION 'not now' USING ERRCODE = '40001'; \
+                END IF"],
+    };
+    for refused in refused {
+        let store = Bare::open().await;
+        // A sequence counts on when a transaction is undone.
+        store.run("CREATE SEQUENCE tries").await;
+        store.trigger("others", "BEFORE INSERT", "shop_manufacturers", "1 = 1", refused).await;
+        assert_eq!(create_manufacturer(&store).await.status(), 201, "{refused}");
+        assert_eq!(store.database.number(MANUFACTURERS).await, 1);
+        store.app.store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "of this server alone")]
+async fn a_server_that_prepares_no_more_statements_is_a_503() {
+    let store = Bare::open().await;
+    let full = "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461";
+    store.trigger("full", "BEFORE INSERT", "shop_manufacturers", "1 = 1", full).await;
+    let answer = create_manufacturer(&store).await;
+    assert_eq!(answer.status(), 503);
+    assert!(answer.headers().iter().any(|header| header.name() == "retry-after"));
+    store.run("DROP TRIGGER full").await;
+    assert_eq!(create_manufacturer(&store).await.status(), 201);
+}
+
+/// A statement that takes much longer than anybody waits, and on SQLite keeps all others from writing.
+fn endless(engine: Engine) -> Statement {
+    let text = match engine {
+        Engine::Sqlite => {
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+             INSERT INTO shop_manufacturers (manufacturer_name, manufacturer_name_fold) \
+             SELECT 'x', 'x' FROM n WHERE i < 0"
+        }
+        Engine::Postgres => "SELECT pg_sleep(600)::text",
+        Engine::MariaDb => "SELECT SLEEP(600)",
+    };
+    Statement::fixed(text, Vec::new())
+}
+
+/// How many such statements a server runs; of SQLite nobody can tell.
+async fn running(store: &Bare) -> i64 {
+    store
+        .database
+        .number(match store.database.engine {
+            Engine::Sqlite => return 1,
+            Engine::Postgres => {
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()"
+            }
+            Engine::MariaDb => {
+                "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+                 AND info LIKE '%SLEEP(600)%' AND id <> CONNECTION_ID()"
+            }
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_ends_soon_after_its_request_is_over() {
+    let store = Bare::open().await;
+    let engine = store.database.engine;
+    for _ in 0..3 {
+        let asked = store.app.store.clone();
+        let asked = tokio::spawn(async move { asked.execute(endless(engine)).await });
+        eventually("it runs", async || (running(&store).await == 1).then_some(())).await;
+        // On SQLite it has to begin.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+        if engine != Engine::Sqlite {
+            let over = eventually("it ends", async || (running(&store).await == 0).then_some(()));
+            // Sooner than the server gives up by itself.
+            tokio::time::timeout(Duration::from_secs(8), over).await.unwrap();
+        }
+        // Where one writes at a time, it would be in the way.
+        assert_eq!(create_manufacturer(&store).await.status(), 201);
+    }
+    let made = store.ask(Method::Get, "/manufacturers", json!(null)).await;
+    let made: serde_json::Value = serde_json::from_slice(made.body()).unwrap();
+    assert_eq!(made["meta"]["total"], 3);
+    eventually("no connection is at work", async || {
+        store.app.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
+    })
+    .await;
+    store.app.store.close().await;
+}
+
+/// A connection whose statement went on would be closed only when that is over.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server ends it")]
+async fn who_only_reads_and_leaves_is_soon_not_at_work_any_more() {
+    const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                           SELECT count(*) AS c0 FROM n";
+    let store = Bare::on(Engine::Sqlite).await;
+    let reading = async || {
+        let asked = store.app.store.clone();
+        let table = Table::new(ENDLESS, Vec::new(), &[Kind::COUNT]);
+        let asked = tokio::spawn(async move { asked.table(table).await });
+        eventually("it has a connection", async || {
+            (store.app.store.usage()[0].busy > 0).then_some(())
+        })
+        .await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+    };
+    store.app.store.ping().await.unwrap();
+    for _ in 0..3 {
+        reading().await;
+        eventually("none is at work", async || {
+            (store.app.store.usage()[0].busy == 0).then_some(())
+        })
+        .await;
+    }
+    store.app.store.close().await;
+}
+
+/// A statement that takes too long is ended while its request still waits, which is told so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_takes_too_long_is_ended_and_undoes_its_transaction() {
+    let store = Bare::open().await;
+    let url = store.database.url();
+    let hasty = Store::open_for(&url, Duration::from_secs(1)).unwrap();
+    let insert = || {
+        let text = "INSERT INTO shop_manufacturers (manufacturer_name, manufacturer_name_fold) \
+                    VALUES ('x', 'x')";
+        Statement::fixed(text, Vec::new())
+    };
+    for _ in 0..3 {
+        let mut transaction = hasty.begin().await.unwrap();
+        transaction.change(insert()).await.unwrap();
+        let ended = transaction.texts(endless(store.database.engine)).await;
+        assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
+        drop(transaction);
+        hasty.write([insert()]).await.unwrap();
+    }
+    let rows = "SELECT count(*) FROM shop_manufacturers";
+    let mut transaction = hasty.begin_read().await.unwrap();
+    assert_eq!(transaction.numbers(Statement::fixed(rows, Vec::new())).await.unwrap(), [3]);
+    drop(transaction);
+    eventually("no connection is at work", async || {
+        hasty.usage().iter().all(|pool| pool.busy == 0).then_some(())
+    })
+    .await;
+    hasty.close().await;
+    store.app.store.close().await;
+}
+
+/// How many locks there are on a file, as the system lists them.
+#[cfg(target_os = "linux")]
+fn locks_on(file: &std::path::Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{}", std::fs::metadata(file).unwrap().ino());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let is_on = |line: &&str| line.split_whitespace().any(|word| word.ends_with(&inode));
+    locks.lines().filter(is_on).count()
+}
+
+/// The locks of a process on a file go when it closes the file anywhere, and then another one may take
+/// the log for left over and remove it.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server locks its own files")]
+async fn a_store_that_is_opened_again_keeps_the_locks_on_its_file() {
+    let store = Bare::on(Engine::Sqlite).await;
+    let file = store.database.folder.path().join("host.db");
+    let reading = store.app.store.begin_read().await.unwrap();
+    let before = locks_on(&file);
+    assert!(before > 0);
+    store.app.store.migrate().await.unwrap();
+    assert!(locks_on(&file) >= before);
+    drop(reading);
+    store.app.store.close().await;
+}
+
+/// What makes the files of a program no larger than so many bytes, and lets it notice: a limit that
+/// can be lifted while it runs, which a real disk of this size would be too much to ask for.
+#[cfg(target_os = "linux")]
+fn limited_to(bytes: u64) -> String {
+    format!("trap '' XFSZ; ulimit -S -f {}; exec", bytes / 512)
+}
+
+/// What takes from the administrator of the machine the right to write where nobody may.
+#[cfg(target_os = "linux")]
+const ORDINARY: &str = "[ $(id -u) -ne 0 ] || set -- setpriv --bounding-set=-dac_override \
+                        --inh-caps=-dac_override \"$@\"; exec";
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
+async fn a_disk_that_is_full_is_a_503_for_writers_and_harms_nothing() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let limit = std::fs::metadata(place.data("shop.db")).unwrap().len() + 200_000;
+    let served = place.call("serve --listen 127.0.0.1:0").through(&limited_to(limit)).start().await;
+
+    let description = "x".repeat(10_000);
+    let create = async |name: String| {
+        let body = json!({"manufacturer_name": name, "manufacturer_desc": description});
+        let path = format!("{ROOT}/manufacturers");
+        let request = served.ask("POST", &path, &token).header("content-type", "application/json");
+        Answer::to(request.body(body.to_string())).await
+    };
+    let count = async || {
+        let path = format!("{ROOT}/manufacturers?page[limit]=1");
+        Answer::to(served.get(&path, &token)).await.expect(200).total()
+    };
+    let mut kept = 0;
+    let full = loop {
+        let answer = create(format!("m{kept}")).await;
+        if answer.status != 201 {
+            break answer.expect(503);
+        }
+        kept += 1;
+    };
+    assert_eq!(full.errors(), ["503 unavailable"]);
+    assert!(full.headers.contains_key("retry-after"));
+    assert!(kept > 10, "{kept}");
+    served.log.wait_for("disk").await;
+    for _ in 0..3 {
+        create("again".to_owned()).await.expect(503);
+        assert_eq!(count().await, kept, "who reads is served");
+    }
+
+    served.shell("prlimit --fsize=unlimited --pid").await;
+    create("and on".to_owned()).await.expect(201);
+    assert_eq!(count().await, kept + 1);
+    served.stop().await;
+    let mut file = SqliteConnection::connect(&place.store_url()).await.unwrap();
+    let found: String =
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut file).await.unwrap();
+    assert_eq!(found, "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
+async fn a_disk_that_can_only_be_read_is_said_before_anything_is_served() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::of_the_store();
+    place.user("ann", "Administrator").await;
+    let mode = |name: &str, mode: u32| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.data(name), permissions).unwrap();
+    };
+    let content = || ["host.db", "shop.db"].map(|name| std::fs::read(place.data(name)).unwrap());
+    let before = content();
+    for (name, closed, open, line) in [
+        ("host.db", 0o444, 0o600, "host.db: Permission denied"),
+        ("shop.db", 0o444, 0o600, "shop.db cannot be written: Permission denied"),
+        ("", 0o555, 0o755, "attempt to write a readonly database"),
+    ] {
+        mode(name, closed);
+        for words in ["serve --listen 127.0.0.1:0", "demo"] {
+            let refused = place.call(words).through(ORDINARY).finish().await.fails();
+            assert!(refused.contains(line), "{words}: {refused}");
+        }
+        mode(name, open);
+    }
+    assert_eq!(content(), before, "nothing was changed");
+    assert_eq!(place.run("user list").await.lines().count(), 1);
+}

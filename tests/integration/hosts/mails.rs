@@ -1,0 +1,325 @@
+//! Mails that an extension asks for, on their way through the host to a mail server that takes
+//! them, refuses them, hangs, or is down.
+
+use serde_json::{Value, json};
+
+use crate::support::certificate::Pair;
+use crate::support::harness::Answer;
+use crate::support::process::{Place, Served, is_empty};
+use crate::support::smtp::{Security, Sink};
+
+/// The fixture, which sends what it is told to, in a host with this mail server.
+struct Post {
+    place: Place,
+    served: Served,
+    token: String,
+    sink: Sink,
+}
+
+impl Post {
+    async fn open() -> Post {
+        let sink = Sink::start().await;
+        let url = sink.url();
+        Post::with(sink, &url).await
+    }
+
+    async fn with(sink: Sink, url: &str) -> Post {
+        Post::trusting(&Pair::new(), sink, url).await
+    }
+
+    /// The same on a machine that trusts this certificate and no other.
+    async fn trusting(pair: &Pair, sink: Sink, url: &str) -> Post {
+        let place = Place::of_the_fixture();
+        let token = place.user("ann", "Manager").await;
+        pair.write(&place.path(""));
+        let environment = [
+            ("HOST_SMTP_URL", url),
+            ("HOST_SMTP_TIMEOUT", "1"),
+            ("HOST_MAIL_FROM", "The shop <shop@example.com>"),
+            ("SSL_CERT_FILE", "cert.pem"),
+        ];
+        let served = place.serve_with(&environment).await;
+        Post { place, served, token, sink }
+    }
+
+    /// Has the extension send a mail, and gives what it is told: `sent`, `refused` when it need
+    /// not try again, `failed` when it may.
+    async fn send(&self, mail: Value) -> &'static str {
+        let request = self.served.ask("POST", "/api/index.php/v1/misbehaves/mail", &self.token);
+        let answer = Answer::to(request.body(mail.to_string())).await;
+        match answer.status {
+            204 => "sent",
+            200 if answer.json()["refused"].is_string() => "refused",
+            200 if answer.json().is_string() => "failed",
+            other => panic!("{other}: {}", String::from_utf8_lossy(&answer.body)),
+        }
+    }
+}
+
+fn mail(id: &str) -> Value {
+    json!({
+        "id": id,
+        "to": "bob@example.com",
+        "to_name": "Bob Example",
+        "subject": "Thank you",
+        "text": "Your order\nhas been paid.\n",
+    })
+}
+
+/// A mail with one member changed.
+fn mail_with(member: &str, value: &str) -> Value {
+    let mut mail = mail("order-7-paid");
+    mail[member] = value.into();
+    mail
+}
+
+#[tokio::test]
+async fn a_mail_reaches_the_server_once_with_everything_that_belongs_to_one() {
+    let post = Post::open().await;
+    let text =
+        "Grüße,\n.\n.one dot\n\nFrom here on: 20 €\n".to_owned() + &"long ".repeat(300) + "end";
+    let mail = json!({
+        "id": "order-7-paid",
+        "to": "bob@example.com",
+        "to_name": "Bjørn \"Bob\" Łąka, jr.",
+        "subject": "Übergabe – 20 € für Łąka, and so on over more than one line of a header",
+        "text": text,
+    });
+    assert_eq!(post.send(mail.clone()).await, "sent");
+
+    let received = &post.sink.wait_for(1).await[0];
+    assert_eq!(received.from, "shop@example.com");
+    assert_eq!(received.to, ["bob@example.com"]);
+    assert_eq!(received.header("from"), "\"The shop\" <shop@example.com>");
+    assert_eq!(received.header("message-id"), "<order-7-paid@example.com>");
+    assert_eq!(received.header("auto-submitted"), "auto-generated");
+    assert_eq!(received.header("mime-version"), "1.0");
+    assert!(received.header("content-type").starts_with("text/plain; charset=utf-8"));
+    assert!(received.header("date").ends_with(" +0000"), "{}", received.header("date"));
+    assert_eq!(received.subject(), mail["subject"]);
+    assert_eq!(received.to_name(), mail["to_name"]);
+    assert_eq!(received.text(), text);
+    assert!(received.source.is_ascii(), "{}", received.source);
+    assert!(received.source.lines().all(|line| line.len() <= 998), "{}", received.source);
+
+    assert_eq!(post.sink.mails().len(), 1);
+    assert!(is_empty(&post.place.path("data/mail")), "it goes one way alone");
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn what_an_extension_gives_becomes_neither_a_header_nor_a_recipient() {
+    let post = Post::open().await;
+    let injection = "Thank you\r\nBcc: all@example.com\r\n\r\nAnother text";
+    for (member, value) in [
+        ("subject", injection),
+        ("to_name", injection),
+        ("subject", "one\nX-Two: two\u{2028}\u{85}\0"),
+        ("text", "\r\n.\r\nMAIL FROM:<eve@example.com>\r\n"),
+    ] {
+        assert_eq!(post.send(mail_with(member, value)).await, "sent", "{member} {value:?}");
+    }
+    for received in post.sink.wait_for(4).await {
+        assert_eq!(received.to, ["bob@example.com"]);
+        let mut names = received.header_names();
+        names.sort_unstable();
+        let expected = [
+            "auto-submitted",
+            "content-transfer-encoding",
+            "content-type",
+            "date",
+            "from",
+            "message-id",
+            "mime-version",
+            "subject",
+            "to",
+        ];
+        assert_eq!(names, expected, "{}", received.source);
+    }
+    let mails = post.sink.mails();
+    assert_eq!(mails[0].subject(), "Thank you Bcc: all@example.com Another text");
+    assert_eq!(mails[0].text(), "Your order\nhas been paid.");
+    assert_eq!(mails[1].to_name(), "Thank you Bcc: all@example.com Another text");
+    assert_eq!(mails[2].subject(), "one X-Two: two");
+    assert!(mails[3].text().contains("MAIL FROM:<eve@example.com>"));
+
+    // What no mail can have is refused before the server is asked.
+    for (member, value) in [
+        ("id", ""),
+        ("id", "a\r\nBcc: all@example.com"),
+        ("id", "../order"),
+        ("id", "a@b"),
+        ("id", &"x".repeat(129)),
+        ("to", ""),
+        ("to", "nobody"),
+        ("to", "bob@example.com\r\nBcc: all@example.com"),
+        ("to", "bob@example.com, eve@example.com"),
+        ("to", "bob@example.com> RCPT TO:<eve@example.com"),
+    ] {
+        assert_eq!(post.send(mail_with(member, value)).await, "refused", "{member} {value:?}");
+    }
+    assert_eq!(post.sink.mails().len(), 4);
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_not_now_is_told_apart_from_one_that_says_never() {
+    let post = Post::open().await;
+    for (code, expected) in [
+        (421, "failed"),
+        (450, "failed"),
+        (452, "failed"),
+        (550, "refused"),
+        (552, "refused"),
+        (554, "refused"),
+        // Nothing is wrong with the mail: the site has to sign in.
+        (530, "failed"),
+    ] {
+        post.sink.refuse(code);
+        assert_eq!(post.send(mail("order-7")).await, expected, "{code}");
+        post.served.log.wait_for(&code.to_string()).await;
+    }
+    assert_eq!(post.sink.mails().len(), 0);
+    // One refusal says nothing about the next mail.
+    post.sink.accept();
+    assert_eq!(post.send(mail("order-7")).await, "sent");
+    assert_eq!(post.sink.wait_for(1).await.len(), 1);
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_may_be_asked_again() {
+    let post = Post::open().await;
+    assert_eq!(post.send(mail("order-6")).await, "sent");
+    post.sink.stop().await;
+    assert_eq!(post.send(mail("order-7")).await, "failed");
+    assert_eq!(post.send(mail("order-7")).await, "failed");
+    post.sink.restart().await;
+    assert_eq!(post.send(mail("order-7")).await, "sent");
+    let mails = post.sink.wait_for(2).await;
+    let ids: Vec<String> = mails.iter().map(|mail| mail.header("message-id")).collect();
+    assert_eq!(ids, ["<order-6@example.com>", "<order-7@example.com>"]);
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_given_up_and_never_taken_up_in_the_middle() {
+    let post = Post::open().await;
+    // Once while the connection is made, once on the one that is kept.
+    post.sink.hang();
+    assert_eq!(post.send(mail("order-6")).await, "failed");
+    post.sink.accept();
+    assert_eq!(post.send(mail("order-6")).await, "sent");
+    post.sink.hang();
+    assert_eq!(post.send(mail("order-7")).await, "failed");
+    // The late answers to what was given up are nobody's.
+    post.sink.accept();
+    post.sink.refuse(550);
+    assert_eq!(post.send(mail("order-8")).await, "refused");
+    post.sink.accept();
+    assert_eq!(post.send(mail("order-9")).await, "sent");
+    let mails = post.sink.wait_for(2).await;
+    assert_eq!(mails.last().unwrap().header("message-id"), "<order-9@example.com>");
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_mail_after_another() {
+    let post = Post::open().await;
+    for number in 0..5 {
+        assert_eq!(post.send(mail(&format!("order-{number}"))).await, "sent");
+    }
+    assert_eq!(post.sink.connections(), 1);
+    // One that the server has closed in the meantime is replaced without a word.
+    post.sink.restart().await;
+    assert_eq!(post.send(mail("order-5")).await, "sent");
+    assert_eq!(post.sink.connections(), 2);
+
+    // However many are asked for at once, the server is not flooded.
+    let ids: Vec<String> = (0..20).map(|number| format!("at-once-{number}")).collect();
+    let sending: Vec<_> = ids.iter().map(|id| post.send(mail(id))).collect();
+    for sent in futures_util::future::join_all(sending).await {
+        assert_eq!(sent, "sent");
+    }
+    assert_eq!(post.sink.wait_for(26).await.len(), 26);
+    assert!(post.sink.connections() <= 6, "{}", post.sink.connections());
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn an_address_beyond_ascii_goes_as_far_as_the_server_takes_it() {
+    let post = Post::open().await;
+    // A domain has a form in ASCII that every server knows.
+    assert_eq!(post.send(mail_with("to", "bob@łąka.example")).await, "sent");
+    let received = &post.sink.wait_for(1).await[0];
+    assert_eq!(received.to, ["bob@xn--ka-ola7v.example"]);
+    // What stands before it has none, and this server does not take it.
+    assert_eq!(post.send(mail_with("to", "bjørn@example.com")).await, "refused");
+    assert_eq!(post.sink.mails().len(), 1);
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn the_host_signs_in_as_the_user_of_the_address() {
+    let sink = Sink::start().await;
+    // Letters that mean something in a URL are escaped there.
+    let url = sink.url_for("ann", "s3%2Fcr%40t");
+    let post = Post::with(sink, &url).await;
+    assert_eq!(post.send(mail("order-7")).await, "sent");
+    let received = &post.sink.wait_for(1).await[0];
+    // The base64 of "\0ann\0s3/cr@t".
+    assert_eq!(received.credentials, "AGFubgBzMy9jckB0");
+    let log = post.served.log.all().join("\n");
+    assert!(!log.contains("s3/cr@t") && !log.contains("AGFubg"), "{log}");
+    post.served.stop().await;
+}
+
+#[tokio::test]
+async fn a_mail_goes_through_tls_as_the_address_says() {
+    let pair = Pair::new();
+    for security in [Security::Wrapped(pair.acceptor()), Security::OnDemand(pair.acceptor())] {
+        let sink = Sink::start_with(security.clone()).await;
+        let url = sink.url();
+        let post = Post::trusting(&pair, sink, &url).await;
+        for id in ["order-7", "order-8"] {
+            assert_eq!(post.send(mail(id)).await, "sent", "{url}");
+        }
+        assert!(post.sink.wait_for(2).await.iter().all(|received| received.encrypted), "{url}");
+        assert_eq!(post.sink.connections(), 1, "{url}");
+        post.served.stop().await;
+
+        // A server that cannot show who it is gets nothing, and may be put right.
+        let sink = Sink::start_with(security).await;
+        let url = sink.url();
+        let post = Post::with(sink, &url).await;
+        assert_eq!(post.send(mail("order-7")).await, "failed", "{url}");
+        assert_eq!(post.sink.mails().len(), 0, "{url}");
+        post.served.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_must_be_encrypted_never_goes_in_clear_text() {
+    let pair = Pair::new();
+    let required = |url: String| format!("{url}?tls=required");
+    let opportunistic = |url: String| url.replace("?tls=required", "") + "?tls=opportunistic";
+
+    let sink = Sink::start().await;
+    let url = required(sink.url());
+    let post = Post::trusting(&pair, sink, &url).await;
+    assert_eq!(post.send(mail("order-7")).await, "failed");
+    assert_eq!(post.sink.mails().len(), 0);
+    post.served.stop().await;
+
+    // One that may be is encrypted where the server offers it.
+    for (security, encrypted) in
+        [(Security::None, false), (Security::OnDemand(pair.acceptor()), true)]
+    {
+        let sink = Sink::start_with(security).await;
+        let url = opportunistic(sink.url());
+        let post = Post::trusting(&pair, sink, &url).await;
+        assert_eq!(post.send(mail("order-7")).await, "sent");
+        assert_eq!(post.sink.wait_for(1).await[0].encrypted, encrypted);
+        post.served.stop().await;
+    }
+}

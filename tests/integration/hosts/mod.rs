@@ -1,0 +1,13 @@
+//! Running hosts: alone and several on one database, under load, at faults, and at their end.
+
+mod changes;
+mod cluster;
+mod crash;
+mod crowding;
+mod encrypted;
+mod faults;
+mod mails;
+mod metrics;
+mod replica;
+mod serving;
+mod shared_database;

@@ -1,0 +1,58 @@
+//! Reports from a streaming replica of PostgreSQL, which may lag behind and may be gone.
+//!
+//! `TEST_REPLICA` names the primary and its replica, which `tests/cluster/replica.sh` makes.
+
+use serde_json::json;
+use sqlx::{Connection, Executor, PgConnection};
+
+use crate::store::season::Client;
+use crate::support::databases::servers;
+use crate::support::harness::{Answer, ROOT};
+use crate::support::process::{Place, eventually};
+use crate::support::proxy::{Line, Proxy};
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(replica), ignore = "needs a primary and its replica: TEST_REPLICA")]
+async fn reports_are_read_from_the_replica_and_everything_else_is_not() {
+    let servers = servers("TEST_REPLICA");
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let replica = place.database.url_on(&servers[1]);
+    let mut at_replica = eventually("the replica has the database", async || {
+        PgConnection::connect(&replica).await.ok()
+    })
+    .await;
+    let (_, address) = servers[1].rsplit_once('@').unwrap();
+    let proxy = Proxy::to(address.parse().unwrap()).await;
+    let reports = replica.replace(address, &proxy.address.to_string());
+    let host = place.serve_with(&[("DATABASE_REPORTS_URL", &reports)]).await;
+    let client = Client::of(&host, &token);
+    let sold = async || {
+        let report = client.expect(200, "GET", "/reports/customers", None).await;
+        report["meta"]["total"].as_i64().unwrap()
+    };
+    let report = format!("{ROOT}/reports/customers");
+    host.until(200, &report, &token).await;
+    let order = json!({"user_email": "ada@example.com", "order_state_id": 1});
+    client.create("/orders", order).await;
+    eventually("the report has the order", async || (sold().await == 1).then_some(())).await;
+
+    // What the replica does not have yet, the lists have and the report has not.
+    at_replica.execute("SELECT pg_wal_replay_pause()").await.unwrap();
+    let order = json!({"user_email": "ben@example.com", "order_state_id": 1});
+    client.create("/orders", order).await;
+    assert_eq!(client.all("/orders").await.len(), 2);
+    assert_eq!(sold().await, 1);
+    at_replica.execute("SELECT pg_wal_replay_resume()").await.unwrap();
+    eventually("the report follows", async || (sold().await == 2).then_some(())).await;
+
+    // Without the replica there are no reports, and everything else.
+    proxy.set(Line::Cut);
+    let answer = Answer::to(host.get(&report, &token)).await.expect(503);
+    assert_eq!(answer.header("retry-after"), "1");
+    assert_eq!(client.all("/orders").await.len(), 2);
+    host.is_alive().await;
+    proxy.set(Line::Open);
+    host.until(200, &report, &token).await;
+    host.stop().await;
+}

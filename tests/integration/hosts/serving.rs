@@ -1,0 +1,616 @@
+//! The program on the network: what is the same for every request, what a client may cost, and how
+//! the program stops.
+
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::support::harness::{Answer, MEDIA_TYPE};
+use crate::support::process::{Place, Raw, Served, eventually, exchange};
+
+const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
+const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
+const PENDING: &str = "/api/index.php/v1/misbehaves/pending";
+
+/// What has the host believe whoever asks it, as a proxy.
+const BELIEVED: (&str, &str) = ("HOST_TRUSTED_PROXIES", "127.0.0.1");
+
+/// The fixture, served in this environment, and the token of a user.
+async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
+    let place = Place::of_the_fixture();
+    let token = place.user("ann", "Manager").await;
+    let served = place.serve_with(environment).await;
+    (place, served, token)
+}
+
+fn echo(served: &Served, token: &str) -> reqwest::RequestBuilder {
+    served.get(ECHO, token)
+}
+
+#[tokio::test]
+async fn every_response_carries_an_id_of_its_own() {
+    let (_place, served, token) = serve(&[]).await;
+    let mut seen = std::collections::HashSet::new();
+    for path in [ECHO, ECHO, PENDING, "/health", "/", "/api/index.php/v1/nothing"] {
+        // The one that never answers is asked without a token.
+        let request =
+            if path == PENDING { served.bare("GET", path) } else { served.get(path, &token) };
+        let answer = Answer::to(request).await;
+        assert!(seen.insert(answer.header("x-request-id").to_owned()), "{path}: an id twice");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_id_of_a_proxy_is_kept_if_it_may_stand_in_a_log() {
+    let (_place, served, token) = serve(&[BELIEVED]).await;
+    let ask = async |id: &str| {
+        let answer = Answer::to(echo(&served, &token).header("x-request-id", id)).await.expect(200);
+        let given = answer.header("x-request-id").to_owned();
+        assert_eq!(answer.json()["id"], given, "the plugin is told the same");
+        given
+    };
+    let longest = "x".repeat(64);
+    for id in ["a", "A-1_b.c", &longest] {
+        assert_eq!(ask(id).await, id);
+    }
+    let too_long = "x".repeat(65);
+    for id in ["", "a b", "a\"b", "a/b", "ä", "a\tb", &too_long] {
+        let given = ask(id).await;
+        assert_ne!(given, id);
+        assert!(!given.is_empty());
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_does_not_choose_the_id_of_its_requests() {
+    let (_place, served, token) = serve(&[]).await;
+    let mut given = std::collections::HashSet::new();
+    for _ in 0..2 {
+        let ask = echo(&served, &token).header("x-request-id", "chosen");
+        let answer = Answer::to(ask).await.expect(200);
+        let id = answer.header("x-request-id").to_owned();
+        assert_eq!(answer.json()["id"], id, "the plugin is told the same");
+        let line = served.log.wait_for(&format!("request_id=\"{id}\"")).await;
+        assert!(line.ends_with("client_request_id=\"chosen\""), "what it says is beside: {line}");
+        assert!(given.insert(id), "an id twice");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_names_one_host_whatever_it_asks_for() {
+    let (_place, served, _) = serve(&[]).await;
+    let ask = async |line: &str, hosts: &[&str]| {
+        let mut head = format!("{line}\r\nconnection: close\r\n");
+        for host in hosts {
+            head.push_str(&format!("host: {host}\r\n"));
+        }
+        Raw(exchange(&mut served.connect().await, format!("{head}\r\n").as_bytes()).await)
+    };
+    for (path, status) in
+        [("/health", 200), ("/nowhere", 404), (ECHO, 406), ("/administrator/", 303)]
+    {
+        let line = format!("GET {path} HTTP/1.1");
+        for hosts in [&["localhost"][..], &["shop.example:8080"], &["[::1]:80"]] {
+            assert_eq!(ask(&line, hosts).await.status(), status, "{path} {hosts:?}");
+        }
+        for hosts in [&[][..], &[""], &["a", "a"], &["a b"], &["a@b"], &["a:x"], &["a/b"]] {
+            let answer = ask(&line, hosts).await;
+            assert_eq!(answer.status(), 400, "{path} {hosts:?}");
+            assert!(answer.0.contains("\"source\":{\"header\":\"Host\"}"), "{}", answer.0);
+        }
+        // Clients of the first HTTP need not name one.
+        let first = format!("GET {path} HTTP/1.0");
+        let known = |answer: &Raw| answer.0.get(9..12).map(str::to_owned).unwrap_or_default();
+        assert_eq!(known(&ask(&first, &[]).await), status.to_string());
+        assert_eq!(known(&ask(&first, &["a", "a"]).await), "400");
+    }
+    // A proxy asks for the whole address, which counts more than the header.
+    let whole = ask("GET http://shop.example/health HTTP/1.1", &["other.example"]).await;
+    assert_eq!(whole.status(), 200);
+    assert_eq!(ask("GET http://shop.example/health HTTP/1.1", &[]).await.status(), 400);
+    assert_eq!(ask("GET ftp://shop.example/health HTTP/1.1", &["a"]).await.status(), 400);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn every_request_has_its_line_in_the_log() {
+    let (_place, served, token) = serve(&[("HOST_LOG_FORMAT", "json"), BELIEVED]).await;
+    let line = async |id: &str| {
+        let quoted = format!("\"request_id\":\"{id}\"");
+        let line = served.log.wait_for(&quoted).await;
+        assert_eq!(line.matches(id).count(), 1, "once is enough: {line}");
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    let request = served.ask("POST", &format!("{ECHO}?q=private"), &token).body("four");
+    let answer = Answer::to(request.header("x-request-id", "posted")).await.expect(200);
+    let posted = line("posted").await;
+    for (member, value) in [
+        ("target", json!("access")),
+        ("level", json!("INFO")),
+        ("method", json!("POST")),
+        ("path", json!(ECHO)),
+        ("route", json!("misbehaves.echo")),
+        ("status", json!(200)),
+        ("bytes", json!(answer.body.len())),
+        ("user", json!(1)),
+        ("client", json!("127.0.0.1")),
+        ("span", json!({ "name": "request", "request_id": "posted" })),
+    ] {
+        assert_eq!(posted[member], value, "{member}: {posted}");
+    }
+    assert!(posted["duration_us"].is_u64(), "{posted}");
+    assert!(posted["timestamp"].is_string(), "{posted}");
+
+    Answer::to(served.bare("GET", "/nowhere").header("x-request-id", "lost")).await.expect(404);
+    let lost = line("lost").await;
+    assert_eq!(
+        (&lost["status"], &lost["user"], &lost["route"]),
+        (&json!(404), &json!(0), &json!(""))
+    );
+
+    let log = served.log.all().join("\n");
+    assert!(
+        !log.contains(&token) && !log.contains("private"),
+        "more than anybody should read: {log}"
+    );
+    // Every line of it is JSON.
+    for line in served.log.all() {
+        serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn lines_about_a_request_carry_its_id() {
+    let (_place, served, token) = serve(&[BELIEVED]).await;
+    let panic = served.get("/api/index.php/v1/misbehaves/panic", &token);
+    Answer::to(panic.header("x-request-id", "quoted-1")).await.expect(500);
+    let line = served.log.wait_for("the secret of the handler").await;
+    assert!(line.contains("quoted-1"), "{line}");
+    let line = served.log.wait_for("access").await;
+    assert!(line.contains("{request_id=\"quoted-1\"}") && line.contains("status=500"), "{line}");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_is_logged_and_forgotten() {
+    let (_place, served, token) = serve(&[BELIEVED]).await;
+    let mut leaving = served.connect().await;
+    leaving.write_all(request(&token, HELD, "leaver").as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    drop(leaving);
+    let line = served.log.wait_for("status=499").await;
+    assert!(line.contains("request_id=\"leaver\""), "{line}");
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_log_names_the_client_as_far_as_it_can_be_known() {
+    for (proxies, expected) in [("", "127.0.0.1"), ("10.0.0.0/8, 127.0.0.1", "203.0.113.5")] {
+        let (_place, served, token) = serve(&[("HOST_TRUSTED_PROXIES", proxies)]).await;
+        // What stands further left is what the client says of itself.
+        let forwarded = echo(&served, &token).header("x-forwarded-for", "9.9.9.9, 203.0.113.5");
+        Answer::to(forwarded).await.expect(200);
+        let line = served.log.wait_for("access").await;
+        assert!(line.ends_with(&format!("client={expected}")), "{line}");
+        served.stop().await;
+    }
+}
+
+/// A request as bytes.
+fn request(token: &str, path: &str, id: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: {MEDIA_TYPE}\r\n\
+         authorization: Bearer {token}\r\nx-request-id: {id}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_body_has_a_limit_however_it_is_sent() {
+    let (_place, served, token) = serve(&[("HOST_BODY_LIMIT", "1000")]).await;
+    let accept = format!("accept: {MEDIA_TYPE}");
+    let authorization = format!("authorization: Bearer {token}");
+    let chunks = |count: usize| {
+        let mut chunks = format!("64\r\n{}\r\n", "x".repeat(100)).repeat(count);
+        chunks.push_str("0\r\n\r\n");
+        chunks.into_bytes()
+    };
+    let line = format!("POST {ECHO} HTTP/1.1");
+    let post = async |framing: &str, body: &[u8]| {
+        served.raw(&[&line, &accept, &authorization, framing], body).await
+    };
+    let whole = post("content-length: 1000", &[b'x'; 1000]).await;
+    assert!(whole.status() == 200 && whole.0.contains("\"body\":1000"), "{}", whole.0);
+    let whole = post("transfer-encoding: chunked", &chunks(10)).await;
+    assert!(whole.status() == 200 && whole.0.contains("\"body\":1000"), "{}", whole.0);
+
+    let by_length = post("content-length: 1001", &[b'x'; 1001]).await;
+    let by_chunks = post("transfer-encoding: chunked", &chunks(11)).await;
+    let waiting = post("content-length: 1001\r\nexpect: 100-continue", b"").await;
+    let endless = post("content-length: 99999999999999999999", b"").await;
+    for answer in [by_length, by_chunks, waiting] {
+        assert_eq!(answer.status(), 413, "{}", answer.0);
+        assert!(answer.0.contains("\"code\":\"body_too_large\""), "{}", answer.0);
+        assert!(answer.0.contains("1000 bytes"), "{}", answer.0);
+    }
+    assert!([400, 413].contains(&endless.status()), "{}", endless.0);
+
+    // Who may not come in is not told about bodies.
+    let stranger = served.raw(&[&line, &accept, "content-length: 1001"], &[b'x'; 1001]).await;
+    assert_eq!(stranger.status(), 401);
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_of_one_mebibyte_is_the_limit_unless_the_site_says_otherwise() {
+    let (_place, served, token) = serve(&[]).await;
+    let post = async |length: usize| {
+        Answer::to(served.ask("POST", ECHO, &token).body(vec![b'x'; length])).await
+    };
+    post(1024 * 1024).await.expect(200);
+    let refused = post(1024 * 1024 + 1).await.expect(413);
+    assert_eq!(refused.errors(), ["413 body_too_large"]);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_sends_no_whole_head_is_closed() {
+    let (_place, served, _) = serve(&[("HOST_HEADER_TIMEOUT", "1")]).await;
+    for start in ["GET /health HTTP/1.1\r\nhost: local", ""] {
+        let mut connection = served.connect().await;
+        let answer = exchange(&mut connection, start.as_bytes()).await;
+        assert!(!answer.contains("200 OK"), "{answer}");
+    }
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_given_up() {
+    let (_place, served, token) = serve(&[("HOST_REQUEST_TIMEOUT", "1")]).await;
+    let line = format!("POST {ECHO} HTTP/1.1");
+    let accept = format!("accept: {MEDIA_TYPE}");
+    let authorization = format!("authorization: Bearer {token}");
+    let head = [&*line, &*accept, &*authorization, "content-length: 10"];
+    for sent in [&b""[..], b"five."] {
+        let answer = served.raw(&head, sent).await;
+        assert_eq!(answer.status(), 408, "{}", answer.0);
+        assert!(answer.0.contains("\"code\":\"body_timeout\""), "{}", answer.0);
+    }
+    Answer::to(echo(&served, &token)).await.expect(200);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_no_http_harms_nobody() {
+    let (_place, served, token) = serve(&[]).await;
+    for garbage in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"GET /health HTTP/9.9\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+    ] {
+        let answer = exchange(&mut served.connect().await, garbage).await;
+        let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 400");
+        assert!(refused, "{:?}: {answer}", String::from_utf8_lossy(garbage));
+    }
+    Answer::to(echo(&served, &token)).await.expect(200);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn no_origin_is_allowed_unless_the_site_names_it() {
+    let (_place, served, token) = serve(&[]).await;
+    let origin = "https://shop.example.com";
+    let answer = Answer::to(echo(&served, &token).header("origin", origin)).await.expect(200);
+    let preflight = served.bare("OPTIONS", ECHO).header("origin", origin);
+    let preflight = preflight.header("access-control-request-method", "GET");
+    let preflight = Answer::to(preflight).await.expect(405);
+    for answer in [answer, preflight] {
+        let grants = |name: &str| name.starts_with("access-control-");
+        assert!(!answer.headers.keys().any(|name| grants(name.as_str())), "{:?}", answer.headers);
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn pages_of_an_allowed_origin_may_call_the_interface() {
+    let allowed = ["https://shop.example.com", "http://localhost:3000"];
+    let (_place, served, token) = serve(&[("HOST_CORS_ORIGINS", &allowed.join(", "))]).await;
+    let names = |headers: &HeaderMap, name: &str| {
+        let values = headers.get_all(name).iter().map(|value| value.to_str().unwrap());
+        values.collect::<Vec<_>>().join(",").to_ascii_lowercase()
+    };
+    for origin in allowed {
+        // A preflight has neither a token nor a media type to accept.
+        let preflight = Answer::to(
+            (served.bare("OPTIONS", ECHO).header("origin", origin))
+                .header("access-control-request-method", "PATCH")
+                .header("access-control-request-headers", "authorization,content-type"),
+        )
+        .await
+        .expect(200);
+        assert_eq!(preflight.header("access-control-allow-origin"), origin);
+        let methods = names(&preflight.headers, "access-control-allow-methods");
+        for method in ["get", "post", "put", "patch", "delete"] {
+            assert!(methods.contains(method), "{method}: {methods}");
+        }
+        let headers = names(&preflight.headers, "access-control-allow-headers");
+        for header in ["authorization", "content-type", "accept"] {
+            assert!(headers.contains(header), "{header}: {headers}");
+        }
+
+        let answer = Answer::to(echo(&served, &token).header("origin", origin)).await.expect(200);
+        assert_eq!(answer.header("access-control-allow-origin"), origin);
+        let exposed = names(&answer.headers, "access-control-expose-headers");
+        assert!(exposed.contains("x-request-id") && exposed.contains("location"), "{exposed}");
+        let vary = names(&answer.headers, "vary");
+        for name in ["accept", "authorization", "origin"] {
+            assert!(vary.contains(name), "{name}: {vary}");
+        }
+        // A page must be able to read why it is refused.
+        let refused =
+            Answer::to(served.bare("GET", ECHO).header("origin", origin)).await.expect(406);
+        assert_eq!(refused.header("access-control-allow-origin"), origin);
+    }
+    for origin in ["https://evil.example.com", "https://shop.example.com.evil.com", "null"] {
+        let answer = Answer::to(echo(&served, &token).header("origin", origin)).await.expect(200);
+        assert!(!answer.headers.contains_key("access-control-allow-origin"), "{origin}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let (_place, served, token) = serve(&[BELIEVED]).await;
+    let comparable = |answer: &Answer| {
+        let mut headers = answer.headers.clone();
+        headers.remove("x-request-id");
+        headers.remove("date");
+        let mut headers: Vec<_> =
+            headers.into_iter().map(|(name, value)| (name.unwrap(), value)).collect();
+        headers.sort_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
+        headers
+    };
+    let large = "/api/index.php/v1/misbehaves/illegal-header";
+    for (path, status) in [(ECHO, 200), (large, 200), ("/health", 200), ("/nowhere", 404)] {
+        let ask = |method| served.ask(method, path, &token).header("x-request-id", "the-same");
+        let get = Answer::to(ask("GET")).await;
+        let head = Answer::to(ask("HEAD")).await;
+        assert_eq!((get.status, head.status), (status, status), "{path}");
+        assert_eq!(comparable(&get), comparable(&head), "{path}");
+        assert!(!get.body.is_empty() && head.body.is_empty(), "{path}");
+        assert_eq!(head.header("content-length"), get.body.len().to_string(), "{path}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_path_that_nothing_has_is_a_404_before_anything_is_looked_at() {
+    let (_place, served, _) = serve(&[]).await;
+    for path in [
+        "/",
+        "/favicon.ico",
+        "/health/",
+        "/api",
+        "/api/index.php",
+        "/api/index.php/",
+        "/api/index.php/v1/misbehaves",
+        "/api/index.php/v1/misbehaves/public/",
+        "/api/index.php//v1/misbehaves/public",
+        "/API/index.php/v1/misbehaves/public",
+        "/api/index.php/v1/misbehaves/../misbehaves/public%2F",
+    ] {
+        for method in ["GET", "POST", "DELETE", "OPTIONS"] {
+            let answer = Answer::to(served.bare(method, path)).await.expect(404);
+            assert_eq!(answer.errors(), ["404 not_found"], "{method} {path}");
+        }
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_method_that_a_path_does_not_offer_is_a_405_that_says_which_it_does() {
+    let (_place, served, _) = serve(&[]).await;
+    for (path, method, allow) in [
+        (ECHO, "OPTIONS", "GET, HEAD, POST, PUT, PATCH, DELETE"),
+        (ECHO, "TRACE", "GET, HEAD, POST, PUT, PATCH, DELETE"),
+        (HELD, "POST", "GET, HEAD"),
+        (HELD, "BREW", "GET, HEAD"),
+        ("/api/index.php/v1/misbehaves/mail", "HEAD", "POST"),
+        ("/health", "POST", "GET, HEAD"),
+    ] {
+        // Neither what is accepted nor who asks is looked at.
+        let answer = Answer::to(served.bare(method, path)).await.expect(405);
+        assert_eq!(answer.header("allow"), allow, "{method} {path}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_media_type_has_to_be_accepted_by_name() {
+    let (_place, served, token) = serve(&[]).await;
+    let authorization = format!("authorization: Bearer {token}");
+    let line = format!("GET {ECHO} HTTP/1.1");
+    let ask = async |accepts: &[&str]| {
+        let accepts = accepts.iter().map(|accept| format!("accept: {accept}")).collect::<Vec<_>>();
+        let mut lines = vec![line.as_str(), authorization.as_str()];
+        lines.extend(accepts.iter().map(String::as_str));
+        served.raw(&lines, b"").await
+    };
+    for accepts in [
+        &["application/vnd.api+json"][..],
+        &["Application/VND.API+JSON"],
+        &["application/vnd.api+json; ext=\"https://jsonapi.org/ext/atomic\""],
+        &["application/vnd.api+json;profile=\"https://example.com/a https://example.com/b\""],
+        &["application/vnd.api+json;q=0.001"],
+        &["application/vnd.api+json ; q=1.000 ; profile=x"],
+        &["text/html, application/vnd.api+json;q=0.5, */*;q=0.1"],
+        &["application/vnd.api+json;charset=utf-8, application/vnd.api+json"],
+        &["text/html", "application/vnd.api+json"],
+    ] {
+        let answer = ask(accepts).await;
+        assert_eq!(answer.status(), 200, "{accepts:?}");
+    }
+    for accepts in [
+        &[][..],
+        &[""],
+        &["*/*"],
+        &["application/*"],
+        &["application/json"],
+        &["text/html", "*/*"],
+        &["application/vnd.api+json;q=0"],
+        &["application/vnd.api+json;q=0.000"],
+        &["application/vnd.api+json;q=high"],
+        &["application/vnd.api+json;charset=utf-8"],
+        &["application/vnd.api+json;version=1;q=1"],
+        &["application/vnd.api+jsonp"],
+        &["text/html;x=\"application/vnd.api+json\""],
+    ] {
+        let answer = ask(accepts).await;
+        assert_eq!(answer.status(), 406, "{accepts:?}");
+        assert!(answer.0.contains("\"source\":{\"header\":\"Accept\"}"), "{}", answer.0);
+        assert!(
+            answer.0.to_lowercase().contains("vary: accept, authorization\r\n"),
+            "{}",
+            answer.0
+        );
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_has_to_be_sent_as_a_bearers() {
+    let (place, served, token) = serve(&[]).await;
+    place.user("bob", "Manager").await;
+    let revoked = place.run("token generate bob").await;
+    place.run("token revoke bob").await;
+    place.user("eve", "Public").await;
+    let stranger = place.run("token generate eve").await;
+    let ask = async |headers: &[String]| {
+        let mut request = served.bare("GET", ECHO).header("accept", MEDIA_TYPE);
+        for header in headers {
+            request = request.header("authorization", header.as_str());
+        }
+        Answer::to(request).await
+    };
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        ask(&[format!("{scheme} {token}")]).await.expect(200);
+    }
+    eventually("the token has been revoked", async || {
+        (ask(&[format!("Bearer {}", revoked.trim())]).await.status == 401).then_some(())
+    })
+    .await;
+    let (head, tail) = token.split_at(20);
+    for headers in [
+        vec![],
+        vec![String::new()],
+        vec!["Bearer".to_owned()],
+        vec!["Bearer ".to_owned()],
+        vec![token.clone()],
+        vec![format!("Basic {token}")],
+        vec![format!("Token {token}")],
+        vec![format!("Bearer{token}")],
+        vec![format!("Bearer {token}x")],
+        vec![format!("Bearer {head} {tail}")],
+        vec![format!("Bearer {head}")],
+        vec![format!("Bearer {}", token.to_uppercase())],
+        vec![format!("Bearer {token}, Bearer {token}")],
+        vec![format!("Bearer \"{token}\"")],
+        vec![format!("Bearer {token}"), format!("Bearer {token}")],
+        vec!["Basic eDp5".to_owned(), format!("Bearer {token}")],
+        vec!["Bearer '; DROP TABLE host_tokens; --".to_owned()],
+        vec![format!("Bearer {}", "x".repeat(4000))],
+        vec![format!("Bearer {}", revoked.trim())],
+        vec![format!("Bearer {}", stranger.trim())],
+    ] {
+        let answer = ask(&headers).await.expect(401);
+        assert_eq!(answer.errors(), ["401 unauthorised header Authorization"], "{headers:?}");
+        assert_eq!(answer.header("www-authenticate"), "Bearer", "{headers:?}");
+        assert_eq!(answer.header("vary"), "Accept, Authorization", "{headers:?}");
+    }
+    ask(&[format!("Bearer {token}")]).await.expect(200);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn the_state_of_the_site_can_be_asked_for_by_anyone() {
+    let (place, served, _) = serve(&[]).await;
+    let health = || Answer::to(served.bare("GET", "/health"));
+    let well = health().await;
+    assert_eq!((well.status, well.json()), (200, json!({ "status": "ok" })));
+    assert_eq!(well.header("content-type"), "application/json");
+
+    std::fs::write(place.data("ill"), "").unwrap();
+    let ill = health().await;
+    assert_eq!(ill.status, 503);
+    assert_eq!(ill.json(), json!({ "status": "unavailable", "failing": ["misbehaves"] }));
+    assert!(ill.headers.contains_key("retry-after"));
+    served.log.wait_for("the secret of the illness").await;
+
+    std::fs::remove_file(place.data("ill")).unwrap();
+    assert_eq!(health().await.status, 200);
+    served.stop().await;
+}
+
+/// Tells the program to stop while a request is in flight, and gives what became of it.
+async fn stops_by(signal: &str) {
+    let (place, mut served, token) = serve(&[]).await;
+    let mut flying = served.connect().await;
+    let held = request(&token, HELD, "in-flight");
+    flying.write_all(held.as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    let idle: TcpStream = served.connect().await;
+
+    served.signal(signal).await;
+    eventually("new connections are refused", async || {
+        TcpStream::connect(served.address).await.is_err().then_some(())
+    })
+    .await;
+    std::fs::write(place.data("release"), "").unwrap();
+    let answer = exchange(&mut flying, b"").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\"released\""), "{answer}");
+    assert_eq!(served.ended().await, Some(0));
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_finished_when_the_program_is_terminated() {
+    stops_by("TERM").await;
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_finished_when_the_program_is_interrupted() {
+    stops_by("INT").await;
+}
+
+#[tokio::test]
+async fn a_request_that_never_ends_does_not_keep_the_program_from_stopping() {
+    let (_place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
+    let mut flying = served.connect().await;
+    flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_second_signal_stops_the_program_at_once() {
+    let (_place, mut served, token) = serve(&[]).await;
+    let mut flying = served.connect().await;
+    flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    served.signal("TERM").await;
+    served.log.wait_for("stopping").await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+    assert!(served.log.all().iter().any(|line| line.contains("at once")));
+}

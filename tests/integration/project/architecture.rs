@@ -1,0 +1,173 @@
+//! The invariants of the architecture, each held by a test.
+
+use std::fs;
+
+use plugin::model::question::{Condition, Order, Page, Shape};
+use plugin::model::resource::Test;
+use plugin::model::value::{self, Value};
+use plugin::store::Store;
+
+use crate::support::databases::Database;
+use crate::support::project::{root, sources};
+
+#[test]
+fn the_contract_depends_on_no_server_database_or_runtime() {
+    let manifest = fs::read_to_string(root().join("host-interface/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap();
+    let named: Vec<&str> = dependencies
+        .lines()
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ']).next().filter(|name| !name.is_empty()))
+        .collect();
+    let known = ["abi_stable", "async-ffi", "once_cell", "serde", "serde_json", "thiserror"];
+    assert!(named.iter().all(|name| known.contains(name)), "{named:?}");
+}
+
+#[test]
+fn only_the_contract_names_the_crates_of_the_boundary() {
+    for of in ["plugin", "example-host"] {
+        for (path, text) in sources(of) {
+            let names = text.contains("abi_stable") || text.contains("async_ffi");
+            assert!(!names, "{} names a crate of the boundary", path.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_only_in_the_contract_and_the_loader() {
+    for of in ["plugin", "example-host"] {
+        for (path, text) in sources(of) {
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let found = words.filter(|word| *word == "unsafe").count();
+            let allowed = path.ends_with("example-host/src/loader.rs");
+            assert!(found == 0 || allowed, "{} has unsafe code", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_sql_module_makes_dynamic_sql_text() {
+    for (path, text) in sources("plugin/src") {
+        let name = path.strip_prefix(root().join("plugin/src")).unwrap().to_str().unwrap();
+        let runs = text.matches("AssertSqlSafe(").count();
+        assert_eq!(runs, usize::from(name == "store/mod.rs"), "one place runs what sql made");
+        if name != "sql/mod.rs" && name != "sql/dialect.rs" {
+            for verb in ["SELECT ", "INSERT ", "UPDATE ", "DELETE "] {
+                let made = text.contains(&format!("format!(\"{verb}"));
+                assert!(!made, "{name} makes SQL text");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_list_of_resources_is_alphabetical() {
+    let kinds: Vec<&str> = plugin::resources::ALL.iter().map(|resource| resource.kind).collect();
+    assert!(kinds.is_sorted(), "{kinds:?}");
+}
+
+/// Reads through the statically linked engine, from a file that the loaded library never opens.
+#[tokio::test]
+async fn every_column_that_a_resource_names_exists() {
+    let database = Database::new().await;
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate().await.unwrap();
+    // The configuration has no table.
+    for resource in plugin::resources::ALL.iter().filter(|resource| !resource.table.is_empty()) {
+        let searched = resource.filters.iter().map(|filter| match filter.test {
+            Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
+            Test::Equals(name) => {
+                let field = resource.fields().find(|field| field.name == name).unwrap();
+                Condition::Equals(name, value::read_plain(field.kind, "1").unwrap())
+            }
+            Test::From(field) => Condition::AtLeast(field, Value::now()),
+            Test::To(field) => Condition::AtMost(field, Value::now()),
+        });
+        let orders = resource.list.iter().map(|field| Some(field.name)).chain([None]);
+        for field in orders {
+            let page = Page {
+                resource,
+                shape: Shape::Detail,
+                conditions: searched.clone().collect(),
+                order: Order { field, descending: true },
+                offset: 0,
+                limit: 1,
+            };
+            let read = store.page(&page).await;
+            assert!(read.is_ok(), "{} by {field:?}: {:?}", resource.kind, read.err());
+        }
+    }
+    store.close().await;
+}
+
+/// Two copies of SQLite in one process on one file corrupt it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_and_the_store_never_share_a_file() {
+    let data = tempfile::tempdir().unwrap();
+    let path = data.path().join("shop.db");
+    let url: Result<example_host::DatabaseUrl, _> = format!("sqlite://{}", path.display()).parse();
+    let refused = match url {
+        Err(_) => true,
+        Ok(url) => {
+            example_host::Site::open(&url, &[crate::support::harness::library()]).await.is_err()
+        }
+    };
+    assert!(refused, "the host's own file cannot be the store's");
+}
+
+#[test]
+fn only_one_module_of_the_host_spells_sql_for_an_engine() {
+    for (path, text) in sources("example-host/src") {
+        let spells = text.contains("AssertSqlSafe") || text.contains("sqlx::query");
+        let allowed = path.components().any(|part| part.as_os_str() == "database");
+        assert!(!spells || allowed, "{} runs SQL past the one place for it", path.display());
+    }
+}
+
+#[test]
+fn every_source_file_begins_with_its_purpose() {
+    for of in ["host-interface", "plugin", "example-host", "tests"] {
+        for (path, text) in sources(of) {
+            assert!(text.starts_with("//! "), "{} does not begin with `//!`", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_module_is_in_the_table_of_its_crate() {
+    for of in ["host-interface", "plugin", "example-host"] {
+        let text = fs::read_to_string(root().join(of).join("src/lib.rs")).unwrap();
+        let (table, code): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.starts_with("//! |"));
+        let modules = code.iter().filter_map(|line| {
+            let line = line.strip_prefix("pub ").unwrap_or(line);
+            line.strip_prefix("mod ")?.strip_suffix(';')
+        });
+        for module in modules {
+            let named = table.iter().any(|row| row.contains(&format!("`{module}`")));
+            assert!(named, "{of}: the table in lib.rs does not have the module {module}");
+        }
+    }
+}
+
+/// The lists are written by hand, so a file that is missing from one would never be run.
+#[test]
+fn every_migration_is_compiled_in() {
+    for (code, folder) in [
+        ("plugin/src/store/migrations.rs", "plugin/migrations"),
+        ("example-host/src/database/migrations.rs", "example-host/migrations"),
+    ] {
+        let code = fs::read_to_string(root().join(code)).unwrap();
+        for engine in ["sqlite", "postgres", "mysql"] {
+            let list = code.split_once(&format!("\"{engine}\":")).unwrap().1;
+            let list = list.split_once(']').unwrap().0;
+            let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+            let entries = fs::read_dir(root().join(folder).join(engine)).unwrap();
+            let mut files: Vec<String> = entries
+                .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().into())
+                .collect();
+            files.sort();
+            assert_eq!(listed, files, "{folder}/{engine}");
+        }
+    }
+}

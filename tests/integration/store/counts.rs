@@ -1,0 +1,921 @@
+//! Totals are exact: at once after one's own write, and after a long mix of writes by several clients
+//! at the same time, some of which fail. The truth is counted here, from the records themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use crate::support::permissive::PermissiveHost;
+use fastrand::Rng;
+use futures_util::TryStreamExt;
+use host_interface::{
+    BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, Response, User, UserQuery,
+};
+use plugin::bulk::copy;
+use plugin::model::value::{Kind, decimal_text};
+use plugin::resources;
+use plugin::sql::{Statement, Table};
+use serde_json::{Value, json};
+
+use crate::support::bare::Bare;
+use crate::support::databases::Engine;
+
+const CLIENTS: usize = 4;
+/// How many writes each of them makes to records of all, and to records of its own.
+const SHARED: usize = 100;
+const OWN: usize = 15;
+/// Manufacturers and categories of all; each client's own follow.
+const GROUPS: i64 = 3;
+const STATUSES: i64 = 8;
+const CURRENCIES: [&str; 3] = ["CHF", "EUR", "USD"];
+/// Names of no length worth mention and of some, one with the same again and again.
+const NAMES: [&str; 4] = ["x", "Straße", "Ring, ring, ring, ring, ring", "Ähre und Öhr 12"];
+const PAYMENTS: [&str; 3] = ["", "card", "invoice"];
+const DAYS: i64 = 12;
+/// What a write has in it that the database is made to fail over, at its last statement.
+const DOOMED: &str = "doomed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() {
+    let store = Arc::new(Shelves::open().await);
+    let seed = seed();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|number| {
+            let client = Client::new(&store, number, seed);
+            tokio::spawn(client.work())
+        })
+        .collect();
+    let mut failures = 0;
+    for client in clients {
+        failures += client.await.unwrap();
+    }
+    assert!(failures > 0, "some writes fail");
+
+    let (paths, conditions): (Vec<String>, Vec<String>) = store.totals().into_iter().unzip();
+    let counted = conditions.iter().map(|from| format!("(SELECT count(*) FROM {from})"));
+    let truth = store.numbers(counted.collect::<Vec<_>>().join(", ")).await;
+    for (path, truth) in paths.iter().zip(truth) {
+        assert_eq!(store.total(path).await, truth, "{path}");
+    }
+    store.no_row_counts_nothing().await;
+    store.kept_counts_are_those_of_their_tables().await;
+    store.pieces_are_those_of_the_texts().await;
+    store.sums_of_days_are_those_of_the_orders().await;
+    store.report_is_that_of_the_orders().await;
+    store.reports_of_kept_days_are_those_of_the_database().await;
+    store.report_of_the_stock_is_that_of_the_products().await;
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_total_has_ones_own_write_in_it_at_once() {
+    let store = Arc::new(Shelves::open().await);
+    let mut client = Client::new(&store, 0, seed());
+    let all = ["/products", "/orders", "/customers", "/inventory"];
+    let mut totals = BTreeMap::new();
+    for path in all {
+        totals.insert(path, store.total(path).await);
+    }
+    for _ in 0..OWN {
+        client.write_own().await;
+        let product = json!({"product_name": "x"});
+        let product = client.made(Method::Post, "/products", product).await;
+        *totals.get_mut("/products").unwrap() += 1;
+        client.made(Method::Delete, &format!("/inventory/{product}"), json!({})).await;
+        let person = json!({"first_name": "a", "last_name": "b", "email": "a@example.com"});
+        client.made(Method::Post, "/customers", person).await;
+        *totals.get_mut("/customers").unwrap() += 1;
+        let order =
+            client.made(Method::Post, "/orders", json!({"user_email": "a@b.example"})).await;
+        *totals.get_mut("/orders").unwrap() += 1;
+        client.made(Method::Delete, &format!("/orders/{order}"), json!({})).await;
+        *totals.get_mut("/orders").unwrap() -= 1;
+        let (products, orders) = (client.products.len() as i64, client.orders.len() as i64);
+        assert_eq!(store.total("/products").await, totals["/products"] + products);
+        assert_eq!(store.total("/inventory").await, totals["/inventory"] + products);
+        assert_eq!(store.total("/orders").await, totals["/orders"] + orders);
+        assert_eq!(store.total("/customers").await, totals["/customers"]);
+    }
+}
+
+/// Nobody can fill the tables of kept counts by values that nothing has any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nothing_has_any_more_leaves_no_row_behind() {
+    const TURNS: i64 = 12;
+    let store = Arc::new(Shelves::open().await);
+    let before = store.rows_of_counts().await;
+    let clients: Vec<_> = (0..CLIENTS as i64)
+        .map(|number| {
+            let client = Client::new(&store, number as usize, seed());
+            let [zone, country] = store.zones[0];
+            tokio::spawn(async move {
+                let product = json!({"product_name": "x", "quantity": 1});
+                let product = client.made(Method::Post, "/products", product).await;
+                let person = json!({"first_name": "a", "last_name": "b", "email": "a@b.example"});
+                let person = client.made(Method::Post, "/customers", person).await;
+                for turn in 1..=TURNS {
+                    let own = number * TURNS + turn;
+                    let order = json!({
+                        "user_email": "a@b.example", "user_id": own, "order_subtotal": "1",
+                        "created_on": format!("19{:02}-01-01", own),
+                    });
+                    let order = client.made(Method::Post, "/orders", order).await;
+                    let order = format!("/orders/{order}");
+                    let product = format!("/products/{product}");
+                    for (path, change) in [
+                        (&order, json!({"orderpayment_type": format!("type {own}")})),
+                        (&order, json!({"order_state_id": 1 + own % STATUSES})),
+                        (&order, json!({"currency_code": CURRENCIES[own as usize % 3]})),
+                        (&product, json!({"product_type": format!("type{own}")})),
+                        (&product, json!({"quantity": own + 10, "price": own})),
+                        (&product, json!({"manufacturer_id": 1 + own % 3, "enabled": own % 2})),
+                    ] {
+                        client.made(Method::Patch, path, change).await;
+                    }
+                    let place = match turn % 2 {
+                        0 => json!({"country_id": country, "zone_id": zone}),
+                        _ => json!({"country_id": null, "zone_id": null}),
+                    };
+                    client.made(Method::Patch, &format!("/customers/{person}"), place).await;
+                    client.made(Method::Delete, &order, json!({})).await;
+                }
+                client.made(Method::Delete, &format!("/products/{product}"), json!({})).await;
+                client.made(Method::Delete, &format!("/customers/{person}"), json!({})).await;
+            })
+        })
+        .collect();
+    for client in clients {
+        client.await.unwrap();
+    }
+    store.no_row_counts_nothing().await;
+    assert_eq!(store.rows_of_counts().await, before, "as many rows as before");
+
+    // What is counted anew, or has been for long, leaves nothing behind either.
+    let client = Client::new(&store, 0, seed());
+    let product = json!({"product_name": "x", "product_type": "rare", "quantity": 77});
+    let product = client.made(Method::Post, "/products", product).await;
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
+    client.made(Method::Patch, &format!("/products/{product}"), json!({"quantity": 78})).await;
+    client.made(Method::Delete, &format!("/products/{product}"), json!({})).await;
+    store.no_row_counts_nothing().await;
+    let kinds = "count(*) FROM shop_product_counts WHERE product_type = 'rare'";
+    assert_eq!(store.numbers(kinds.to_owned()).await, [0]);
+    store.what_triggers_keep_is_what_counting_anew_gives().await;
+}
+
+/// What chance makes of this run; `TEST_SEED` does it again.
+fn seed() -> u64 {
+    let given = std::env::var("TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    println!("TEST_SEED={seed}");
+    seed
+}
+
+/// A store with what products and orders are counted by.
+struct Shelves {
+    store: Bare,
+    /// The keys of the records of all, which may be gone.
+    products: Mutex<Vec<i64>>,
+    orders: Mutex<Vec<i64>>,
+    people: Mutex<Vec<i64>>,
+    /// Zones, each with its country.
+    zones: Vec<[i64; 2]>,
+}
+
+impl Shelves {
+    async fn open() -> Shelves {
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+        for number in 0..GROUPS + CLIENTS as i64 {
+            let name = format!("m{number}");
+            for (path, body) in [
+                ("/manufacturers", json!({"manufacturer_name": name})),
+                ("/categories", json!({"title": name})),
+            ] {
+                assert_eq!(store.ask(Method::Post, path, body).await.status(), 201);
+            }
+        }
+        // One of each status that a product may have in the inventory.
+        for (quantity, managed) in [(0, 1), (2, 1), (9, 1), (9, 0)] {
+            let body = json!({"product_name": "x", "quantity": quantity, "price": "19.99"});
+            let key = id(&store.ask(Method::Post, "/products", body).await);
+            let body = json!({"manage_stock": managed});
+            let answer = store.ask(Method::Patch, &format!("/inventory/{key}"), body).await;
+            assert_eq!(answer.status(), 200);
+        }
+        let doomed = format!("NEW.upc = '{DOOMED}'");
+        store.fail("doom_products", "AFTER INSERT", "shop_variants", &doomed).await;
+        let doomed = format!("NEW.customer_note = '{DOOMED}'");
+        store.fail("doom_orders", "AFTER UPDATE", "shop_orders", &doomed).await;
+        let mut shelves = Shelves {
+            store,
+            products: Mutex::default(),
+            orders: Mutex::default(),
+            people: Mutex::default(),
+            zones: Vec::new(),
+        };
+        for number in 0..3 {
+            let zone = format!(
+                "shop_zone_id, country_id FROM shop_zones ORDER BY shop_zone_id \
+                 LIMIT 1 OFFSET {}",
+                number * 1_000
+            );
+            shelves.zones.push(shelves.numbers(zone).await.try_into().unwrap());
+        }
+        shelves
+    }
+
+    /// The total of a list.
+    async fn total(&self, path: &str) -> i64 {
+        let answer = self.store.ask(Method::Get, path, json!(null)).await;
+        assert_eq!(answer.status(), 200, "{path}: {}", text(&answer));
+        document(&answer)["meta"]["total"].as_i64().unwrap()
+    }
+
+    /// A row of numbers.
+    async fn numbers(&self, what: String) -> Vec<i64> {
+        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let statement = Statement { text: format!("SELECT {what}"), binds: Vec::new() };
+        let row = transaction.numbers(statement).await.unwrap();
+        transaction.commit().await.unwrap();
+        row
+    }
+
+    /// The day of a moment, in the words of the engine.
+    fn day(&self, column: &str) -> String {
+        match self.store.database.engine {
+            Engine::Sqlite => format!("substr({column}, 1, 10)"),
+            Engine::Postgres => format!("to_char({column}, 'YYYY-MM-DD')"),
+            Engine::MariaDb => format!("date_format({column}, '%Y-%m-%d')"),
+        }
+    }
+
+    /// The lists whose totals are told, each with the rows that are in it.
+    fn totals(&self) -> Vec<(String, String)> {
+        let mut totals = Vec::new();
+        for resource in resources::ALL.iter().filter(|resource| resource.crud) {
+            let fixed = resource.fixed.iter().map(|(name, value)| format!("{name} = {value}"));
+            let stock = (resource.kind == "inventory").then(|| "has_stock = 1".to_owned());
+            let tests = std::iter::once("1 = 1".to_owned()).chain(fixed).chain(stock);
+            let tests = tests.collect::<Vec<_>>().join(" AND ");
+            totals
+                .push((format!("/{}", resource.kind), format!("{} WHERE {tests}", resource.table)));
+        }
+        let groups = || (1..=GROUPS + CLIENTS as i64 + 1).map(|group| group.to_string());
+        let flags = || ["0", "1"].map(str::to_owned).into_iter();
+        let (enabled, visible) = (filters("enabled", "enabled", flags()), flags());
+        let makers = filters("manufacturer", "manufacturer_id", groups());
+        let categories = filters("category", "category_id", groups());
+        let types = ["simple", "variable", "none"].map(str::to_owned).into_iter();
+        let products = List::new("/products", "shop_products");
+        for filters in [
+            &enabled,
+            &filters("visibility", "visibility", visible),
+            &filters("product_type", "product_type", types),
+            &makers,
+            &categories,
+        ] {
+            totals.extend(products.with(filters));
+        }
+        totals.extend(products.with(&pairs(&enabled, &makers)));
+        totals.extend(products.with(&pairs(&enabled, &categories)));
+
+        let statuses = (1..=STATUSES).map(|status| status.to_string());
+        let statuses = filters("status", "order_state_id", statuses);
+        let own = (0..CLIENTS).map(own_payment);
+        let payments = PAYMENTS[1..].iter().map(|name| (*name).to_owned()).chain(own);
+        let payments = filters("payment_type", "orderpayment_type", payments);
+        let users = (0..=CLIENTS).map(|user| user.to_string());
+        let users = filters("customer_id", "user_id", users);
+        let days = self.ranges();
+        let orders = List::new("/orders", "shop_orders");
+        for filters in [&statuses, &payments, &users, &days] {
+            totals.extend(orders.with(filters));
+        }
+        totals.extend(orders.with(&pairs(&statuses, &payments)));
+        totals.extend(orders.with(&pairs(&statuses, &users)));
+        totals.extend(orders.with(&pairs(&statuses, &days)));
+        for user in 1..=CLIENTS {
+            let path = format!("/customers/{user}/orders");
+            let of_user = List { path, rows: format!("shop_orders WHERE user_id = {user}") };
+            totals.extend(of_user.with(&statuses));
+            totals.extend(of_user.with(&payments));
+        }
+        let countries = self.zones.iter().map(|[_, country]| country.to_string());
+        let countries = filters("country", "country_id", countries);
+        totals.extend(List::new("/customers", "shop_addresses").with(&countries));
+        totals
+    }
+
+    /// Filters by the day of an order: from one on, up to one, from one to another.
+    fn ranges(&self) -> Vec<Filter> {
+        let day = self.day("created_on");
+        let from = |number| Filter {
+            sent: format!("filter[date_from]={}", date(number)),
+            test: format!("{day} >= '{}'", date(number)),
+        };
+        let to = |number| Filter {
+            sent: format!("filter[date_to]={}", date(number)),
+            test: format!("{day} <= '{}'", date(number)),
+        };
+        let mut ranges = Vec::new();
+        for first in [1, 4, DAYS] {
+            ranges.extend([from(first), to(first)]);
+            ranges
+                .extend([first, DAYS - 2, DAYS].map(|last| from(first).and(&to(last.max(first)))));
+        }
+        ranges
+    }
+
+    /// Each table of kept counts has what grouping the table that it counts gives.
+    async fn kept_counts_are_those_of_their_tables(&self) {
+        let mut kept = self.tables().await;
+        kept.retain(|_, columns| columns.contains("n"));
+        assert!(kept.len() > 5, "{kept:?}");
+        for (table, columns) in kept {
+            let (base, key) = match table.split('_').nth(1) {
+                Some("product") => ("shop_products", "shop_product_id"),
+                Some("order") => ("shop_orders", "shop_order_id"),
+                Some("address") => ("shop_addresses", "shop_address_id"),
+                _ => panic!("what is {table} about?"),
+            };
+            let by = columns.iter().filter(|column| !["n", "slot"].contains(&column.as_str()));
+            let by: Vec<&str> = by.map(String::as_str).collect();
+            let groups = by.iter().map(|column| match *column {
+                "day" => self.day("created_on"),
+                "block" => format!("{key} >> 12"),
+                // An unset key is counted as 0.
+                column if column.ends_with("_id") => format!("coalesce({column}, 0)"),
+                column => column.to_owned(),
+            });
+            let (by, groups) = (by.join(", "), groups.collect::<Vec<_>>().join(", "));
+            // A count may be kept in several rows, and only their sum is one.
+            let sums = format!("SELECT {by}, sum(n) FROM {table} GROUP BY {by} HAVING sum(n) <> 0");
+            let truth = format!("SELECT {groups}, count(*) FROM {base} GROUP BY {groups}");
+            self.same(&table, &sums, &truth).await;
+        }
+    }
+
+    /// Each table of kept counts and sums has rows only for what there is: none of nothing, and none
+    /// that another one makes up for.
+    async fn no_row_counts_nothing(&self) {
+        for (table, count) in self.counting().await {
+            let nothing = self.numbers(format!("count(*) FROM {table} WHERE {count} <= 0")).await;
+            assert_eq!(nothing, [0], "{table}");
+        }
+    }
+
+    /// How many rows each of them has.
+    async fn rows_of_counts(&self) -> BTreeMap<String, Vec<i64>> {
+        let mut rows = BTreeMap::new();
+        for (table, _) in self.counting().await {
+            let number = self.numbers(format!("count(*) FROM {table}")).await;
+            rows.insert(table, number);
+        }
+        rows
+    }
+
+    /// The tables that triggers keep, each with the column that counts records.
+    async fn counting(&self) -> Vec<(String, &'static str)> {
+        let tables = self.tables().await;
+        let counts =
+            [("n", None), ("orders", Some("shop_sales_by_day")), ("products", Some("shop_stock"))];
+        let counting = tables.into_iter().filter_map(|(table, columns)| {
+            let counts = counts.iter().find(|(column, only)| {
+                columns.contains(*column) && only.is_none_or(|only| only == table)
+            })?;
+            Some((table, counts.0))
+        });
+        let counting: Vec<_> = counting.collect();
+        assert!(counting.len() > 13, "{counting:?}");
+        counting
+    }
+
+    /// What texts are found by is what they come to.
+    async fn pieces_are_those_of_the_texts(&self) {
+        match self.store.database.engine {
+            Engine::Sqlite => {
+                for table in ["products", "orders", "addresses"] {
+                    let table = format!("shop_{table}_search");
+                    let check = format!("INSERT INTO {table} ({table}, rank)");
+                    self.store.run(format!("{check} VALUES ('integrity-check', 1)")).await;
+                }
+            }
+            // It finds them by an index, which is the engine's to keep.
+            Engine::Postgres => {}
+            Engine::MariaDb => {
+                for (table, text) in [
+                    ("shop_product_name_pieces", "product_name_fold"),
+                    ("shop_product_sku_pieces", "sku_fold"),
+                ] {
+                    let kept = format!("SELECT piece, record, place, ahead FROM {table}");
+                    let truth = format!(
+                        "SELECT * FROM (WITH RECURSIVE places (place) AS \
+                         (SELECT 0 UNION ALL SELECT place + 3 FROM places WHERE place < 750) \
+                         SELECT left(substr({text}, place + 1), 12), shop_product_id, place + 1, \
+                         right(left({text}, place), 2) FROM shop_products JOIN places \
+                         WHERE place < char_length({text})) pieces"
+                    );
+                    self.same(table, &kept, &truth).await;
+                }
+            }
+        }
+    }
+
+    /// And so has the table of the sums of days.
+    async fn sums_of_days_are_those_of_the_orders(&self) {
+        const BY: &str = "day, currency_code, order_state_id";
+        let whole = ["orders", "items"].map(|column| format!("sum({column})"));
+        // An amount is kept in parts, of 10^4 and of its smallest unit, which the engine may not count.
+        let unit = match self.store.database.engine {
+            Engine::Sqlite => "1",
+            Engine::Postgres | Engine::MariaDb => "100000",
+        };
+        let amounts = ["subtotal", "discount", "refund", "shipping", "tax"]
+            .map(|column| format!("sum({column}_1 * 1000000000.0 + {column}_0) / {unit}.0"));
+        let sums = whole.into_iter().chain(amounts).collect::<Vec<_>>().join(", ");
+        let sums = format!(
+            "SELECT {BY}, {sums} FROM shop_sales_by_day GROUP BY {BY} HAVING sum(orders) <> 0"
+        );
+        let by = format!("{}, currency_code, order_state_id", self.day("created_on"));
+        let truth =
+            format!("SELECT {by}, count(*), {ORDER_SUMS} FROM {ORDERS_WITH_ITEMS} GROUP BY {by}");
+        self.same("shop_sales_by_day", &sums, &truth).await;
+    }
+
+    /// Two questions have the same answer, which is not empty.
+    async fn same(&self, what: &str, sums: &str, truth: &str) {
+        let [missing, surplus, rows] = self
+            .numbers(format!(
+                "(SELECT count(*) FROM ({truth} EXCEPT {sums}) AS missing), \
+                 (SELECT count(*) FROM ({sums} EXCEPT {truth}) AS surplus), \
+                 (SELECT count(*) FROM ({sums}) AS kept)"
+            ))
+            .await
+            .try_into()
+            .unwrap();
+        assert_eq!([missing, surplus], [0, 0], "{what}");
+        assert!(rows > 0, "{what} has something to compare");
+    }
+
+    /// The report on sales has the sums of each day's orders.
+    async fn report_is_that_of_the_orders(&self) {
+        const MONEY: [&str; 5] = ["gross_sales", "discounts", "refunds", "shipping", "tax"];
+        let path = format!(
+            "/reports/sales?filter[date_from]={}&filter[date_to]={}&page[limit]=100",
+            date(1),
+            date(DAYS)
+        );
+        let answer = self.store.ask(Method::Get, &path, json!(null)).await;
+        let report = document(&answer);
+        let rows = report["data"].as_array().unwrap();
+        assert_eq!(report["meta"]["total"], rows.len(), "all on one page");
+        let told = rows.iter().map(|row| &row["attributes"]).filter(|row| row["orders"] != 0);
+        let told: Vec<String> = told
+            .map(|row| {
+                let numbers = ["orders", "items_sold"].map(|name| row[name].to_string()).join(" ");
+                let words = ["period_start", "currency_code"].iter().chain(&MONEY);
+                let words: Vec<&str> = words.map(|name| row[*name].as_str().unwrap()).collect();
+                format!("{numbers} {}", words.join(" "))
+            })
+            .collect();
+
+        let day = self.day("created_on");
+        let by = format!("{day}, currency_code");
+        let statement = Statement {
+            text: format!(
+                "SELECT count(*), {ORDER_SUMS}, {by} FROM {ORDERS_WITH_ITEMS} \
+                 WHERE order_state_id IN (1, 2, 7, 8) AND {day} <= '{}' \
+                 GROUP BY {by} ORDER BY {by}",
+                date(DAYS)
+            ),
+            binds: Vec::new(),
+        };
+        let mut kinds = vec![Kind::COUNT; 2];
+        kinds.extend([Kind::MONEY; MONEY.len()]);
+        kinds.extend([Kind::WORD; 2]);
+        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let rows = transaction.stream(statement, &kinds).unwrap();
+        let rows: Vec<Vec<plugin::model::value::Value>> = rows.try_collect().await.unwrap();
+        transaction.commit().await.unwrap();
+        let truth: Vec<String> = rows
+            .iter()
+            .map(|row| {
+                let money = row[2..7].iter().map(|sum| decimal_text(sum.int(), 5, 2));
+                let words = row[7..].iter().map(|word| word.text().to_owned());
+                let words: Vec<String> = words.chain(money).collect();
+                format!("{} {} {}", row[0].int(), row[1].int(), words.join(" "))
+            })
+            .collect();
+        assert!(truth.len() > 5);
+        assert_eq!(told, truth);
+    }
+
+    /// What is added up from days that were kept is what the database adds up itself, which it does
+    /// for a range that is longer than any that is kept.
+    async fn reports_of_kept_days_are_those_of_the_database(&self) {
+        for report in ["products", "customers"] {
+            let [kept, truth] = [date(1), "2020-01-01".to_owned()];
+            let (kept, truth) =
+                (self.report(report, &kept).await, self.report(report, &truth).await);
+            assert_ne!(truth["data"], json!([]), "{report}");
+            assert_eq!(kept["data"], truth["data"], "{report}");
+            for beside in ["totals", "total"] {
+                assert_eq!(kept["meta"][beside], truth["meta"][beside], "{report}");
+            }
+        }
+    }
+
+    /// The report on the inventory has what the products come to.
+    async fn report_of_the_stock_is_that_of_the_products(&self) {
+        let answer = self.store.ask(Method::Get, "/reports/inventory", json!(null)).await;
+        let totals = document(&answer)["meta"]["totals"].clone();
+        // Amounts are whole numbers of their smallest unit on SQLite, and a product is low with two.
+        let (pieces, low) = match self.store.database.engine {
+            Engine::Sqlite => ("quantity * 100000", 200_000),
+            Engine::Postgres | Engine::MariaDb => ("quantity", 2),
+        };
+        let out = format!("{pieces} <= coalesce(min_out_qty, 0)");
+        let low = format!("{pieces} <= coalesce(notify_qty, {low})");
+        let mut tests = vec!["manage_stock = 0".to_owned()];
+        for test in
+            [out.clone(), format!("NOT {out} AND {low}"), format!("NOT {out} AND NOT {low}")]
+        {
+            tests.push(format!("manage_stock = 1 AND {test}"));
+        }
+        let counts = tests.iter().map(|test| format!("sum(CASE WHEN {test} THEN 1 ELSE 0 END)"));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        let truth = format!("{counts}, sum(quantity), sum(quantity * price) FROM shop_products");
+        let [unmanaged, out, low, enough, units, value] =
+            self.numbers(truth).await.try_into().unwrap();
+        let truth = json!({
+            "in_stock": enough, "low_stock": low, "out_of_stock": out, "unmanaged": unmanaged,
+            "units": units, "value": decimal_text(i128::from(value), 5, 2),
+        });
+        assert!(unmanaged * out * low * enough > 0, "there is something of each: {truth}");
+        assert_eq!(totals, truth);
+    }
+
+    /// What triggers keep does not change when it is counted anew.
+    async fn what_triggers_keep_is_what_counting_anew_gives(&self) {
+        let store = &self.store.app.store;
+        let kept = copy::kept(store).await.unwrap();
+        assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
+        store.recount().await.unwrap();
+        assert_eq!(kept, copy::kept(store).await.unwrap());
+    }
+
+    /// A report on the days from one up to the last on which orders were made.
+    async fn report(&self, name: &str, from: &str) -> Value {
+        let to = date(DAYS);
+        let path = format!(
+            "/reports/{name}?filter[date_from]={from}&filter[date_to]={to}&page[limit]=100"
+        );
+        let answer = self.store.ask(Method::Get, &path, json!(null)).await;
+        assert_eq!(answer.status(), 200, "{path}: {}", text(&answer));
+        document(&answer)
+    }
+
+    /// The store's tables with their columns.
+    async fn tables(&self) -> BTreeMap<String, BTreeSet<String>> {
+        const KINDS: &[Kind] = &[Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
+        let store = &self.store.app.store;
+        let columns = Table::new(store.dialect().columns, Vec::new(), KINDS);
+        let cells = store.table(columns).await.unwrap();
+        let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for row in cells.rows().unwrap() {
+            let columns = tables.entry(row[0].text().to_owned()).or_default();
+            columns.insert(row[1].text().to_owned());
+        }
+        tables
+    }
+}
+
+/// Orders, each with how many pieces its items are of.
+const ORDERS_WITH_ITEMS: &str = "(SELECT o.*, (SELECT coalesce(sum(i.orderitem_quantity), 0) \
+    FROM shop_orderitems i WHERE i.order_key = o.shop_order_id) AS pieces FROM shop_orders o) t";
+const ORDER_SUMS: &str = "sum(pieces), sum(order_subtotal), sum(order_discount), \
+    sum(order_refund), sum(order_shipping), sum(order_tax)";
+
+/// A list and the rows that are in it without any filter.
+struct List {
+    path: String,
+    rows: String,
+}
+
+/// What a client sends, and the test that a row has to pass then.
+#[derive(Clone)]
+struct Filter {
+    sent: String,
+    test: String,
+}
+
+impl List {
+    fn new(path: &str, table: &str) -> List {
+        List { path: path.to_owned(), rows: format!("{table} WHERE 1 = 1") }
+    }
+
+    fn with(&self, filters: &[Filter]) -> Vec<(String, String)> {
+        let one = |filter: &Filter| {
+            let path = format!("{}?{}", self.path, filter.sent);
+            (path, format!("{} AND {}", self.rows, filter.test))
+        };
+        filters.iter().map(one).collect()
+    }
+}
+
+impl Filter {
+    fn and(&self, other: &Filter) -> Filter {
+        Filter {
+            sent: format!("{}&{}", self.sent, other.sent),
+            test: format!("{} AND {}", self.test, other.test),
+        }
+    }
+}
+
+/// A filter for each of these values of a column.
+fn filters(name: &str, column: &str, values: impl Iterator<Item = String>) -> Vec<Filter> {
+    let filter = |value: String| Filter {
+        sent: format!("filter[{name}]={value}"),
+        test: match value.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => format!("{column} = {value}"),
+            false => format!("{column} = '{value}'"),
+        },
+    };
+    values.map(filter).collect()
+}
+
+/// Each of these with each of those.
+fn pairs(these: &[Filter], those: &[Filter]) -> Vec<Filter> {
+    these.iter().flat_map(|one| those.iter().map(|other| one.and(other))).collect()
+}
+
+/// Somebody who writes.
+struct Client {
+    store: Arc<Shelves>,
+    number: usize,
+    chance: Rng,
+    /// The products of the client's own manufacturer, and whether each is enabled; and the orders
+    /// with a payment of its own, each with its status.
+    products: Vec<(i64, i64)>,
+    orders: Vec<(i64, i64)>,
+}
+
+impl Client {
+    fn new(store: &Arc<Shelves>, number: usize, seed: u64) -> Client {
+        let chance = Rng::with_seed(seed + number as u64);
+        let store = Arc::clone(store);
+        Client { store, number, chance, products: Vec::new(), orders: Vec::new() }
+    }
+
+    /// Writes to records of all, and from time to time to its own. Gives how many writes failed.
+    async fn work(mut self) -> usize {
+        let mut failures = 0;
+        for turn in 0..SHARED {
+            let (method, path, body) = self.shared();
+            let doomed = body.to_string().contains(DOOMED);
+            let answer = self.store.store.ask(method, &path, body.clone()).await;
+            match answer.status() {
+                201 => self.note(&path, id(&answer)),
+                200 | 204 => {}
+                404 | 422 => failures += 1,
+                500 if doomed => failures += 1,
+                status => panic!("{method} {path} {body}: {status} {}", text(&answer)),
+            }
+            if turn % (SHARED / OWN) == 0 {
+                self.write_own().await;
+                // What is kept of a day now must not be told when others have changed it.
+                for report in ["products", "customers"] {
+                    self.store.report(report, &date(1)).await;
+                }
+            }
+        }
+        failures
+    }
+
+    fn note(&self, path: &str, key: i64) {
+        let known = match path {
+            "/products" => &self.store.products,
+            "/orders" => &self.store.orders,
+            "/customers" => &self.store.people,
+            _ => return,
+        };
+        known.lock().unwrap().push(key);
+    }
+
+    /// A write that anybody else may be about to make as well.
+    fn shared(&mut self) -> (Method, String, Value) {
+        let kind = self.chance.u8(..23);
+        let (product, order) = (self.any(|store| &store.products), self.any(|store| &store.orders));
+        let person = self.any(|store| &store.people);
+        match kind {
+            0..=2 => (Method::Post, "/products".to_owned(), self.product()),
+            3..=4 => (Method::Patch, format!("/products/{product}"), self.product()),
+            5 => (Method::Delete, format!("/products/{product}"), json!({})),
+            6 => (Method::Delete, format!("/inventory/{product}"), json!({})),
+            7 => {
+                let mut stock = self.stock();
+                stock["shop_product_id"] = json!(product);
+                (Method::Post, "/inventory".to_owned(), stock)
+            }
+            8..=10 => (Method::Post, "/orders".to_owned(), self.order()),
+            11..=13 => {
+                let mut change = self.order();
+                let members = change.as_object_mut().unwrap();
+                members.retain(|name, _| name != "items");
+                if self.chance.u8(..6) == 0 {
+                    members.insert("customer_note".to_owned(), json!(DOOMED));
+                }
+                (Method::Patch, format!("/orders/{order}"), change)
+            }
+            14 => (Method::Delete, format!("/orders/{order}"), json!({})),
+            15..=16 => {
+                // One status more than there are.
+                let body = json!({"order_state_id": self.chance.i64(1..=STATUSES + 1)});
+                (Method::Post, format!("/orders/{order}/history"), body)
+            }
+            17 => (Method::Post, "/customers".to_owned(), self.person()),
+            18 => (Method::Patch, format!("/customers/{person}"), self.person()),
+            19..=21 => (Method::Patch, format!("/inventory/{product}"), self.stock()),
+            _ => (Method::Delete, format!("/customers/{person}"), json!({})),
+        }
+    }
+
+    /// One of the keys that were noted; 0 where there is none.
+    fn any(&mut self, of: impl Fn(&Shelves) -> &Mutex<Vec<i64>>) -> i64 {
+        let keys = of(&self.store).lock().unwrap();
+        self.chance.choice(keys.iter()).copied().unwrap_or_default()
+    }
+
+    fn product(&mut self) -> Value {
+        let chance = &mut self.chance;
+        // One group more than there are, and sometimes none.
+        let mut group = || match chance.i64(..=GROUPS + 1) {
+            0 => json!(null),
+            group if group > GROUPS => json!(999_999),
+            group => json!(group),
+        };
+        let (manufacturer, category) = (group(), group());
+        json!({
+            "product_name": NAMES[chance.usize(..NAMES.len())], "manufacturer_id": manufacturer, "category_id": category,
+            "enabled": chance.u8(..2), "visibility": chance.u8(..2),
+            "product_type": if chance.bool() { "simple" } else { "variable" },
+            "sku": if chance.u8(..4) == 0 { "taken" } else { "" },
+            "upc": if chance.u8(..6) == 0 { DOOMED } else { "" },
+            "price": chance.choice(["0", "19.99", "9999999999.99999"]).unwrap(),
+        })
+    }
+
+    fn stock(&mut self) -> Value {
+        let chance = &mut self.chance;
+        let mut limit = || chance.choice([json!(null), json!("1.5"), json!("7")]).unwrap();
+        let (out, notify) = (limit(), limit());
+        json!({
+            "quantity": chance.u8(..10), "manage_stock": u8::from(chance.u8(..4) > 0),
+            "min_out_qty": out, "notify_qty": notify,
+        })
+    }
+
+    fn order(&mut self) -> Value {
+        let chance = &mut self.chance;
+        let day = date(chance.i64(1..=DAYS));
+        json!({
+            "user_email": format!("{}@example.com", chance.choice(["a", "B", "b"]).unwrap()),
+            "user_id": chance.usize(..=CLIENTS),
+            "order_state_id": chance.i64(1..=STATUSES),
+            "orderpayment_type": chance.choice(PAYMENTS),
+            "currency_code": if chance.u8(..9) == 0 { Some("ZZZ") } else { chance.choice(CURRENCIES) },
+            "created_on": format!("{day}T{:02}:59:59", chance.u8(..24)),
+            "order_discount": chance.u8(..2), "order_refund": format!("0.{}", chance.u8(1..10)),
+            "order_shipping": "4.9",
+            "items": (0..chance.u8(..3)).map(|item| json!({
+                "orderitem_sku": "s", "orderitem_name": "x", "orderitem_price": format!("{item}.10"),
+                "orderitem_quantity": chance.u8(1..4), "orderitem_tax": "0.01",
+                "product_id": chance.choice([None, Some(1), Some(2), Some(999_999)]).unwrap(),
+            })).collect::<Vec<_>>(),
+        })
+    }
+
+    fn person(&mut self) -> Value {
+        let [zone, country] = *self.chance.choice(&self.store.zones).unwrap();
+        let zone = if self.chance.bool() { json!(zone) } else { json!(null) };
+        // A zone without its country is refused.
+        let country = if self.chance.u8(..3) > 0 { json!(country) } else { json!(null) };
+        json!({
+            "first_name": "a", "last_name": "b", "email": "a@example.com",
+            "country_id": country, "zone_id": zone,
+        })
+    }
+
+    /// Writes to a record that nobody else does, and looks whether its totals have that.
+    async fn write_own(&mut self) {
+        let manufacturer = GROUPS + 1 + self.number as i64;
+        match self.products.pop() {
+            Some((key, _)) if self.chance.u8(..3) == 0 => {
+                self.made(Method::Delete, &format!("/products/{key}"), json!({})).await;
+            }
+            Some((key, enabled)) if self.chance.bool() => {
+                let body = json!({"enabled": 1 - enabled});
+                self.made(Method::Patch, &format!("/products/{key}"), body).await;
+                self.products.insert(0, (key, 1 - enabled));
+            }
+            other => {
+                self.products.extend(other);
+                let sku = format!("OWN-{}", self.chance.u64(..));
+                let body = json!({
+                    "product_name": "own", "manufacturer_id": manufacturer, "sku": sku,
+                });
+                let key = self.made(Method::Post, "/products", body).await;
+                self.products.push((key, 1));
+            }
+        }
+        let payment = own_payment(self.number);
+        let status = self.chance.i64(1..=STATUSES);
+        match self.orders.pop() {
+            Some((key, _)) if self.chance.u8(..3) == 0 => {
+                self.made(Method::Delete, &format!("/orders/{key}"), json!({})).await;
+            }
+            Some((key, _)) if self.chance.bool() => {
+                let body = json!({"order_state_id": status});
+                self.made(Method::Post, &format!("/orders/{key}/history"), body).await;
+                self.orders.insert(0, (key, status));
+            }
+            other => {
+                self.orders.extend(other);
+                let body = json!({
+                    "user_email": "a@example.com", "orderpayment_type": payment,
+                    "order_state_id": status,
+                });
+                let key = self.made(Method::Post, "/orders", body).await;
+                self.orders.push((key, status));
+            }
+        }
+        let of = format!("/products?filter[manufacturer]={manufacturer}");
+        assert_eq!(self.store.total(&of).await, self.products.len() as i64);
+        let enabled = self.products.iter().filter(|(_, enabled)| *enabled == 1).count();
+        let of = format!("{of}&filter[enabled]=1");
+        assert_eq!(self.store.total(&of).await, enabled as i64);
+        let of = format!("/orders?filter[payment_type]={payment}");
+        assert_eq!(self.store.total(&of).await, self.orders.len() as i64);
+        let alike = self.orders.iter().filter(|(_, known)| *known == status).count();
+        let of = format!("{of}&filter[status]={status}");
+        assert_eq!(self.store.total(&of).await, alike as i64);
+    }
+
+    /// A write that works; the key of the record, where it is answered with one.
+    async fn made(&self, method: Method, path: &str, body: Value) -> i64 {
+        let answer = self.store.store.ask(method, path, body).await;
+        assert!(answer.status() < 300, "{method} {path}: {}", text(&answer));
+        if answer.status() == 204 { 0 } else { id(&answer) }
+    }
+}
+
+/// A payment that only this client's own orders have.
+fn own_payment(client: usize) -> String {
+    format!("own-{client}")
+}
+
+/// A day of those on which orders were made.
+fn date(number: i64) -> String {
+    format!("2026-02-{number:02}")
+}
+
+fn document(answer: &Response) -> Value {
+    serde_json::from_slice(answer.body()).unwrap()
+}
+
+fn id(answer: &Response) -> i64 {
+    document(answer)["data"]["id"].as_str().unwrap().parse().unwrap()
+}
+
+fn text(answer: &Response) -> String {
+    String::from_utf8_lossy(answer.body()).into_owned()
+}
+
+/// A host that permits everything and knows everybody, so that orders may be anybody's.
+struct Directory;
+
+impl Host for Directory {
+    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
+        PermissiveHost.authorise(user, action, asset)
+    }
+
+    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+        let UserQuery::Id(id) = query else { return PermissiveHost.find_user(query) };
+        BoxFuture::ready(Ok(Some(User::new(id, "ada", "Ada", "ada@example.com"))))
+    }
+
+    fn parameters(&self) -> String {
+        PermissiveHost.parameters()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        PermissiveHost.parameters_revision()
+    }
+
+    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+        PermissiveHost.send_mail(mail)
+    }
+
+    fn log(&self, record: &LogRecord<'_>) {
+        PermissiveHost.log(record);
+    }
+}

@@ -1,0 +1,152 @@
+//! A store that is filled at once: it is the one that is filled record by record, and one whose
+//! filling was cut off is served as a whole or not at all.
+
+use std::time::Duration;
+
+use host_interface::{DemoSize, ProgressHandle};
+use plugin::bulk::{copy, demo, reference};
+use plugin::sql::Statement;
+use plugin::store::Store;
+
+use crate::support::databases::{Database, Engine};
+use crate::support::process::Place;
+
+/// How often a filling is killed.
+const KILLS: usize = 6;
+
+async fn store_of(database: &Database) -> Store {
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate().await.unwrap();
+    reference::install(&store).await.unwrap();
+    store
+}
+
+/// Fills a store, at once where so many records are missing.
+async fn fill(store: &Store, products: u64, orders: u64, large: u64) {
+    let size = DemoSize { products: Some(products), orders: Some(orders) };
+    demo::fill_from(store, size, large, &ProgressHandle::new(())).await.unwrap();
+}
+
+/// Everything beside the rows that the tables have: indexes, references and triggers.
+async fn structure(store: &Store, engine: Engine) -> Vec<String> {
+    let all = match engine {
+        Engine::Sqlite => {
+            "SELECT type || ' ' || name || ' ' || sql FROM sqlite_schema \
+             WHERE type <> 'table' AND sql IS NOT NULL ORDER BY 1"
+        }
+        Engine::Postgres => {
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() \
+             UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal \
+             UNION ALL SELECT conrelid::regclass || conname || pg_get_constraintdef(oid) \
+             FROM pg_constraint WHERE contype = 'f' ORDER BY 1"
+        }
+        Engine::MariaDb => {
+            "SELECT table_name || '.' || index_name || seq_in_index || column_name || non_unique \
+             || coalesce(sub_part, '') || index_type AS piece FROM information_schema.statistics \
+             WHERE table_schema = database() \
+             UNION ALL SELECT trigger_name || event_manipulation || action_timing || action_order \
+             || event_object_table || sql_mode || action_statement \
+             FROM information_schema.triggers WHERE trigger_schema = database() \
+             UNION ALL SELECT constraint_name || table_name || column_name \
+             || coalesce(referenced_table_name, '') FROM information_schema.key_column_usage \
+             WHERE table_schema = database() ORDER BY 1"
+        }
+    };
+    let mut reading = store.begin_read().await.unwrap();
+    reading.texts(Statement::fixed(all, Vec::new())).await.unwrap()
+}
+
+/// Fails unless what triggers keep is what the records come to.
+async fn assert_counted(store: &Store, engine: Engine) {
+    let kept = copy::kept(store).await.unwrap();
+    assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
+    let pieces = pieces(store, engine).await;
+    store.recount().await.unwrap();
+    assert_eq!(kept, copy::kept(store).await.unwrap());
+    assert_eq!(pieces, self::pieces(store, engine).await);
+}
+
+/// What texts are found by, where the store keeps that in tables that can be read. An index of them
+/// says itself whether it is right.
+async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
+    match engine {
+        Engine::Sqlite => {
+            for check in [
+                "INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('integrity-check', 1)",
+                "INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('integrity-check', 1)",
+                "INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('integrity-check', 1)",
+            ] {
+                store.execute(Statement::fixed(check, Vec::new())).await.unwrap();
+            }
+            Vec::new()
+        }
+        Engine::Postgres => Vec::new(),
+        Engine::MariaDb => {
+            let all = "SELECT concat_ws('|', 'name', piece, record, place, ahead) AS piece \
+                 FROM shop_product_name_pieces UNION ALL \
+                 SELECT concat_ws('|', 'sku', piece, record, place, ahead) \
+                 FROM shop_product_sku_pieces ORDER BY 1";
+            let mut reading = store.begin_read().await.unwrap();
+            let pieces = reading.texts(Statement::fixed(all, Vec::new())).await.unwrap();
+            reading.commit().await.unwrap();
+            assert!(!pieces.is_empty());
+            pieces
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_filled_at_once_is_the_one_that_is_filled_record_by_record() {
+    let databases = [Database::new().await, Database::new().await];
+    let [at_once, by_record] = [store_of(&databases[0]).await, store_of(&databases[1]).await];
+    let before = structure(&at_once, databases[0].engine).await;
+    for products in [730, 1_600] {
+        fill(&at_once, products, 900, 1).await;
+        fill(&by_record, products, 900, u64::MAX).await;
+        copy::compare(&by_record, &at_once).await.unwrap();
+        assert_eq!(structure(&at_once, databases[0].engine).await, before);
+        assert_counted(&at_once, databases[0].engine).await;
+        assert_counted(&by_record, databases[1].engine).await;
+    }
+    at_once.close().await;
+    by_record.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filling_that_is_killed_leaves_a_whole_store_and_is_gone_on_with() {
+    const DEMO: &str = "demo --products 12000 --orders 14000";
+    let place = Place::of_the_store();
+    let url = match place.database.engine {
+        Engine::Sqlite => place.store_url(),
+        Engine::Postgres | Engine::MariaDb => place.database.url(),
+    };
+    // What a store is like that nobody has filled.
+    place.run("demo --products 1 --orders 1").await;
+    let store = Store::open(&url).unwrap();
+    let before = structure(&store, place.database.engine).await;
+    store.close().await;
+
+    let mut rng = fastrand::Rng::new();
+    println!("the seed is {}", rng.get_seed());
+    for _ in 0..KILLS {
+        let mut filling = place.call(DEMO).spawn();
+        tokio::time::sleep(Duration::from_millis(rng.u64(100..4_000))).await;
+        filling.kill().await.unwrap();
+        place.serve().await.stop().await;
+        let store = Store::open(&url).unwrap();
+        assert_eq!(structure(&store, place.database.engine).await, before);
+        assert_counted(&store, place.database.engine).await;
+        store.close().await;
+    }
+    assert_eq!(place.run(DEMO).await, "12000 products, 1750 customers, 14000 orders\n");
+    let store = Store::open(&url).unwrap();
+    assert_eq!(structure(&store, place.database.engine).await, before);
+    assert_counted(&store, place.database.engine).await;
+    if place.database.engine == Engine::Sqlite {
+        // With samples of values, a statement would be prepared anew for each value.
+        let samples = Statement::fixed("SELECT count(*) FROM sqlite_stat4", Vec::new());
+        let mut reading = store.begin_read().await.unwrap();
+        assert_eq!(reading.numbers(samples).await.unwrap(), [0]);
+    }
+    store.close().await;
+}

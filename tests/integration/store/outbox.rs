@@ -1,0 +1,284 @@
+//! Mails that the store has promised: of several hosts on one database one sends each, once, however
+//! slow the mail server is; what fails is tried again after longer and longer pauses; and a stop waits
+//! for what is on its way, but not for ever.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::permissive::PermissiveHost;
+use host_interface::{
+    BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery,
+};
+use plugin::service::outbox::{self, Pace, Sender};
+use plugin::sql::Statement;
+use plugin::store::Store;
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::support::bare::Bare;
+use crate::support::databases::Engine;
+use crate::support::process::{eventually, patiently};
+
+/// A host whose mail server takes its time.
+#[derive(Clone)]
+struct Slow {
+    takes: Duration,
+    /// How many mails it fails over before it takes one.
+    failures: Arc<AtomicUsize>,
+    /// The ids of the mails that it was asked to send, and how many of them it has dealt with.
+    asked: Arc<Mutex<Vec<String>>>,
+    ended: Arc<AtomicUsize>,
+    /// How many were taken back before it had dealt with them.
+    broken_off: Arc<AtomicUsize>,
+}
+
+impl Slow {
+    fn taking(takes: Duration) -> Slow {
+        Slow {
+            takes,
+            failures: Arc::default(),
+            asked: Arc::default(),
+            ended: Arc::default(),
+            broken_off: Arc::default(),
+        }
+    }
+
+    fn failing(times: usize) -> Slow {
+        let host = Slow::taking(Duration::ZERO);
+        host.failures.store(times, Ordering::Relaxed);
+        host
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    async fn is_asked(&self) {
+        eventually("a mail is on its way", async || (!self.asked().is_empty()).then_some(())).await;
+    }
+}
+
+impl Host for Slow {
+    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
+        PermissiveHost.authorise(user, action, asset)
+    }
+
+    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+        PermissiveHost.find_user(query)
+    }
+
+    fn parameters(&self) -> String {
+        PermissiveHost.parameters()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        PermissiveHost.parameters_revision()
+    }
+
+    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+        self.asked.lock().unwrap().push(mail.id);
+        let host = self.clone();
+        BoxFuture::new(async move {
+            let mut begun = Begun { host: &host, ended: false };
+            tokio::time::sleep(host.takes).await;
+            begun.ended = true;
+            let left = host.failures.load(Ordering::Relaxed);
+            host.failures.store(left.saturating_sub(1), Ordering::Relaxed);
+            if left > 0 { Err(Error::failed("not now")) } else { Ok(()) }
+        })
+    }
+
+    fn log(&self, record: &LogRecord<'_>) {
+        PermissiveHost.log(record);
+    }
+}
+
+/// A mail that is being sent.
+struct Begun<'a> {
+    host: &'a Slow,
+    ended: bool,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let count = if self.ended { &self.host.ended } else { &self.host.broken_off };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A store with a mail that is due, and the hosts that may send it.
+struct Due {
+    store: Bare,
+    host: Slow,
+}
+
+impl Due {
+    async fn with(host: Slow) -> Due {
+        let handle = HostHandle::new(host.clone());
+        let store = Bare::of(Engine::of_this_run(), handle).await;
+        let order = json!({"user_email": "ada@example.com"});
+        assert_eq!(store.ask(Method::Post, "/orders", order).await.status(), 201);
+        let entry = json!({"order_state_id": 7, "notify_customer": 1});
+        assert_eq!(store.ask(Method::Post, "/orders/1/history", entry).await.status(), 201);
+        Due { store, host }
+    }
+
+    /// One more host on the database, which sends what is due.
+    fn host(&self, pace: Pace) -> Running {
+        let store = Store::open(&self.store.database.url()).unwrap();
+        let handle = HostHandle::new(self.host.clone());
+        let sender = Arc::new(Sender::with_pace(store.clone(), handle, pace));
+        let running = Arc::clone(&sender);
+        let task = tokio::spawn(async move { running.run().await });
+        Running { sender, store, task }
+    }
+
+    async fn numbers(&self, query: &str) -> Vec<i64> {
+        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let statement = Statement { text: query.to_owned(), binds: Vec::new() };
+        let numbers = transaction.numbers(statement).await.unwrap();
+        transaction.commit().await.unwrap();
+        numbers
+    }
+
+    /// What time it is to the database.
+    async fn seconds(&self) -> i64 {
+        self.numbers(self.store.app.store.dialect().seconds).await[0]
+    }
+
+    /// How many mails wait.
+    async fn waiting(&self) -> u32 {
+        outbox::count(&self.store.app.store).await.unwrap()[0]
+    }
+
+    async fn is_sent(&self) {
+        eventually("the mail is sent", async || (self.waiting().await == 0).then_some(())).await;
+    }
+}
+
+struct Running {
+    sender: Arc<Sender>,
+    store: Store,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    async fn stop(self) {
+        self.sender.stop();
+        patiently("the end of the sender", self.task).await.unwrap();
+        self.store.close().await;
+    }
+}
+
+/// Claims that run out while a mail is on its way, unless they are renewed.
+const SHORT_CLAIMS: Pace = Pace {
+    claim: Duration::from_secs(5),
+    renewal: Duration::from_millis(500),
+    sending: Duration::from_secs(60),
+    stopping: Duration::from_secs(5),
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_hosts_one_sends_a_due_mail_once_also_when_that_takes_longer_than_a_claim() {
+    let due = Due::with(Slow::taking(Duration::from_secs(8))).await;
+    let hosts = [due.host(SHORT_CLAIMS), due.host(SHORT_CLAIMS)];
+    due.is_sent().await;
+    assert_eq!(due.host.asked().len(), 1);
+    for host in hosts {
+        host.stop().await;
+    }
+    assert_eq!(due.host.asked().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewal_that_fails_sends_no_mail_again() {
+    let due = Due::with(Slow::taking(Duration::from_secs(2))).await;
+    // A renewal moves the end of the claim and leaves the number of attempts.
+    let renewal = "NEW.attempts = OLD.attempts";
+    due.store.fail("doom_renewals", "BEFORE UPDATE", "shop_mails", renewal).await;
+    let host = due.host(Pace { renewal: Duration::from_millis(300), ..Pace::default() });
+    due.is_sent().await;
+    host.stop().await;
+    assert_eq!(due.host.asked().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_lost_its_claim_leaves_the_mail_to_whoever_has_it() {
+    let due = Due::with(Slow::taking(Duration::from_secs(60))).await;
+    let host = due.host(SHORT_CLAIMS);
+    due.host.is_asked().await;
+    // Another host has taken the mail up.
+    due.store
+        .run("UPDATE shop_mails SET claim = 'another', attempts = 2, due_at = due_at + 1000")
+        .await;
+    // This one learns of it when it wants to renew its claim.
+    eventually("it takes the mail back", async || {
+        (due.host.broken_off.load(Ordering::Relaxed) == 1).then_some(())
+    })
+    .await;
+    let kept = "SELECT count(*) FROM shop_mails WHERE claim = 'another' AND attempts = 2 \
+        AND failure = '' AND given_up = 0";
+    assert_eq!(due.numbers(kept).await, [1]);
+    host.stop().await;
+    assert_eq!(due.numbers(kept).await, [1]);
+    assert_eq!(due.host.asked().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pauses_are_1_2_4_and_so_on_up_to_3600_seconds() {
+    let due = Due::with(Slow::failing(usize::MAX)).await;
+    let doubled = (0..12).map(|doublings| 1_i64 << doublings);
+    for (expected, before) in doubled.chain([3_600, 3_600]).zip(0..) {
+        due.store
+            .run(format!("UPDATE shop_mails SET attempts = {before}, due_at = 0, claim = ''"))
+            .await;
+        let begun = due.seconds().await;
+        let host = due.host(Pace::default());
+        eventually("the mail has to wait", async || {
+            let outcome = "SELECT count(*) FROM shop_mails WHERE claim = '' AND due_at > 0";
+            (due.numbers(outcome).await == [1]).then_some(())
+        })
+        .await;
+        host.stop().await;
+        let ended = due.seconds().await;
+        let [attempts, due_at] = due.numbers("SELECT attempts, due_at FROM shop_mails").await[..]
+        else {
+            panic!("the mail waits")
+        };
+        // A short pause may be over, and another attempt made, before the host has stopped.
+        if attempts == before + 1 {
+            let due_at_most = begun + expected..=ended + expected;
+            assert!(due_at_most.contains(&due_at), "{attempts}: {due_at} in {due_at_most:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_that_fails_twice_is_sent_with_the_third_attempt() {
+    let due = Due::with(Slow::failing(2)).await;
+    let host = due.host(Pace::default());
+    due.is_sent().await;
+    host.stop().await;
+    let mut asked = due.host.asked();
+    assert_eq!(asked.len(), 3);
+    asked.dedup();
+    assert_eq!(asked.len(), 1, "a mail keeps its id");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_for_the_mail_on_its_way_but_not_for_ever() {
+    let due = Due::with(Slow::taking(Duration::from_secs(1))).await;
+    let host = due.host(Pace::default());
+    due.host.is_asked().await;
+    host.stop().await;
+    assert_eq!((due.waiting().await, due.host.ended.load(Ordering::Relaxed)), (0, 1));
+    assert_eq!(due.host.asked().len(), 1);
+
+    // Who has waited long enough leaves the mail to whoever comes next.
+    let due = Due::with(Slow::taking(Duration::from_secs(3_600))).await;
+    let host = due.host(Pace { stopping: Duration::from_millis(200), ..Pace::default() });
+    due.host.is_asked().await;
+    host.stop().await;
+    assert_eq!((due.waiting().await, due.host.ended.load(Ordering::Relaxed)), (1, 0));
+}

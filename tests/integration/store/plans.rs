@@ -1,0 +1,370 @@
+//! How the engine finds what lists ask for: by walking an index as far as the page, or by sorting the
+//! few records that a filter leaves. What it says of its plans stands for what a larger store costs.
+
+use futures_util::TryStreamExt;
+use host_interface::{DemoSize, ProgressHandle};
+use plugin::bulk::{demo, reference};
+use plugin::model::question::{Check, Condition, Page};
+use plugin::model::resource::Resource;
+use plugin::model::value::{Kind, Value};
+use plugin::resources;
+use plugin::sql::approach::{Approach, Keys, Next, Survey};
+use plugin::sql::{self, Statement};
+use plugin::store::{Store, Transaction};
+use plugin::wire::request::{Listing, Scope};
+use serde_json::json;
+
+use crate::support::databases::{Database, Engine};
+use crate::support::harness::Shop;
+use crate::support::process::eventually;
+
+/// The tables that grow with a store.
+const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
+
+/// What an integrator asks for together.
+const TOGETHER: [&str; 20] = [
+    "products?filter[enabled]=1&filter[manufacturer]=3",
+    "products?filter[enabled]=1&filter[category]=11",
+    "products?filter[manufacturer]=3&filter[category]=11",
+    "products?filter[enabled]=1&list[ordering]=created_on&list[direction]=desc",
+    "products?filter[enabled]=1&list[ordering]=price",
+    "products?filter[category]=11&list[ordering]=created_on&list[direction]=desc",
+    "products?filter[category]=11&list[ordering]=price",
+    "products?filter[category]=11&list[ordering]=product_name",
+    "products?filter[manufacturer]=3&list[ordering]=created_on",
+    "products?filter[manufacturer]=3&list[ordering]=price&list[direction]=desc",
+    "products?filter[manufacturer]=3&list[ordering]=product_name",
+    "orders?filter[status]=1&filter[payment_type]=payment_invoice",
+    "orders?filter[status]=1&filter[date_from]=2020-01-01&filter[date_to]=2099-12-31",
+    "orders?filter[status]=8&list[ordering]=order_total",
+    "orders?filter[status]=8&list[ordering]=shop_order_id",
+    "orders?filter[customer_id]=0&list[ordering]=order_total",
+    "orders?filter[customer_id]=0&filter[status]=8",
+    "orders?filter[payment_type]=payment_invoice&list[ordering]=shop_order_id",
+    "orders?filter[payment_type]=payment_invoice&list[ordering]=orderstatus_name",
+    "customers?filter[country]=77&list[ordering]=zone_name",
+];
+
+/// A list that is asked for, as it stands in a request.
+fn page_of(request: &str) -> Page {
+    let (kind, query) = request.split_once('?').unwrap_or((request, ""));
+    let resource = resources::find(kind).unwrap();
+    let listing = Listing::read(query, Scope::All(resource)).unwrap();
+    Page::of_list(resource, &listing, listing.conditions.clone())
+}
+
+/// Each list as it is, in every order and with every filter that has an index.
+fn alone() -> Vec<String> {
+    let mut requests = Vec::new();
+    for kind in ["products", "orders", "customers"] {
+        let resource: &Resource = resources::find(kind).unwrap();
+        requests.push(kind.to_owned());
+        for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
+            for direction in ["asc", "desc"] {
+                let order = format!("list[ordering]={field}&list[direction]={direction}");
+                requests.push(format!("{kind}?{order}"));
+            }
+        }
+    }
+    let filters = [
+        "products?filter[category]=11",
+        "products?filter[manufacturer]=3",
+        "products?filter[product_type]=variable",
+        "products?filter[enabled]=1",
+        "products?filter[enabled]=0",
+        "products?filter[visibility]=0",
+        "orders?filter[status]=1",
+        "orders?filter[customer_id]=0",
+        "orders?filter[payment_type]=payment_invoice",
+        "orders?filter[date_from]=2020-01-01",
+        "orders?filter[date_to]=2099-12-31",
+        "customers?filter[country]=77",
+    ];
+    requests.extend(filters.map(str::to_owned));
+    requests
+}
+
+/// A store with enough in it that an engine makes plans.
+async fn filled(database: &Database) -> Store {
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate().await.unwrap();
+    reference::install(&store).await.unwrap();
+    let size = DemoSize { products: Some(3_000), orders: Some(4_000) };
+    demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
+    let analyse = match database.engine {
+        Engine::Sqlite | Engine::Postgres => "ANALYZE",
+        Engine::MariaDb => "ANALYZE TABLE shop_products, shop_orders, shop_addresses",
+    };
+    store.execute(Statement::fixed(analyse, Vec::new())).await.unwrap();
+    store
+}
+
+/// A transaction in which the engine does not do what it does in small tables alone: a few records
+/// it would rather read all of, and sort.
+async fn reading(store: &Store, engine: Engine) -> Transaction {
+    let mut transaction = store.begin_read().await.unwrap();
+    if engine == Engine::Postgres {
+        for of_small in ["enable_seqscan", "enable_sort", "enable_bitmapscan"] {
+            let set = format!("SELECT set_config('{of_small}', 'off', true)");
+            let set = Statement { text: set, binds: Vec::new() };
+            transaction.texts(set).await.unwrap();
+        }
+    }
+    transaction
+}
+
+/// What the engine says about how it would run a statement.
+async fn plan(transaction: &mut Transaction, engine: Engine, asked: Statement) -> String {
+    let (explain, kinds) = match engine {
+        Engine::Sqlite => {
+            ("EXPLAIN QUERY PLAN", &[Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::WORD][..])
+        }
+        Engine::Postgres => ("EXPLAIN (COSTS OFF)", &[Kind::WORD][..]),
+        Engine::MariaDb => ("EXPLAIN FORMAT=JSON", &[Kind::WORD][..]),
+    };
+    let statement = Statement { text: format!("{explain} {}", asked.text), binds: asked.binds };
+    let rows = transaction.stream(statement, kinds).unwrap();
+    let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+    let lines = rows.iter().map(|row| row.last().map_or("", Value::text).to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What is wrong with a plan: that it reads a large table from its beginning to its end, or sorts.
+fn waste(engine: Engine, plan: &str, sorts: bool) -> Option<&'static str> {
+    let lines = || plan.lines().map(str::trim_start);
+    let joined = lines().collect::<Vec<_>>().join(" ");
+    let scans = match engine {
+        // A scan of an index is a walk, and so is that of a table in the order of its keys.
+        Engine::Sqlite => false,
+        Engine::Postgres => LARGE
+            .iter()
+            .any(|table| lines().any(|line| line.contains(&format!("Seq Scan on {table} ")))),
+        Engine::MariaDb => joined.contains("\"table_name\": \"t\", \"access_type\": \"ALL\""),
+    };
+    let sorted = match engine {
+        Engine::Sqlite => plan.contains("TEMP B-TREE FOR ORDER BY") || plan.contains("RIGHT PART"),
+        Engine::Postgres => lines().any(|line| line.contains("Sort Key")),
+        Engine::MariaDb => plan.contains("filesort"),
+    };
+    match (scans, sorted && !sorts) {
+        (true, _) => Some("scans a table"),
+        (_, true) => Some("sorts"),
+        _ => None,
+    }
+}
+
+/// Whether a total is read from what is kept.
+fn is_kept(total: &Statement) -> bool {
+    LARGE.iter().all(|table| !total.text.contains(&format!("{table} ")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_list_scans_or_sorts_a_table() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let dialect = store.dialect();
+    let mut wasteful = Vec::new();
+    for request in alone().into_iter().chain(TOGETHER.map(str::to_owned)) {
+        let page = page_of(&request);
+        // What filters leave is few in so small a store, and so might it be in a large one; walked
+        // it must not be sorted.
+        let approach = transaction.approach(&page).await.unwrap();
+        assert_ne!(approach.keys, Keys::Nothing, "{request} is about something");
+        let sorts = approach.keys == Keys::Gathered;
+        let keys = sql::keys(&page, &approach, dialect);
+        let found = plan(&mut transaction, database.engine, keys).await;
+        if let Some(waste) = waste(database.engine, &found, sorts) {
+            wasteful.push(format!("{request} {waste}:\n{found}"));
+        }
+        if page.conditions.len() < 2 && !is_kept(&sql::total(&page, dialect)) {
+            wasteful.push(format!("{request} counts its records"));
+        }
+    }
+    assert!(wasteful.is_empty(), "{}", wasteful.join("\n\n"));
+    drop(transaction);
+    store.close().await;
+}
+
+/// Where it is a question of how many records there are, few are sorted and many are walked, and
+/// each is said so that the engine does it.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_records_are_sorted_and_many_are_walked() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let dialect = store.dialect();
+    for (request, many) in [
+        ("products?filter[enabled]=1&list[ordering]=price", true),
+        ("products?filter[visibility]=1&list[ordering]=product_name", true),
+        ("products?filter[search]=e&list[ordering]=price", true),
+        ("products?filter[search]=heron+7&list[ordering]=price", false),
+        ("products?filter[product_type]=downloadable&filter[enabled]=0", false),
+        ("orders?filter[status]=8&list[ordering]=user_email", true),
+        (
+            "orders?filter[status]=6&filter[payment_type]=payment_invoice&list[ordering]=user_email",
+            false,
+        ),
+    ] {
+        let page = page_of(request);
+        assert!(matches!(Survey::of(&page), Some(Survey::Totals)), "{request}");
+        let approach = transaction.approach(&page).await.unwrap();
+        match approach.keys {
+            Keys::Walked(_) => assert!(many, "{request} is walked"),
+            Keys::Gathered => assert!(!many, "{request} is sorted"),
+            ref keys => panic!("{request} is found by {keys:?}"),
+        }
+        let keys = sql::keys(&page, &approach, dialect);
+        let found = plan(&mut transaction, database.engine, keys).await;
+        assert_eq!(waste(database.engine, &found, !many), None, "{request}:\n{found}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// Whether a value is free is told by the index that keeps it so.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_check_of_a_unique_value_scans_a_table() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    for kind in ["products", "variants", "orders", "vouchers", "coupons"] {
+        let resource = resources::find(kind).unwrap();
+        for unique in resource.unique {
+            let values = vec![Value::Text("x-1".to_owned()); unique.fields.len()];
+            let check = Check::Free { resource, unique, values, except: 0 };
+            let asked = sql::checks(&[check], store.dialect());
+            let found = plan(&mut transaction, database.engine, asked).await;
+            let scans = match database.engine {
+                Engine::Sqlite => found.contains("SCAN shop_"),
+                Engine::Postgres => found.contains("Seq Scan"),
+                Engine::MariaDb => ["ALL", "index"]
+                    .iter()
+                    .any(|access| found.contains(&format!("\"access_type\": \"{access}\""))),
+            };
+            assert!(!scans, "{kind} {:?}:\n{found}", unique.fields);
+        }
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// What is in few records is looked for once: their keys are known then, and the page is read by these.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_in_few_records_is_looked_for_once() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = store.begin_read().await.unwrap();
+    for (request, few) in [
+        ("products?filter[search]=heron+7", true),
+        ("products?filter[search]=heron+7&page[offset]=2&page[limit]=3", true),
+        ("products?filter[search]=heron&list[ordering]=shop_product_id&list[direction]=desc", true),
+        ("products?filter[search]=he", true),
+        ("products?filter[search]=no+such+bird", true),
+        ("products?filter[search]=heron+7&page[offset]=5000", true),
+        ("products?filter[sku]=0001", true),
+        ("customers?filter[search]=rossi", true),
+        ("products?filter[search]=e", false),
+    ] {
+        let page = page_of(request);
+        let approach = transaction.approach(&page).await.unwrap();
+        let known = matches!(approach.keys, Keys::These(_) | Keys::Nothing);
+        assert_eq!(known, few, "{request} is found by {:?}", approach.keys);
+
+        let [Condition::Contains(names, text)] = &page.conditions[..] else { panic!("{request}") };
+        let columns: Vec<String> = names.iter().map(|name| format!("{name}_fold")).collect();
+        let Resource { key, table, .. } = page.resource;
+        let all = format!("SELECT {key}, {} FROM {table} ORDER BY {key}", columns.join(", "));
+        let mut kinds = vec![Kind::WORD; columns.len() + 1];
+        kinds[0] = Kind::COUNT;
+        let rows = transaction.stream(Statement { text: all, binds: Vec::new() }, &kinds).unwrap();
+        let mut rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+        rows.retain(|row| row[1..].iter().any(|value| value.text().contains(text)));
+        let mut truth: Vec<i64> = rows.iter().map(|row| row[0].int()).collect();
+        if page.order.descending {
+            truth.reverse();
+        }
+        let cells = transaction.page(&page).await.unwrap();
+        assert_eq!(cells.total(), truth.len() as i64, "{request}");
+        let found: Vec<i64> = cells.rows().unwrap().iter().map(|row| row[0].int()).collect();
+        let truth = truth.into_iter().skip(page.offset as usize).take(page.limit as usize);
+        assert_eq!(found, truth.collect::<Vec<_>>(), "{request}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// Far down a list, what lies before is passed over in steps.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_far_down_is_found_by_what_is_counted() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = store.begin_read().await.unwrap();
+    for request in ["orders", "orders?list[ordering]=shop_order_id", "orders?filter[status]=8"] {
+        for direction in ["asc", "desc"] {
+            let joint = if request.contains('?') { '&' } else { '?' };
+            let mut page = page_of(&format!("{request}{joint}list[direction]={direction}"));
+            // So few are passed over one by one, and the answer must be the same.
+            page.limit = 40;
+            let one_by_one = |offset| Page { offset, ..page.clone() };
+            let steps = page.resource.steps.iter().find(|steps| steps.day_of == page.order.field);
+            let survey = Survey::Steps(steps.unwrap());
+            for offset in [0, 39, 1_000, 1_500] {
+                let near = one_by_one(offset);
+                let asked = sql::survey(&survey, &near, store.dialect());
+                let rows = transaction.stream(asked, survey.kinds()).unwrap();
+                let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+                let Next::Read(approach) = survey.answered(&near, &rows) else {
+                    panic!("{rows:?}")
+                };
+                let Keys::From(bound, passed) = &approach.keys else { panic!("{approach:?}") };
+                assert!(matches!(bound, Condition::AtLeast(..) | Condition::AtMost(..)));
+                assert!(*passed <= offset);
+                let keys = async |transaction: &mut Transaction, approach: &Approach| {
+                    let asked = sql::keys(&near, approach, store.dialect());
+                    let rows = transaction.stream(asked, &[Kind::COUNT]).unwrap();
+                    let mut rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
+                    // The limit may have been rounded up.
+                    rows.truncate(40);
+                    rows
+                };
+                let found = keys(&mut transaction, &approach).await;
+                assert_eq!(found.len(), 40, "{request} from {offset}");
+                assert_eq!(found, keys(&mut transaction, &Approach::default()).await);
+            }
+        }
+    }
+    drop(transaction);
+    store.close().await;
+}
+
+/// What each write adds to an index of texts is another part of it, which a search has to read.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server keeps its indexes itself")]
+async fn the_parts_of_an_index_of_texts_are_merged_beside_the_writers() {
+    const PARTS: &str = "SELECT count(DISTINCT segid) FROM shop_products_search_idx";
+    const IN_WRITES: &str =
+        "SELECT v FROM shop_products_search_config WHERE k = 'automerge' AND v = 0";
+    let shop = Shop::open().await;
+    // With one more, the engine would merge them in the middle of a write after all.
+    for number in 0..15 {
+        let product = json!({"product_name": format!("Lamp {number}")});
+        shop.post("/products", product).send().await.expect(201);
+    }
+    let store = shop.database.store();
+    let number = async |asked: &'static str| {
+        let mut reading = store.begin_read().await.unwrap();
+        reading.numbers(Statement::fixed(asked, Vec::new())).await.unwrap()
+    };
+    assert_eq!(number(IN_WRITES).await, [0]);
+    // Each write is followed by a little of it.
+    let write = async || shop.patch("/products/1", json!({"price": "1"})).send().await.expect(200);
+    eventually("they are few", async || {
+        write().await;
+        (number(PARTS).await[0] < 4).then_some(())
+    })
+    .await;
+    let lamps = shop.get("/products?filter[search]=amp").send().await.expect(200);
+    assert_eq!(lamps.total(), 15);
+    store.close().await;
+}

@@ -1,0 +1,118 @@
+//! How many prepared statements requests need. A server of MariaDB has so many for all connections of
+//! all hosts and no more, so a client must not make a new one with each page, list and change.
+
+use std::collections::HashSet;
+
+use host_interface::Method;
+use plugin::model::question::Page;
+use plugin::model::value::{Kind, Value};
+use plugin::resources;
+use plugin::sql::approach::{Approach, Keys};
+use plugin::sql::dialect::{MYSQL, POSTGRES, SQLITE};
+use plugin::sql::{self, Statement, Table};
+use plugin::wire::request::{Listing, Scope};
+use serde_json::{Value as Json, json};
+
+use crate::support::bare::Bare;
+
+#[test]
+fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
+    let products = resources::find("products").unwrap();
+    for dialect in [&SQLITE, &POSTGRES, &MYSQL] {
+        let (mut pages, mut by_keys, mut tables) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut inserts = HashSet::new();
+        for number in 1..=100_i64 {
+            let listing = format!("page[limit]={number}&filter[manufacturer]={number}");
+            let listing = Listing::read(&listing, Scope::All(products)).unwrap();
+            let page = Page::of_list(products, &listing, listing.conditions.clone());
+            pages.insert(sql::page(&page, &Approach::unasked(&page), dialect).text);
+            let keys = Keys::These((1..=number).collect());
+            let known = Approach { total: Some(number), keys };
+            by_keys.insert(sql::page(&page, &known, dialect).text);
+            let list = (1..=number).map(Value::Int).collect();
+            let table = Table::new("SELECT 1 AS c0 WHERE 1 IN (?)", vec![list], &[Kind::COUNT]);
+            tables.insert(sql::table(table, dialect).text);
+            let rows: Vec<_> = (1..=number).map(|number| vec![Value::Int(number)]).collect();
+            let rows = sql::insert_rows("shop_mails", &["id"], &rows, dialect);
+            inserts.extend(rows.into_iter().map(|insert| insert.text));
+        }
+        let counts = [pages.len(), by_keys.len(), tables.len(), inserts.len()];
+        let most = [if dialect.limits_in_text { 6 } else { 1 }, 8, 8, 7];
+        assert_eq!(counts, most, "{}", dialect.name);
+    }
+}
+
+/// Values that stand twice in a list do not show.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_was_filled_up_finds_each_record_once() {
+    let store = Bare::open().await;
+    let mut transaction = store.app.store.begin_read().await.unwrap();
+    for length in 0..10_i64 {
+        let asked =
+            "SELECT count(*) AS c0 FROM shop_orderstatuses WHERE shop_orderstatus_id IN (?)";
+        let list = (1..=length).map(Value::Int).collect();
+        let found = transaction.table(Table::new(asked, vec![list], &[Kind::COUNT])).await.unwrap();
+        assert_eq!(found.rows().unwrap()[0][0].int(), length.min(8), "{length}");
+    }
+    drop(transaction);
+    store.app.store.close().await;
+}
+
+/// How many statements the connection that is used next has prepared and not closed.
+async fn prepared(store: &Bare) -> i64 {
+    let count = "SELECT CAST(sum(IF(variable_name = 'COM_STMT_PREPARE', 1, -1) * variable_value) \
+                 AS SIGNED) FROM information_schema.session_status \
+                 WHERE variable_name IN ('COM_STMT_PREPARE', 'COM_STMT_CLOSE')";
+    let mut transaction = store.app.store.begin_read().await.unwrap();
+    transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "elsewhere a connection has its own")]
+async fn no_walk_over_pages_filters_and_changes_prepares_many_statements() {
+    let store = Bare::open().await;
+    let ask = async |method: Method, path: &str, body: Json, status: u16| {
+        let answer = store.ask(method, path, body).await;
+        assert_eq!(answer.status(), status, "{path}: {}", String::from_utf8_lossy(answer.body()));
+    };
+    for number in 0..3 {
+        let product = json!({"product_name": format!("Lamp {number}"), "sku": number.to_string()});
+        ask(Method::Post, "/products", product, 201).await;
+    }
+    let before = prepared(&store).await;
+    // Each set of six fields.
+    let fields = ["product_name", "upc", "enabled", "price", "main_image", "visibility"];
+    for set in 1..64 {
+        let changed = fields.iter().enumerate().filter(|(at, _)| set & (1 << at) != 0);
+        let changed = changed.map(|(_, field)| ((*field).to_owned(), json!("1")));
+        let changed: serde_json::Map<String, Json> = changed.collect();
+        ask(Method::Patch, "/products/1", changed.into(), 200).await;
+    }
+    for limit in 1..=100 {
+        for list in ["products", "products?filter[enabled]=1", "products?filter[search]=lamp"] {
+            let joint = if list.contains('?') { '&' } else { '?' };
+            ask(Method::Get, &format!("/{list}{joint}page[limit]={limit}"), json!(null), 200).await;
+        }
+    }
+    for items in 1..=40 {
+        let items = vec![json!({"product_id": 1}); items];
+        let order = json!({"user_email": "ada@example.com", "items": items});
+        ask(Method::Post, "/orders", order, 201).await;
+    }
+    let walked = prepared(&store).await;
+    assert!(walked - before < 50, "{before}, and then {walked}");
+    // Whatever is asked for, a connection keeps so many and no more.
+    for field in ["price", "sku", "product_name", "created_on", "quantity", "enabled", "visibility"]
+    {
+        for filter in ["manufacturer", "category", "enabled", "visibility"] {
+            for direction in ["asc", "desc"] {
+                let order = format!("list[ordering]={field}&list[direction]={direction}");
+                let path = format!("/products?filter[{filter}]=1&{order}");
+                ask(Method::Get, &path, json!(null), 200).await;
+            }
+        }
+    }
+    let most = prepared(&store).await;
+    assert!(most <= 64 + 2, "{most}");
+    store.app.store.close().await;
+}

@@ -1,0 +1,115 @@
+//! A store without a host around it, for tests that reach under the services: the statically linked
+//! one, on a database that the loaded library never opens.
+
+use crate::support::permissive::PermissiveHost;
+use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
+use plugin::app::{self, App};
+use plugin::bulk::reference;
+use plugin::sql::Statement;
+use plugin::store::Store;
+use serde_json::Value;
+
+use crate::support::databases::{Database, Engine};
+
+/// A store without a host around it.
+pub struct Bare {
+    pub app: App,
+    pub database: Database,
+}
+
+struct Json;
+
+impl Headers for Json {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        (name == "content-type" && nth == 0).then_some(b"application/json")
+    }
+}
+
+impl Bare {
+    /// On the engine of this run.
+    pub async fn open() -> Bare {
+        Bare::on(Engine::of_this_run()).await
+    }
+
+    pub async fn on(engine: Engine) -> Bare {
+        Bare::of(engine, HostHandle::new(PermissiveHost)).await
+    }
+
+    /// For a host that says who is who.
+    pub async fn of(engine: Engine, host: HostHandle) -> Bare {
+        let database = Database::on(engine).await;
+        let store = Store::open(&database.url()).unwrap();
+        store.migrate().await.unwrap();
+        reference::install(&store).await.unwrap();
+        Bare { app: App::new(host, store, ""), database }
+    }
+
+    /// Asks for a path, which may have a query.
+    pub async fn ask(&self, method: Method, path: &str, body: Value) -> Response {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut id = None;
+        let segments = path.trim_start_matches('/').split('/').map(|segment| {
+            if segment.starts_with(|first: char| first.is_ascii_digit()) {
+                id = Some(segment);
+                return "{id:digits}";
+            }
+            segment
+        });
+        let segments: Vec<&str> = segments.collect();
+        let pattern = format!("v1/shop/{}", segments.join("/"));
+        let routes = app::describe().routes;
+        let route = routes.iter().find(|known| known.method == method && known.pattern == pattern);
+        let mut request = Request::builder(route.unwrap().handler, method)
+            .path(path)
+            .query(query)
+            .headers(Json)
+            .user(SharedUser::new(User::new(7, "ada", "Ada", "ada@example.com")))
+            .body(body.to_string().into_bytes());
+        if let Some(id) = id {
+            request = request.param(id);
+        }
+        self.app.handle(request.build()).await
+    }
+
+    /// Makes or removes a trigger beside the services.
+    pub async fn run(&self, text: impl Into<String>) {
+        let statement = Statement { text: text.into(), binds: Vec::new() };
+        self.app.store.execute(statement).await.unwrap();
+    }
+
+    /// Has a table do something of its own at each write of a row that fits the condition.
+    pub async fn trigger(&self, name: &str, event: &str, table: &str, condition: &str, does: &str) {
+        let statements = match self.database.engine {
+            Engine::Sqlite => vec![format!(
+                "CREATE TRIGGER {name} {event} ON {table} WHEN {condition} BEGIN {does}; END"
+            )],
+            Engine::Postgres => vec![
+                format!(
+                    "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS \
+                     $$ BEGIN {does}; RETURN NEW; END $$"
+                ),
+                format!(
+                    "CREATE TRIGGER {name} {event} ON {table} FOR EACH ROW WHEN ({condition}) \
+                     EXECUTE FUNCTION {name}()"
+                ),
+            ],
+            Engine::MariaDb => vec![format!(
+                "CREATE TRIGGER {name} {event} ON {table} FOR EACH ROW \
+                 IF {condition} THEN {does}; END IF"
+            )],
+        };
+        for text in statements {
+            self.run(text).await;
+        }
+    }
+
+    /// Has each write of a row that fits the condition fail.
+    pub async fn fail(&self, name: &str, event: &str, table: &str, condition: &str) {
+        let failure = match self.database.engine {
+            Engine::Sqlite => "SELECT RAISE(ABORT, 'made to fail')",
+            Engine::Postgres => "RAISE EXCEPTION 'made to fail'",
+            Engine::MariaDb => "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'made to fail'",
+        };
+        self.trigger(name, event, table, condition, failure).await;
+    }
+}

@@ -1,0 +1,427 @@
+//! What tests stand on: a shop that is served in this process, and requests to it that read like
+//! sentences.
+//!
+//! The library is the one that was built with the tests. This process has loaded it, so it never
+//! opens the store's database file itself: two copies of the engine in one process break it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use example_host::{MailSettings, NewUser, Running, ServerSettings, Site};
+use host_interface::DemoSize;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::support::databases::{Database, Engine};
+use crate::support::smtp::Sink;
+
+/// The path of the store.
+pub const ROOT: &str = "/api/index.php/v1/shop";
+/// The media type of all answers.
+pub const MEDIA_TYPE: &str = "application/vnd.api+json";
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Sends no token.
+    Nobody,
+    /// In the group Public, which may not log in to the interface.
+    Public,
+    /// May log in, and nothing else.
+    Registered,
+    /// May view, create and edit.
+    Manager,
+    /// May also delete, and read the configuration.
+    Administrator,
+    /// May do everything.
+    SuperUser,
+}
+
+impl Role {
+    pub const ALL: [Role; 6] = [
+        Role::Nobody,
+        Role::Public,
+        Role::Registered,
+        Role::Manager,
+        Role::Administrator,
+        Role::SuperUser,
+    ];
+
+    fn group(self) -> Option<&'static str> {
+        match self {
+            Role::Nobody => None,
+            Role::Public => Some("Public"),
+            Role::Registered => Some("Registered"),
+            Role::Manager => Some("Manager"),
+            Role::Administrator => Some("Administrator"),
+            Role::SuperUser => Some("Super Users"),
+        }
+    }
+}
+
+/// The directory of the libraries and programs that were built with the tests.
+pub fn profile_dir() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(|deps| deps.parent()).unwrap().to_owned()
+}
+
+/// The plugin's library, as it was built with the tests and not by an earlier build.
+pub fn library() -> PathBuf {
+    profile_dir().join("deps").join(library_name("plugin"))
+}
+
+/// A library that was built from `tests/fixtures` with the tests.
+pub fn fixture(name: &str) -> PathBuf {
+    profile_dir().join("examples").join(library_name(name))
+}
+
+/// What a library of this crate is called on this system.
+pub fn library_name(name: &str) -> String {
+    format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+/// What a shop is told about its surroundings.
+#[derive(Default)]
+pub struct Setup {
+    pub engine: Engine,
+    pub server: ServerSettings,
+    pub mail: MailSettings,
+}
+
+impl From<&Sink> for Setup {
+    fn from(sink: &Sink) -> Self {
+        let server = Some(sink.url().parse().unwrap());
+        Setup { mail: MailSettings { server, ..MailSettings::default() }, ..Setup::default() }
+    }
+}
+
+/// A shop of its own, with a user for each role, on a port of its own.
+pub struct Shop {
+    pub site: Site,
+    running: Running,
+    tokens: HashMap<Role, String>,
+    client: reqwest::Client,
+    // Dropped last.
+    pub database: Database,
+}
+
+impl Shop {
+    /// A new shop with its reference data.
+    pub async fn open() -> Shop {
+        Shop::with(Setup::default()).await
+    }
+
+    /// A new shop that is set up like this: `Shop::with(&sink)` sends its mails there.
+    pub async fn with(setup: impl Into<Setup>) -> Shop {
+        let Setup { engine, server, mail } = setup.into();
+        let database = Database::with_tables(engine).await;
+        let url = database.address();
+        let site = Site::open_with(&url, None, &[library()], &mail).await.unwrap();
+        let mut tokens = HashMap::new();
+        for role in Role::ALL {
+            let Some(group) = role.group() else { continue };
+            let name = format!("{role:?}").to_lowercase();
+            let user = NewUser {
+                email: format!("{name}@example.com"),
+                username: name.clone(),
+                groups: vec![group.to_owned()],
+                password: None,
+            };
+            site.add_user(user).await.unwrap();
+            tokens.insert(role, site.generate_token(&name).await.unwrap());
+        }
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let running = site.serve(listener, &server).unwrap();
+        Shop { site, running, tokens, client: reqwest::Client::new(), database }
+    }
+
+    /// A new shop that has at least one record of everything.
+    pub async fn stocked() -> Shop {
+        let shop = Shop::open().await;
+        for (path, body) in [
+            ("/manufacturers", json!({"manufacturer_name": "Birch"})),
+            ("/categories", json!({"title": "Lamps"})),
+            ("/categories", json!({"title": "Desk lamps", "parent_id": 1})),
+            ("/taxprofiles", json!({"taxprofile_name": "Standard"})),
+            ("/taxrates", json!({"taxrate_name": "VAT", "tax_percent": "19"})),
+            ("/shippingmethods", json!({"name": "Parcel", "element": "shipping_parcel"})),
+            ("/paymentmethods", json!({"name": "Invoice", "element": "payment_invoice"})),
+            (
+                "/products",
+                json!({
+                    "product_name": "Lamp", "sku": "L-1", "price": "19.99", "quantity": 5,
+                    "manufacturer_id": 1, "category_id": 2, "taxprofile_id": 1,
+                }),
+            ),
+            ("/products", json!({"product_name": "Bulb", "sku": "B-1", "price": 2})),
+            ("/coupons", json!({"coupon_name": "Spring", "coupon_code": "SPRING", "value": "5"})),
+            ("/vouchers", json!({"voucher_value": "50", "email_to": "ada@example.com"})),
+            ("/orders", json!({"user_email": "ada@example.com", "order_subtotal": "19.99"})),
+            (
+                "/customers",
+                json!({
+                    "user_id": 1, "first_name": "Ada", "last_name": "Berg",
+                    "email": "ada@example.com", "country_id": 1, "zone_id": 1,
+                }),
+            ),
+        ] {
+            shop.create(path, body).await;
+        }
+        shop
+    }
+
+    /// A new shop with the demonstration data.
+    pub async fn filled() -> Shop {
+        let shop = Shop::open().await;
+        shop.fill().await;
+        shop
+    }
+
+    /// Adds the demonstration data to a shop that has nothing yet.
+    pub async fn fill(&self) {
+        self.site.demo(DemoSize { products: Some(60), orders: Some(40) }, || ()).await.unwrap();
+    }
+
+    /// The path of a list of this resource that is not empty in a filled shop.
+    pub fn list_of(&self, kind: &str) -> String {
+        match kind {
+            "variants" => "/products/1/variants".to_owned(),
+            "orderitems" => "/orders/1/items".to_owned(),
+            "orderhistories" => "/orders/1/history".to_owned(),
+            // The customers of a demonstration are guests, and so have the user id 0.
+            "addresses" => "/customers/0/addresses".to_owned(),
+            _ => format!("/{kind}"),
+        }
+    }
+
+    /// A request below the store's path, by an administrator, with the headers it needs.
+    pub fn request(&self, method: &str, path: &str) -> Ask<'_> {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", HeaderValue::from_static(MEDIA_TYPE));
+        let ask = Ask {
+            shop: self,
+            method: method.parse().unwrap(),
+            url: self.url(&format!("{ROOT}{path}")),
+            headers,
+            body: None,
+        };
+        ask.by(Role::Administrator)
+    }
+
+    pub fn get(&self, path: &str) -> Ask<'_> {
+        self.request("GET", path)
+    }
+
+    pub fn post(&self, path: &str, body: Value) -> Ask<'_> {
+        self.request("POST", path).json(body)
+    }
+
+    pub fn patch(&self, path: &str, body: Value) -> Ask<'_> {
+        self.request("PATCH", path).json(body)
+    }
+
+    pub fn delete(&self, path: &str) -> Ask<'_> {
+        self.request("DELETE", path)
+    }
+
+    /// Creates a record and gives its id.
+    pub async fn create(&self, path: &str, body: Value) -> i64 {
+        let created = self.post(path, body).send().await.expect(201);
+        created.id()
+    }
+
+    /// The id of the currency with this code.
+    pub async fn currency(&self, code: &str) -> i64 {
+        let path = "/currencies?list[ordering]=currency_code&page[limit]=100&page[offset]=";
+        for offset in [0, 100] {
+            let list = self.get(&format!("{path}{offset}")).send().await.expect(200);
+            let position = list.column("currency_code").iter().position(|known| known == code);
+            if let Some(position) = position {
+                return list.ids()[position];
+            }
+        }
+        panic!("there is no currency {code}")
+    }
+
+    /// Makes this the store's default currency, which has to be an enabled one.
+    pub async fn set_default_currency(&self, code: &str) {
+        let currency = format!("/currencies/{}", self.currency(code).await);
+        self.patch(&currency, json!({"enabled": 1})).send().await.expect(200);
+        self.site.set_parameter("default_currency", &json!(code)).await.unwrap();
+    }
+
+    /// The address of a path on the host.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.running.addr())
+    }
+
+    pub fn token(&self, role: Role) -> &str {
+        &self.tokens[&role]
+    }
+}
+
+/// A request in the making.
+pub struct Ask<'a> {
+    shop: &'a Shop,
+    method: reqwest::Method,
+    url: String,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Ask<'_> {
+    /// Asks as a user of this role.
+    pub fn by(self, role: Role) -> Self {
+        match role {
+            Role::Nobody => self.without("authorization"),
+            _ => {
+                let token = format!("Bearer {}", self.shop.token(role));
+                self.header("authorization", &token)
+            }
+        }
+    }
+
+    /// Sets a header, in place of the one that would be sent.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.insert(name, value.parse().unwrap());
+        self
+    }
+
+    /// Sends a header beside those of its name that are sent already.
+    pub fn also(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.append(name, value.parse().unwrap());
+        self
+    }
+
+    /// Sends the request without a header that it would have.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    pub fn json(self, body: Value) -> Self {
+        self.text(&body.to_string())
+    }
+
+    /// Sends this text as a JSON body.
+    pub fn text(self, body: &str) -> Self {
+        let mut ask = self.header("content-type", "application/json");
+        ask.body = Some(body.as_bytes().to_vec());
+        ask
+    }
+
+    pub async fn send(self) -> Answer {
+        let mut request = self.shop.client.request(self.method, &self.url);
+        request = request.headers(self.headers);
+        if let Some(body) = self.body {
+            request = request.body(body);
+        }
+        Answer::to(request).await
+    }
+}
+
+/// What came back.
+pub struct Answer {
+    asked: String,
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Sends a request and waits for the whole of what comes back.
+    pub async fn to(request: reqwest::RequestBuilder) -> Answer {
+        let (client, request) = request.build_split();
+        let request = request.unwrap();
+        let asked = format!("{} {}", request.method(), request.url());
+        let response = client.execute(request).await.unwrap();
+        Answer {
+            asked,
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.bytes().await.unwrap().to_vec(),
+        }
+    }
+
+    /// Fails the test unless the status is this one.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Answer {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{}: {body}", self.asked);
+        if status != 204 && !self.body.is_empty() {
+            assert_eq!(self.header("content-type"), MEDIA_TYPE, "{}", self.asked);
+        }
+        self
+    }
+
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        match self.headers.get(name) {
+            Some(value) => value.to_str().unwrap(),
+            None => panic!("{}: no header {name}", self.asked),
+        }
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The id of the single record.
+    #[track_caller]
+    pub fn id(&self) -> i64 {
+        self.json()["data"]["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// An attribute of the single record.
+    #[track_caller]
+    pub fn attribute(&self, name: &str) -> Value {
+        self.json()["data"]["attributes"][name].clone()
+    }
+
+    /// An attribute of each record of a list.
+    #[track_caller]
+    pub fn column(&self, name: &str) -> Vec<Value> {
+        let json = self.json();
+        let rows = json["data"].as_array().unwrap();
+        rows.iter().map(|row| row["attributes"][name].clone()).collect()
+    }
+
+    /// The ids of a list.
+    #[track_caller]
+    pub fn ids(&self) -> Vec<i64> {
+        let json = self.json();
+        let rows = json["data"].as_array().unwrap();
+        rows.iter().map(|row| row["id"].as_str().unwrap().parse().unwrap()).collect()
+    }
+
+    #[track_caller]
+    pub fn total(&self) -> i64 {
+        self.json()["meta"]["total"].as_i64().unwrap()
+    }
+
+    /// The errors, each as `status code source`, for tests of what is wrong and where.
+    #[track_caller]
+    pub fn errors(&self) -> Vec<String> {
+        let json = self.json();
+        let errors = json["errors"].as_array().unwrap();
+        errors
+            .iter()
+            .map(|error| {
+                assert!(error["status"].is_u64(), "a status is a number: {error}");
+                assert!(!error["title"].as_str().unwrap().is_empty());
+                assert!(!error["detail"].as_str().unwrap().is_empty());
+                let source = error["source"].as_object().into_iter().flatten().next();
+                let source = source.map(|(kind, at)| format!(" {kind} {}", at.as_str().unwrap()));
+                format!(
+                    "{} {}{}",
+                    error["status"],
+                    error["code"].as_str().unwrap(),
+                    source.unwrap_or_default()
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,14 @@
+//! What the tests share: databases, a shop in this process, the program as a process of its own, and
+//! the parties around it. Nothing here tests anything.
+
+pub mod bare;
+pub mod certificate;
+pub mod databases;
+pub mod harness;
+#[path = "../../permissive.rs"]
+pub mod permissive;
+pub mod process;
+pub mod project;
+pub mod proxy;
+pub mod smtp;
+pub mod visitor;

@@ -1,0 +1,423 @@
+//! The program as its users run it: a process with a working directory, arguments, an environment,
+//! signals and exit codes.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use crate::support::databases::{Database, Engine};
+use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
+
+/// How long anything may take before a test gives up; nothing is asserted about time but this.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a host may take to follow what another process has changed. A second is promised, and
+/// a busy machine is given a few.
+const PROMPT: Duration = Duration::from_secs(5);
+
+/// A folder in which the program is run and a database, with the libraries that it is to load.
+pub struct Place {
+    pub database: Database,
+    plugins: Vec<PathBuf>,
+}
+
+impl Place {
+    /// An empty folder, an empty database, and these libraries.
+    pub fn with(plugins: impl IntoIterator<Item = PathBuf>) -> Place {
+        Place { database: Database::at_once(), plugins: plugins.into_iter().collect() }
+    }
+
+    /// An empty folder, and the store.
+    pub fn of_the_store() -> Place {
+        Place::with([library()])
+    }
+
+    /// An empty folder, and the fixture that misbehaves.
+    pub fn of_the_fixture() -> Place {
+        Place::with([fixture("misbehaves")])
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.database.folder.path().join(name)
+    }
+
+    /// The store's file, where the site is kept in files.
+    pub fn store_url(&self) -> String {
+        format!("sqlite://{}", self.data("shop.db").display())
+    }
+
+    /// The address that the program takes where it is not told.
+    pub fn site_url(&self) -> String {
+        match self.database.engine {
+            Engine::Sqlite => format!("sqlite://{}", self.data("host.db").display()),
+            Engine::Postgres | Engine::MariaDb => self.database.url(),
+        }
+    }
+
+    /// The folder for the files of the site, which a host whose database is on a server makes no
+    /// sooner than it has one to write.
+    pub fn data(&self, name: &str) -> PathBuf {
+        let folder = self.path("data");
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.join(name)
+    }
+
+    /// A command line, its words separated by spaces; see [`Call::word`] for one that has some.
+    pub fn call(&self, words: &str) -> Call {
+        let mut call = self.bare_call();
+        for plugin in &self.plugins {
+            call.command.arg("--plugin").arg(plugin);
+        }
+        call.command.args(words.split_whitespace());
+        call
+    }
+
+    /// The program without any argument, and without a library.
+    pub fn bare_call(&self) -> Call {
+        let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
+        let mut command = Command::new(profile_dir().join("examples").join(name));
+        command.current_dir(self.database.folder.path()).kill_on_drop(true);
+        // What the terminal that the tests run in has set is nothing to them.
+        let inherited = std::env::vars_os().map(|(name, _)| name);
+        for name in inherited.filter(|name| name.to_string_lossy().starts_with("HOST_")) {
+            command.env_remove(name);
+        }
+        match self.database.engine {
+            // What the program does where it is not told.
+            Engine::Sqlite => command.env_remove("DATABASE_URL"),
+            Engine::Postgres | Engine::MariaDb => command.env("DATABASE_URL", self.database.url()),
+        };
+        Call { command, input: String::new() }
+    }
+
+    /// Runs a command line that must succeed, and gives what it prints.
+    pub async fn run(&self, words: &str) -> String {
+        self.call(words).finish().await.succeeds()
+    }
+
+    /// Runs a command line that must fail, and gives the one line that says why.
+    pub async fn refusal(&self, words: &str) -> String {
+        self.call(words).finish().await.fails()
+    }
+
+    /// Adds a user in this group and gives a token.
+    pub async fn user(&self, name: &str, group: &str) -> String {
+        let add = format!("user add {name} --email {name}@example.com --group");
+        self.call(&add).word(group).finish().await.succeeds();
+        self.run(&format!("token generate {name}")).await.trim().to_owned()
+    }
+
+    /// Serves on a free port.
+    pub async fn serve(&self) -> Served {
+        self.serve_with(&[]).await
+    }
+
+    /// Serves on a free port, with this environment.
+    pub async fn serve_with(&self, environment: &[(&str, &str)]) -> Served {
+        let mut call = self.call("serve --listen 127.0.0.1:0");
+        for (name, value) in environment {
+            call = call.env(name, value);
+        }
+        call.start().await
+    }
+}
+
+/// A command line in the making.
+pub struct Call {
+    command: Command,
+    input: String,
+}
+
+impl Call {
+    /// Adds one argument, whatever is in it.
+    pub fn word(mut self, word: impl AsRef<std::ffi::OsStr>) -> Call {
+        self.command.arg(word);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Call {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it by way of a shell, which says this before the command line.
+    pub fn through(mut self, script: &str) -> Call {
+        let call = self.command.as_std();
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("{script} \"$@\"")).arg("sh");
+        shell.arg(call.get_program()).args(call.get_args()).kill_on_drop(true);
+        shell.current_dir(call.get_current_dir().unwrap());
+        for (name, value) in call.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.command = shell;
+        self
+    }
+
+    /// What it can read on standard input.
+    pub fn input(mut self, text: &str) -> Call {
+        self.input = text.to_owned();
+        self
+    }
+
+    /// Runs it to its end.
+    pub async fn finish(mut self) -> Finished {
+        let asked = format!("{:?}", self.command.as_std());
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{asked}: {error}"));
+        let mut stdin = child.stdin.take().unwrap();
+        // Who does not read it closes it, which is no fault of the test.
+        let _ = stdin.write_all(self.input.as_bytes()).await;
+        drop(stdin);
+        let output = patiently(&asked, child.wait_with_output()).await.unwrap();
+        Finished { asked, output }
+    }
+
+    /// Runs it until it listens.
+    pub async fn start(mut self) -> Served {
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap();
+        let out = Lines::of(child.stdout.take().unwrap());
+        let log = Lines::of(child.stderr.take().unwrap());
+        let line = log.wait_for("listening on http").await;
+        let (_, address) = line.split_once("://").unwrap();
+        let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ':';
+        let address = address.split(|c| !digits(c)).next().unwrap().parse().unwrap();
+        let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        Served { child, address, out, log, client }
+    }
+
+    /// Starts it, for a test that ends it by itself.
+    pub fn spawn(mut self) -> Child {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.command.spawn().unwrap()
+    }
+}
+
+/// What a command line came to.
+pub struct Finished {
+    asked: String,
+    output: Output,
+}
+
+impl Finished {
+    pub fn out(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    pub fn err(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+
+    /// Gives what it printed.
+    #[track_caller]
+    pub fn succeeds(&self) -> String {
+        self.exits(0);
+        self.out()
+    }
+
+    /// Gives the one line on standard error, without the program's name.
+    #[track_caller]
+    pub fn fails(&self) -> String {
+        self.exits(1);
+        let err = self.err();
+        let line = err.strip_suffix('\n').unwrap();
+        assert!(!line.contains('\n'), "{}: more than one line: {err}", self.asked);
+        assert_eq!(self.out(), "", "{}", self.asked);
+        line.strip_prefix("example-host: ").unwrap().to_owned()
+    }
+
+    /// Fails the test unless it ended by itself with this code.
+    #[track_caller]
+    pub fn exits(&self, code: i32) {
+        let status = self.output.status;
+        assert_eq!(status.code(), Some(code), "{}: {status}\n{}", self.asked, self.err());
+    }
+}
+
+/// The program, listening.
+pub struct Served {
+    child: Child,
+    pub address: SocketAddr,
+    pub out: Lines,
+    pub log: Lines,
+    client: reqwest::Client,
+}
+
+impl Served {
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A request with no header but those that the client sends by itself; `Accept: */*` is one.
+    pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
+        let method: Method = method.parse().unwrap();
+        self.client.request(method, self.url(path))
+    }
+
+    /// A request that accepts what the interface answers, by the user with this token.
+    pub fn ask(&self, method: &str, path: &str, token: &str) -> RequestBuilder {
+        self.bare(method, path).header("accept", MEDIA_TYPE).bearer_auth(token)
+    }
+
+    pub fn get(&self, path: &str, token: &str) -> RequestBuilder {
+        self.ask("GET", path, token)
+    }
+
+    /// Waits until a request is answered with this status, as the host follows what another
+    /// process has changed.
+    pub async fn until(&self, status: u16, path: &str, token: &str) -> Answer {
+        let what = format!("{path} is answered with {status}");
+        let answered = eventually(&what, async || {
+            let answer = Answer::to(self.get(path, token)).await;
+            (answer.status == status).then_some(answer)
+        });
+        tokio::time::timeout(PROMPT, answered).await.expect(&what)
+    }
+
+    /// Sends exactly these lines as the head of a request, with what follows it, and gives all
+    /// that comes back.
+    pub async fn raw(&self, lines: &[&str], body: &[u8]) -> Raw {
+        let mut bytes = Vec::new();
+        for line in lines.iter().chain(&["host: localhost", "connection: close", ""]) {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(body);
+        Raw(exchange(&mut self.connect().await, &bytes).await)
+    }
+
+    pub async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Asks the program to stop.
+    pub async fn signal(&self, name: &str) {
+        self.shell(&format!("kill -{name}")).await;
+    }
+
+    /// Runs a command line about the program, whose number comes last.
+    pub async fn shell(&self, words: &str) {
+        let id = self.child.id().unwrap();
+        let mut shell = Command::new("sh");
+        let done = shell.arg("-c").arg(format!("{words} {id}")).status().await.unwrap();
+        assert!(done.success(), "{words}: {done}");
+    }
+
+    /// Waits for the program to end by itself, and gives its exit code.
+    pub async fn ended(&mut self) -> Option<i32> {
+        patiently("the end", self.child.wait()).await.unwrap().code()
+    }
+
+    /// Stops the program and waits for its end.
+    pub async fn stop(mut self) {
+        self.signal("TERM").await;
+        assert_eq!(self.ended().await, Some(0));
+    }
+
+    /// Fails the test unless the program still answers.
+    pub async fn is_alive(&self) {
+        assert_eq!(Answer::to(self.bare("GET", "/health")).await.status, 200);
+    }
+}
+
+/// An answer as it came over the wire.
+pub struct Raw(pub String);
+
+impl Raw {
+    #[track_caller]
+    pub fn status(&self) -> u16 {
+        let status = self.0.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        status.and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{:?}", self.0))
+    }
+}
+
+/// The lines that a program has printed so far.
+#[derive(Clone)]
+pub struct Lines {
+    seen: Arc<watch::Sender<Vec<String>>>,
+}
+
+impl Lines {
+    fn of(stream: impl AsyncRead + Send + Unpin + 'static) -> Lines {
+        let seen = Arc::new(watch::Sender::new(Vec::new()));
+        let lines = Lines { seen: Arc::clone(&seen) };
+        tokio::spawn(async move {
+            let mut stream = BufReader::new(stream).lines();
+            while let Ok(Some(line)) = stream.next_line().await {
+                seen.send_modify(|lines| lines.push(line));
+            }
+        });
+        lines
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.seen.borrow().clone()
+    }
+
+    /// Waits for a line with this text.
+    pub async fn wait_for(&self, text: &str) -> String {
+        let mut seen = self.seen.subscribe();
+        let found = async {
+            let find = |lines: &Vec<String>| lines.iter().find(|line| line.contains(text)).cloned();
+            let lines = seen.wait_for(|lines| find(lines).is_some()).await.unwrap();
+            find(&lines).unwrap()
+        };
+        let found = tokio::time::timeout(PATIENCE, found).await;
+        found.unwrap_or_else(|_| panic!("no line with {text:?} in {:#?}", self.all()))
+    }
+}
+
+/// Fails the test when something takes for ever.
+pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("waited too long: {what}"))
+}
+
+/// Asks again and again until there is an answer.
+pub async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
+    patiently(what, async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+}
+
+/// Sends bytes on a connection and gives all that comes back until it is closed.
+pub async fn exchange(
+    connection: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    bytes: &[u8],
+) -> String {
+    // A server that has seen enough may close before it has read everything.
+    let _ = connection.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let _ = patiently("the connection to be closed", connection.read_to_end(&mut answer)).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// What the system calls whoever runs the tests, and so the program.
+pub fn operator() -> String {
+    let asked = std::process::Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(asked.stdout).unwrap().trim().to_owned()
+}
+
+/// Whether there is nothing in a folder, or no folder.
+pub fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}

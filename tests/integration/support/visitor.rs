@@ -1,0 +1,185 @@
+//! Somebody with a browser, as far as programs see it, and a shop whose users have a password.
+
+use std::collections::HashMap;
+
+use example_host::{NewUser, Site};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::support::harness::Shop;
+
+/// The password of every user.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A browser as far as it matters here: it keeps cookies and says where a form comes from.
+pub struct Visitor {
+    pub client: reqwest::Client,
+    pub origin: String,
+    pub headers: HeaderMap,
+    pub cookies: HashMap<String, String>,
+    /// The page that it is on.
+    pub page: String,
+    pub html: String,
+}
+
+/// What came of going somewhere.
+pub struct Seen {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub html: String,
+}
+
+impl Visitor {
+    pub fn of(origin: &str) -> Visitor {
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        Visitor {
+            client: client.build().unwrap(),
+            origin: origin.to_owned(),
+            headers: HeaderMap::new(),
+            cookies: HashMap::new(),
+            page: "/administrator/".to_owned(),
+            html: String::new(),
+        }
+    }
+
+    /// Somebody who has signed in to the shop with the password of all.
+    pub async fn signed_in(shop: &Shop, username: &str) -> Visitor {
+        let mut visitor = Visitor::of(&shop.url(""));
+        let seen = visitor.sign_in(username, PASSWORD).await;
+        assert_eq!((seen.status, seen.to()), (303, "/administrator/"), "{}", seen.html);
+        visitor
+    }
+
+    pub async fn sign_in(&mut self, username: &str, password: &str) -> Seen {
+        self.post("/sign-in", &[("username", username), ("password", password)]).await
+    }
+
+    /// Sends this header with everything from now on, in place of the one that would be sent.
+    pub fn with(mut self, name: &'static str, value: &str) -> Visitor {
+        self.headers.insert(HeaderName::from_static(name), value.parse().unwrap());
+        self
+    }
+
+    pub async fn get(&mut self, path: &str) -> Seen {
+        self.page = format!("/administrator{path}");
+        let request = self.client.get(format!("{}{}", self.origin, self.page));
+        self.send(request, HeaderMap::new()).await
+    }
+
+    /// Sends a form from the page that it is on, as a browser does.
+    pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
+        let proof = field(&self.html, "proof").unwrap_or_default().to_owned();
+        let mut form = reqwest::Url::parse("form:").unwrap();
+        form.query_pairs_mut().extend_pairs(fields).append_pair("proof", &proof);
+        let request = self.client.post(format!("{}/administrator{path}", self.origin));
+        let request = request.body(form.query().unwrap().to_owned());
+        let mut headers = HeaderMap::new();
+        headers.insert("origin", self.origin.parse().unwrap());
+        headers.insert("referer", format!("{}{}", self.origin, self.page).parse().unwrap());
+        headers
+            .insert("content-type", HeaderValue::from_static("application/x-www-form-urlencoded"));
+        self.send(request, headers).await
+    }
+
+    /// Opens a page and sends a form from it.
+    pub async fn fill(&mut self, page: &str, to: &str, fields: &[(&str, &str)]) -> Seen {
+        let seen = self.get(page).await;
+        assert_eq!(seen.status, 200, "{page}: {}", seen.html);
+        self.post(to, fields).await
+    }
+
+    async fn send(&mut self, request: reqwest::RequestBuilder, mut headers: HeaderMap) -> Seen {
+        let kept: Vec<String> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        headers.insert("cookie", kept.join("; ").parse().unwrap());
+        headers.extend(self.headers.clone());
+        let response = request.headers(headers).send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        for cookie in headers.get_all("set-cookie") {
+            let (pair, attributes) = cookie.to_str().unwrap().split_once(';').unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            match attributes.contains("Max-Age=0;") {
+                true => self.cookies.remove(name),
+                false => self.cookies.insert(name.to_owned(), value.to_owned()),
+            };
+        }
+        let html = response.text().await.unwrap();
+        self.html.clone_from(&html);
+        Seen { status, headers, html }
+    }
+
+    /// Whether pages can be seen.
+    pub async fn is_in(&mut self) -> bool {
+        self.get("/users").await.status == 200
+    }
+}
+
+impl Seen {
+    /// Where the browser is sent.
+    pub fn to(&self) -> &str {
+        self.headers.get("location").map_or("", |to| to.to_str().unwrap())
+    }
+
+    #[track_caller]
+    pub fn says(&self, text: &str) {
+        assert!(self.html.contains(text), "no {text:?} in {}", self.html);
+    }
+}
+
+/// The value of a field of the first form that has it.
+pub fn field<'a>(html: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+/// The path of the page beside this one.
+pub fn beside(html: &str, rel: &str) -> Option<String> {
+    let (_, rest) = html.split_once(&format!("rel=\"{rel}\" href=\"/administrator"))?;
+    let path = rest.split_once('"').unwrap().0;
+    Some(path.replace("&#38;", "&").replace("&amp;", "&"))
+}
+
+/// A shop where every role has the password.
+pub async fn shop() -> Shop {
+    let shop = Shop::open().await;
+    give_passwords(&shop.site).await;
+    shop
+}
+
+pub async fn give_passwords(site: &Site) {
+    for user in site.users().await.unwrap() {
+        site.set_password(&user.username, PASSWORD.to_owned()).await.unwrap();
+    }
+}
+
+pub async fn add(site: &Site, name: &str, group: &str) -> i64 {
+    let user = NewUser {
+        username: name.to_owned(),
+        email: format!("{name}@example.com"),
+        groups: vec![group.to_owned()],
+        password: Some(PASSWORD.to_owned()),
+    };
+    site.add_user(user).await.unwrap()
+}
+
+pub async fn id(site: &Site, name: &str) -> i64 {
+    site.user(name).await.unwrap().id
+}
+
+/// The form of the store's parameters as a browser sends it, but for these fields.
+pub fn parameters(site: &Site, seen: &str, changes: &[(&str, &str)]) -> Vec<(String, String)> {
+    let written = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.replace('\n', "\r\n"),
+        serde_json::Value::Array(ids) => {
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
+        number => number.to_string(),
+    };
+    let kept = site.parameters().into_iter().map(|parameter| {
+        let change = changes.iter().find(|(name, _)| *name == parameter.name);
+        let text = change.map_or_else(|| written(&parameter.value), |(_, text)| (*text).to_owned());
+        (format!("value-{}", parameter.name), text)
+    });
+    let unset = changes.iter().filter(|(name, _)| *name == "unset");
+    let unset = unset.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    kept.chain(unset).chain([("seen".to_owned(), seen.to_owned())]).collect()
+}
