@@ -41,9 +41,9 @@
 //! | [`reports`] | a file for each report, with their calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`together`) |
 //! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`) |
 //! | [`store`] | pools, transactions, cells; a file for each engine's driver; connections that are `ready` in front of the driver's pool, the `brake` that ends statements, bulk `filling`, SQLite's `upkeep` |
-//! | [`wire`] | query, headers and body to typed form (`request`), JSON:API output (`document`) |
+//! | [`wire`] | query, headers and body to typed form (`request`), values to and from their literal texts (`literal`), JSON:API output (`document`) |
 //! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text; how a page is found (`approach`), what differs between engines (`dialect`), how texts are found that contain one (`texts`) |
-//! | [`model`] | kinds of values, read and written exactly (`value`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`) |
+//! | [`model`] | kinds of values (`value`), days and moments (`moment`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
 //! # A page of a large store

@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::resource::{Access, Default, Field, Relationship, Resource, Unique};
-use crate::model::value::{self, Cell, Kind, Value, short};
+use crate::model::value::{Cell, Kind, Value, short};
 use crate::resources;
 use crate::store::Cells;
+use crate::wire::literal;
 use crate::wire::request::{self, Body, Listing, nearest};
 
 /// Which fields of a record are shown.
@@ -268,7 +269,7 @@ impl Draft {
     pub fn required_key(&mut self, body: &Body<'_>) -> Option<i64> {
         let name = self.resource.key;
         let given = body.members.iter().find(|(member, _)| member == name);
-        match given.map(|(_, literal)| value::read(Kind::Key(""), false, literal)) {
+        match given.map(|(_, literal)| literal::read(Kind::Key(""), false, literal)) {
             Some(Ok(key)) => return Some(key.int()),
             Some(Err(complaint)) => self.refuse(name, format!("{name} {complaint}.")),
             None => {
@@ -408,7 +409,7 @@ impl Draft {
         if !self.may_set(field) {
             return;
         }
-        match value::read(field.kind, field.nullable, literal) {
+        match literal::read(field.kind, field.nullable, literal) {
             Ok(value) if field.required && value.is_blank() => {
                 let detail = format!("{} must not be empty.", field.name);
                 self.fault_at(FaultKind::InvalidValue, field.name, detail);
@@ -606,7 +607,7 @@ fn related(
     if named.kind != relationship.kind {
         return Err(format!("must be of the type {:?}", relationship.kind).into());
     }
-    match value::read(field.kind, false, named.id) {
+    match literal::read(field.kind, false, named.id) {
         Ok(Value::Int(0)) if field.zero_is_none => Err("must have the id of a record".into()),
         Ok(value) => Ok(value),
         Err(complaint) => Err(format!("has an id that {complaint}").into()),

@@ -10,8 +10,9 @@ use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
 use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
+use crate::model::moment;
 use crate::model::resource::{Report, count, email, int, moment, money, text};
-use crate::model::value::{self, Cell, Kind, Value};
+use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::wire::document::attributes;
 
@@ -96,7 +97,7 @@ impl Line for Spent {
             return Err(Error::Contract("a row of what was spent has other columns"));
         };
         let moment = |cell: &Cell<'_>| {
-            let moment = value::read_moment(cell.text());
+            let moment = moment::parse(cell.text());
             moment.ok_or(Error::Contract("an order has no moment"))
         };
         Ok(Self {
@@ -184,7 +185,7 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
         };
         let name = [first.text(), last.text()].join(" ").trim().to_owned();
         let value = average(spent.spent, orders, decimals.int());
-        let moment = |moment| Cell::Text(value::written(moment).into());
+        let moment = |moment| Cell::Text(moment::render(moment).into());
         let cells = [
             Cell::Int(user),
             email.clone(),

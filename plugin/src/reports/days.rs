@@ -15,7 +15,8 @@ use time::Date;
 use super::Asked;
 use super::period::Range;
 use crate::error::Error;
-use crate::model::value::{self, Cell, Kind, Value};
+use crate::model::moment;
+use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::{self, Transaction};
 
@@ -184,7 +185,7 @@ async fn turns(asked: &Asked, transaction: &mut Transaction) -> Result<Vec<(Date
     let binds = vec![from.clone(), to.clone(), asked.statuses.clone(), from, to];
     let rows = transaction.table(Table::new(TURNS, binds, COLUMNS)).await?;
     let turn = |row: Vec<Cell<'_>>| {
-        let day = row.first().and_then(|cell| value::day(cell.text()));
+        let day = row.first().and_then(|cell| moment::day(cell.text()));
         let day = day.ok_or(Error::Contract("orders are counted by something else than days"))?;
         Ok((day, row.get(1).map_or(0, Cell::int)))
     };

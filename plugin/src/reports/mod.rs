@@ -20,11 +20,12 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::app::Call;
 use crate::error::Error;
+use crate::model::moment;
 use crate::model::resource::{
     Field, Filter, Gives, Report, Resource, Special, Step, choice, date_from, date_to, equals,
     moment, text,
 };
-use crate::model::value::{self, Cell, Value, decimal_text};
+use crate::model::value::{Cell, Value, decimal_text};
 use crate::service::crud;
 use crate::store::{self, Store};
 use crate::wire::document;
@@ -168,8 +169,8 @@ impl Asked {
     /// and their statuses.
     fn orders_of(&self, range: Range) -> [Vec<Value>; 3] {
         let Range { from, to } = range;
-        let [first, _] = value::bounds(from);
-        let [_, last] = value::bounds(to);
+        let [first, _] = moment::bounds(from);
+        let [_, last] = moment::bounds(to);
         [vec![Value::Moment(first)], vec![Value::Moment(last)], self.statuses.clone()]
     }
 

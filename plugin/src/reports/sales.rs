@@ -7,8 +7,9 @@ use serde_json::{Map, Value as Json};
 use super::period::{Range, Unit};
 use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
+use crate::model::moment;
 use crate::model::resource::{Field, Report, count, money, signed_money, text};
-use crate::model::value::{self, Cell, Kind, Value};
+use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::wire::document::attributes;
 
@@ -207,7 +208,7 @@ impl Sales {
 /// or year that is cut begins before the first period.
 fn position(text: &str, periods: &[Range]) -> Option<usize> {
     let whole = format!("{text}{}", "-01-01".get(text.len().checked_sub(4)?..)?);
-    let day = value::day(&whole)?;
+    let day = moment::day(&whole)?;
     Some(periods.partition_point(|period| period.from <= day).saturating_sub(1))
 }
 

@@ -6,6 +6,7 @@ use time::PrimitiveDateTime;
 
 use crate::app::Call;
 use crate::error::{Error, FaultKind};
+use crate::model::moment;
 use crate::model::question::{Condition, Draft, Intent, Page, Record, Shape};
 use crate::model::resource::{
     Complaint, Field, Gives, Resource, Scene, Special, Step, choice, code_of, created_on, decimal,
@@ -206,14 +207,14 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         limit: listing.limit,
     };
     let cells = call.app.store.page(&page).await?;
-    let now = value::now();
+    let now = moment::now();
     let mut records = Vec::new();
     for row in cells.rows()? {
         let [key, kind, value, balance, from, to, enabled, code] = &row[..] else {
             return Err(Error::Contract("a voucher has other columns"));
         };
         let masked = Cell::Text(masked(code.text()).into());
-        let [begins, ends] = [from, to].map(|moment| value::read_moment(moment.text()));
+        let [begins, ends] = [from, to].map(|moment| moment::parse(moment.text()));
         let status = status(enabled, balance, begins, ends, now);
         let status = Cell::Text(status.into());
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);

@@ -4,9 +4,10 @@
 
 use time::PrimitiveDateTime;
 
+use crate::model::moment;
 use crate::model::question::{Condition, Page};
 use crate::model::resource::{Count, Field, Index, Join, Resource, Steps};
-use crate::model::value::{self, Kind, Value};
+use crate::model::value::{Kind, Value};
 
 /// From how many records on it is worth while to look up where they end.
 const FAR: i64 = 4_096;
@@ -284,7 +285,7 @@ fn bound(page: &Page, steps: &Steps, step: &Value) -> Condition {
         }
         (Some(field), descending) => {
             // A step without a day would be one that the store has not made.
-            let moments = value::day(step.text()).map(value::bounds);
+            let moments = moment::day(step.text()).map(moment::bounds);
             let [first, last] =
                 moments.map_or([Value::Null, Value::Null], |of| of.map(Value::Moment));
             match descending {
@@ -318,7 +319,7 @@ fn fits(count: &Count, page: &Page) -> bool {
     let has = |name: &&str| count.by.contains(name);
     // The first or the last moment of a day, as a filter asks for it.
     let whole_days = |name: &str, value: &Value, end: usize| {
-        let is_end = |moment: PrimitiveDateTime| value::bounds(moment.date())[end] == moment;
+        let is_end = |moment: PrimitiveDateTime| moment::bounds(moment.date())[end] == moment;
         count.day_of == Some(name) && value.moment().is_some_and(is_end)
     };
     page.resource.fixed.iter().all(|(name, _)| has(name))

@@ -82,7 +82,7 @@ macro_rules! cells_of {
                 Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
                 Kind::DateTime => {
                     let moment = row.try_get::<PrimitiveDateTime, _>(column)?;
-                    Cell::Text(crate::model::value::written(moment).into())
+                    Cell::Text(crate::model::moment::render(moment).into())
                 }
                 _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
             })

@@ -21,8 +21,9 @@ use time::PrimitiveDateTime;
 use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
 use super::{count, sql_text, statements, units, values};
 use crate::error::Error;
+use crate::model::moment;
 use crate::model::question::Page;
-use crate::model::value::{self, Cell, Kind, Value};
+use crate::model::value::{Cell, Kind, Value};
 use crate::resources;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::{self, RowsOf, Statement, Table};
@@ -204,7 +205,7 @@ impl Copy {
         for (value, place) in values.iter().zip(1..) {
             match value {
                 Value::Null => self.lines.push_str("\\N"),
-                Value::Moment(moment) => self.lines.push_str(&value::written(*moment)),
+                Value::Moment(moment) => self.lines.push_str(&moment::render(*moment)),
                 Value::Text(text) | Value::Json(text) => {
                     for character in text.chars() {
                         match character {

@@ -22,8 +22,9 @@ use super::{
     Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values,
 };
 use crate::error::Error;
+use crate::model::moment;
 use crate::model::question::Page;
-use crate::model::value::{self, Cell, Kind, Value};
+use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::SQLITE;
 use crate::sql::{self, RowsOf, Statement, Table};
 
@@ -259,7 +260,7 @@ fn query(statement: Statement) -> sqlx::query::Query<'static, Sqlite, SqliteArgu
         Value::Null => query.bind(None::<i64>),
         Value::Int(number) | Value::Decimal { units: number, .. } => query.bind(number),
         Value::Text(text) | Value::Json(text) => query.bind(text),
-        Value::Moment(moment) => query.bind(value::written(moment)),
+        Value::Moment(moment) => query.bind(moment::render(moment)),
     })
 }
 

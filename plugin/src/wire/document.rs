@@ -8,8 +8,9 @@ use serde_json::Map;
 use crate::error::Error;
 use crate::model::question::Shape;
 use crate::model::resource::{Field, Relationship, Resource};
-use crate::model::value::{self, Cell, Kind};
+use crate::model::value::{Cell, Kind};
 use crate::resources;
+use crate::wire::literal;
 use crate::wire::request::Listing;
 
 /// The media type of everything that the store answers.
@@ -127,7 +128,7 @@ pub fn attributes(
     let pairs = fields.iter().zip(cells);
     pairs
         .map(|(field, cell)| {
-            let value = value::write(field.kind, cell, serde_json::value::Serializer)?;
+            let value = literal::write(field.kind, cell, serde_json::value::Serializer)?;
             Ok((field.name.to_owned(), value))
         })
         .collect()
@@ -299,7 +300,7 @@ struct Attribute<'a> {
 
 impl Serialize for Attribute<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        value::write(self.kind, self.cell, serializer)
+        literal::write(self.kind, self.cell, serializer)
     }
 }
 

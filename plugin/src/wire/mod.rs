@@ -1,4 +1,5 @@
 //! What crosses the wire: requests to typed form, and records to JSON:API. It knows no SQL.
 
 pub mod document;
+pub mod literal;
 pub mod request;

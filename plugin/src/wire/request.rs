@@ -11,9 +11,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::model::moment;
 use crate::model::question::{Condition, Order};
 use crate::model::resource::{Filter, Resource, Test};
 use crate::model::value::{self, Value, short};
+use crate::wire::literal;
 
 /// How many records a page has where nothing is said.
 pub const DEFAULT_LIMIT: i64 = 20;
@@ -430,11 +432,11 @@ fn filter(
             Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
         }
         Test::From(field) | Test::To(field) => {
-            let day = value::day(&value).ok_or_else(|| {
+            let day = moment::day(&value).ok_or_else(|| {
                 let detail = format!("{name} must be a day, YYYY-MM-DD.");
                 Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
             })?;
-            let [first, last] = value::bounds(day).map(Value::Moment);
+            let [first, last] = moment::bounds(day).map(Value::Moment);
             let condition = match filter.test {
                 Test::From(_) => Condition::AtLeast(field, first),
                 _ => Condition::AtMost(field, last),
@@ -444,7 +446,7 @@ fn filter(
         Test::Equals(field) => {
             let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
             let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
-            let value = kind.map_or(Ok(Value::Null), |kind| value::read_plain(kind, &value));
+            let value = kind.map_or(Ok(Value::Null), |kind| literal::read_plain(kind, &value));
             let test = |value| Some((filter, Condition::Equals(field, value)));
             value.map(test).map_err(|complaint| {
                 let detail = format!("{name} {complaint}.");

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use host_interface::{Headers, Method, Request};
 use plugin::error::Error;
+use plugin::model::moment;
 use plugin::model::question::{Draft, Intent};
 use plugin::model::resource::{Field, Resource};
-use plugin::model::value::{self, Cell, Kind, Value};
+use plugin::model::value::{Cell, Kind, Value};
+use plugin::wire::literal;
 use plugin::wire::request::{Body, Listing, Scope, no_listing};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -34,7 +36,7 @@ fn cell(value: &Value) -> Cell<'_> {
     match value {
         Value::Null => Cell::Null,
         Value::Int(number) | Value::Decimal { units: number, .. } => Cell::Int(*number),
-        Value::Moment(moment) => Cell::Text(value::written(*moment).into()),
+        Value::Moment(moment) => Cell::Text(moment::render(*moment).into()),
         Value::Text(text) | Value::Json(text) => Cell::Text(text.as_str().into()),
     }
 }
@@ -42,12 +44,12 @@ fn cell(value: &Value) -> Cell<'_> {
 /// What a client reads of a value.
 fn written(kind: Kind, value: &Value) -> Box<RawValue> {
     let mut text = Vec::new();
-    value::write(kind, &cell(value), &mut serde_json::Serializer::new(&mut text)).unwrap();
+    literal::write(kind, &cell(value), &mut serde_json::Serializer::new(&mut text)).unwrap();
     RawValue::from_string(String::from_utf8(text).unwrap()).unwrap()
 }
 
 fn read(kind: Kind, nullable: bool, literal: &str) -> Result<Value, String> {
-    value::read(kind, nullable, &RawValue::from_string(literal.to_owned()).unwrap())
+    literal::read(kind, nullable, &RawValue::from_string(literal.to_owned()).unwrap())
 }
 
 fn quoted(text: &str) -> String {
@@ -258,7 +260,7 @@ proptest! {
                 if *value == Value::Null && !field.nullable {
                     continue;
                 }
-                let again = value::read(field.kind, field.nullable, &written(field.kind, value));
+                let again = literal::read(field.kind, field.nullable, &written(field.kind, value));
                 prop_assert_eq!(again.as_ref(), Ok(value), "{} of {}", field.name, text);
             }
             for fault in &draft.faults {
@@ -299,7 +301,7 @@ proptest! {
         ],
     ) {
         let expected = calendar_day(&text);
-        let found = value::day(&text).map(|day| {
+        let found = moment::day(&text).map(|day| {
             (i64::from(day.year()), i64::from(u8::from(day.month())), i64::from(day.day()))
         });
         prop_assert_eq!(found, expected, "{:?}", text);
@@ -342,7 +344,7 @@ proptest! {
         let kept = read(Kind::DateTime, false, &quoted(&text));
         prop_assert_eq!(kept.is_ok(), within.is_some(), "{:?}", text);
         if let (Ok(Value::Moment(kept)), Some(within)) = (kept, within) {
-            let kept = value::written(kept);
+            let kept = moment::render(kept);
             let (day, time) = kept.split_once('T').unwrap();
             let parts: Vec<i64> = time.split(':').map(|part| part.parse().unwrap()).collect();
             let seconds = seconds(calendar_day(day).unwrap());
@@ -367,7 +369,7 @@ proptest! {
         match read(kind, false, &quoted(&text)) {
             Ok(value) => {
                 prop_assert_eq!(Some(Decimal::from(value.int())), exact, "{}", text);
-                let again = value::read(kind, false, &written(kind, &value));
+                let again = literal::read(kind, false, &written(kind, &value));
                 prop_assert_eq!(again, Ok(value));
             }
             Err(complaint) => prop_assert_eq!(exact, None, "{}: {}", text, complaint),
@@ -386,7 +388,7 @@ proptest! {
             false => {
                 let kept = kept.unwrap();
                 prop_assert_eq!(kept.text(), object.to_string());
-                let again = value::read(Kind::Json, false, &written(Kind::Json, &kept));
+                let again = literal::read(Kind::Json, false, &written(Kind::Json, &kept));
                 prop_assert_eq!(again, Ok(kept));
             }
         }

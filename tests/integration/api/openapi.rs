@@ -261,7 +261,7 @@ fn the_patterns_of_the_document_are_those_of_the_store() {
         let body = |text: &str| {
             let kind = schema_field(field).kind;
             let literal = serde_json::value::to_raw_value(text).unwrap();
-            plugin::model::value::read(kind, false, &literal)
+            plugin::wire::literal::read(kind, false, &literal)
         };
         for text in taken {
             assert!(pattern.is_match(text), "{field} takes {text:?}");

@@ -4,8 +4,9 @@ use std::fs;
 
 use plugin::model::question::{Condition, Order, Page, Shape};
 use plugin::model::resource::Test;
-use plugin::model::value::{self, Value};
+use plugin::model::value::Value;
 use plugin::store::Store;
+use plugin::wire::literal;
 
 use crate::support::databases::Database;
 use crate::support::project::{root, sources};
@@ -78,7 +79,7 @@ async fn every_column_that_a_resource_names_exists() {
             Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
             Test::Equals(name) => {
                 let field = resource.fields().find(|field| field.name == name).unwrap();
-                Condition::Equals(name, value::read_plain(field.kind, "1").unwrap())
+                Condition::Equals(name, literal::read_plain(field.kind, "1").unwrap())
             }
             Test::From(field) => Condition::AtLeast(field, Value::now()),
             Test::To(field) => Condition::AtMost(field, Value::now()),

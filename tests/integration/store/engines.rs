@@ -187,7 +187,7 @@ async fn answer(shop: &Shop, path: &str, begun: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "compares SQLite with a server")]
 async fn the_same_documents_come_back_byte_for_byte() {
-    let begun = plugin::model::value::written(plugin::model::value::now());
+    let begun = plugin::model::moment::render(plugin::model::moment::now());
     let embedded = shop(Engine::Sqlite).await;
     let server = shop(Engine::of_this_run()).await;
     for path in lists(&embedded) {

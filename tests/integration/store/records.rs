@@ -400,7 +400,7 @@ async fn every_write_of_what_a_record_shows_moves_its_modified_on() {
         store.ask(Method::Patch, record, json!({"created_on": "2026-01-01"})).await;
         store.ask(Method::Patch, record, json!({"modified_on": "2026-01-01", "x": 1})).await;
         assert_eq!(modified_on(record).await, LONG_AGO, "before {method} {path}");
-        let before = plugin::model::value::written(plugin::model::value::now());
+        let before = plugin::model::moment::render(plugin::model::moment::now());
         let answer = store.ask(method, path, body.clone()).await;
         assert!(answer.status() < 300, "{method} {path} {body}: {}", answer.status());
         assert!(modified_on(record).await >= before, "after {method} {path} {body}");

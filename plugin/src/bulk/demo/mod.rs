@@ -22,7 +22,8 @@ use time::{Date, UtcDateTime};
 use tokio::sync::mpsc::{self, Receiver};
 
 use crate::error::{Error, Fault, FaultKind};
-use crate::model::value::{self, Value, fold};
+use crate::model::moment;
+use crate::model::value::{Value, fold};
 use crate::sql::{self, RowsOf, Statement};
 use crate::store::{self, Filling, Store, Transaction};
 
@@ -292,7 +293,7 @@ fn cents(cents: i64) -> i64 {
 
 /// The moment of a text that the demonstration has made.
 fn moment(text: impl AsRef<str>) -> Value {
-    value::read_moment(text.as_ref()).map_or(Value::Null, Value::Moment)
+    moment::parse(text.as_ref()).map_or(Value::Null, Value::Moment)
 }
 
 /// A moment some days before today.
