@@ -134,6 +134,24 @@ fn every_source_file_begins_with_its_purpose() {
     }
 }
 
+/// A file holds one thing. One that is longer says why, on a line of its `//!` that begins like this.
+#[test]
+fn no_source_file_is_longer_than_600_lines_without_a_reason() {
+    const REASON: &str = "//! Above 600 lines: ";
+    /// How many files are too long today. The number may only become smaller.
+    const LEFT: usize = 7;
+    let mut long = Vec::new();
+    for of in ["host-interface", "plugin", "example-host", "tests"] {
+        for (path, text) in sources(of) {
+            let lines = text.lines().count();
+            if lines > 600 && !text.lines().any(|line| line.starts_with(REASON)) {
+                long.push(format!("{}: {lines}", path.display()));
+            }
+        }
+    }
+    assert!(long.len() <= LEFT, "{} are too long:\n{}", long.len(), long.join("\n"));
+}
+
 #[test]
 fn every_module_is_in_the_table_of_its_crate() {
     for of in ["host-interface", "plugin", "example-host"] {
