@@ -78,7 +78,7 @@ async fn place(
         let own = before.value("path").text();
         let below = above.strip_prefix(own).is_some_and(|rest| rest.starts_with('/'));
         if parent != 0 && (parent == key || below) {
-            draft.refuse("parent_id", "A category cannot stand below itself.");
+            draft.refuse("parent_id", "A category cannot be its own descendant.");
             return Ok(());
         }
     }

@@ -61,7 +61,7 @@ fn the_default_keeps_its_code(
         |what: &str| format!("{} is the store's default currency and {what}.", code.text());
     let mut complaints = Vec::new();
     if after.value("currency_code") != code {
-        complaints.push(("currency_code", refuse("keeps its code")));
+        complaints.push(("currency_code", refuse("its code cannot be changed")));
     }
     if before.value("enabled").int() == 1 && after.value("enabled").int() == 0 {
         complaints.push(("enabled", refuse("cannot be disabled")));

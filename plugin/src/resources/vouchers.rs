@@ -278,13 +278,13 @@ async fn derive(
     let moved = left.value("remaining_balance").int() - before.value("voucher_value").int();
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);
-        let detail = format!("voucher_value must be at least {spent}, which has been spent.");
+        let detail = format!("voucher_value must be at least {spent}, the amount already spent.");
         draft.refuse("voucher_value", detail);
     } else if value + moved > MAX_AMOUNT {
         let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
         let detail = format!(
-            "voucher_value must be at most {most}: the balance would be too large, by what has been \
-             credited."
+            "voucher_value must be at most {most}: with the amounts credited, the balance would be \
+             too large."
         );
         draft.refuse("voucher_value", detail);
     }

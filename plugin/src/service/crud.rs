@@ -218,15 +218,15 @@ pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Erro
     match (constraint, constraint.unique_of(resource)) {
         (_, Some(unique)) => draft.duplicate(unique).into(),
         (Constraint::Unique(_), None) => {
-            let detail = format!("Another {} has these values already.", resource.singular);
+            let detail = format!("Another {} already has these values.", resource.singular);
             Fault::new(FaultKind::Duplicate, detail).into()
         }
         (Constraint::Reference, _) => {
-            let detail = "A record that is referred to does not exist.";
+            let detail = "A record that the values refer to does not exist.";
             Fault::new(FaultKind::MissingReference, detail).into()
         }
         (Constraint::Check, _) => {
-            let detail = format!("The values do not go together in one {}.", resource.singular);
+            let detail = format!("These values cannot be combined in one {}.", resource.singular);
             Fault::new(FaultKind::InvalidValue, detail).into()
         }
     }
@@ -240,8 +240,7 @@ async fn refuse_if_referenced(
     let referring = resources::referring_to(resource.kind, record);
     let Some(by) = referred_to_by(&referring, transaction).await? else { return Ok(()) };
     transaction.stands().await?;
-    let detail =
-        format!("This {} cannot be deleted: it is referred to by {by}.", resource.singular);
+    let detail = format!("This {} cannot be deleted: {by} to it.", resource.singular);
     Err(Fault::new(FaultKind::Referenced, detail).into())
 }
 
@@ -257,17 +256,15 @@ async fn keep_what_is_relied_on(
     for reference in resources::referring_to(resource.kind, before) {
         let Some(column) = reference.relies_on.filter(|column| changed(column)) else { continue };
         if let Some(by) = referred_to_by(&[reference], transaction).await? {
-            let detail = format!(
-                "{column} cannot be changed: this {} is referred to by {by}.",
-                resource.singular
-            );
+            let detail = format!("{column} cannot be changed: {by} to this {}.", resource.singular);
             draft.fault_at(FaultKind::Referenced, column, detail);
         }
     }
     Ok(())
 }
 
-/// How many records of what refer to one; nothing where none does.
+/// How many records of which kinds refer to one, as the beginning of a sentence; nothing where none
+/// does.
 async fn referred_to_by(
     referring: &[Reference],
     transaction: &mut Transaction,
@@ -279,11 +276,27 @@ async fn referred_to_by(
     let counts = transaction.numbers(statement).await?;
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
-        1 => format!("1 {}", reference.resource.singular),
-        _ => format!("{count} {}", reference.resource.kind),
+        1 => (format!("1 {}", reference.resource.singular), "refers"),
+        _ => (format!("{count} {}", plural(reference.resource.singular)), "refer"),
     });
-    let by: Vec<String> = by.collect();
-    Ok((!by.is_empty()).then(|| by.join(" and ")))
+    let by: Vec<(String, &str)> = by.collect();
+    Ok(match by.as_slice() {
+        [] => None,
+        [(one, verb)] => Some(format!("{one} {verb}")),
+        [several @ ..] => {
+            let several: Vec<&str> = several.iter().map(|(one, _)| one.as_str()).collect();
+            Some(format!("{} refer", several.join(" and ")))
+        }
+    })
+}
+
+/// The regular plural, which all of the resources have.
+fn plural(singular: &str) -> String {
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with('s') => format!("{singular}es"),
+        None => format!("{singular}s"),
+    }
 }
 
 /// Reads a record that is to be changed, and keeps it from others until the transaction ends.

@@ -29,7 +29,7 @@ pub const MAX_SOUGHT: usize = 255;
 /// How a list is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// How many records to pass over.
+    /// How many records to skip.
     pub offset: i64,
     /// How many records to give at most.
     pub limit: i64,
@@ -84,7 +84,7 @@ impl Listing {
                     listing.limit = number.min(MAX_LIMIT);
                 }),
                 "list[ordering]" | "list[direction]" if resource.list.is_empty() => {
-                    let detail = format!("This route does not know {name}: its order is fixed.");
+                    let detail = format!("This route has no parameter {name}: its order is fixed.");
                     Err(Fault::at_parameter(FaultKind::UnknownParameter, &name, detail))
                 }
                 "list[ordering]" => column(resource, &name, &value).map(|column| {
@@ -133,7 +133,8 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
     let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
     faults.extend(names.iter().map(|name| {
-        let detail = format!("This route does not know {}: it is no list.", short(name));
+        let detail =
+            format!("This route has no parameter {}: it does not return a list.", short(name));
         Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
     }));
     match faults.is_empty() {
@@ -226,12 +227,12 @@ impl<'a> Body<'a> {
                 "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
                     FaultKind::InvalidValue,
                     "/data/type".to_owned(),
-                    format!("The type of what this path names is {:?}.", resource.kind),
+                    format!("type must be {:?}.", resource.kind),
                 )),
                 "id" if !id.is_some_and(|id| is_text(literal, &id.to_string())) => {
                     let detail = match id {
-                        Some(id) => format!("The id of what this path names is \"{id}\"."),
-                        None => "The store gives a new record its id itself.".to_owned(),
+                        Some(id) => format!("id must be \"{id}\"."),
+                        None => "id must not be given: the store assigns it.".to_owned(),
                     };
                     body.faults.push(Fault::at_pointer(
                         FaultKind::InvalidValue,
@@ -264,7 +265,7 @@ pub struct Identifier<'a> {
 pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
     const NO_OBJECT: &str = "must be an object with the member data";
     const NO_IDENTIFIER: &str =
-        "must have as its data null or an object of type and id, two strings";
+        "must have as its data either null or an object with the strings type and id";
     let members = serde_json::from_str::<Members<'_>>(literal.get()).map_err(|_| NO_OBJECT)?.0;
     let data = members.iter().find(|(name, _)| name == "data").ok_or(NO_OBJECT)?.1;
     if data.get() == "null" {
@@ -305,7 +306,7 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (decode(name), decode(value)) else {
             let name = percent_decode_str(name).decode_utf8_lossy();
-            let detail = format!("{} is not UTF-8 text.", short(&name));
+            let detail = format!("{} must be UTF-8 text.", short(&name));
             faults.push(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail));
             continue;
         };
@@ -331,11 +332,11 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
 fn reserved(name: &str) -> Option<&'static str> {
     match family(name) {
         "page" if !name.contains('[') => {
-            Some("page has the members page[offset] and page[limit], and no value of its own.")
+            Some("page takes no value; use page[offset] and page[limit].")
         }
-        "sort" => Some("sort is not supported; list[ordering] and list[direction] order a list."),
-        "include" => Some("include is not supported; relationships link to what they name."),
-        "fields" => Some("fields is not supported; an answer has all of its fields."),
+        "sort" => Some("sort is not supported; use list[ordering] and list[direction]."),
+        "include" => Some("include is not supported; follow the links of the relationships."),
+        "fields" => Some("fields is not supported; every answer contains all fields."),
         _ => None,
     }
 }
@@ -433,7 +434,7 @@ fn filter(
         }
         Test::From(field) | Test::To(field) => {
             let day = moment::day(&value).ok_or_else(|| {
-                let detail = format!("{name} must be a day, YYYY-MM-DD.");
+                let detail = format!("{name} must be a date in the form YYYY-MM-DD.");
                 Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
             })?;
             let [first, last] = moment::bounds(day).map(Value::Moment);
@@ -482,8 +483,8 @@ fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
     let known = filters.chain(LISTING).filter(|known| known.starts_with(family(name)));
     let shown = short(name);
     let detail = match nearest(name, known) {
-        Some(hint) => format!("This route does not know {shown}; did you mean {hint}?"),
-        None => format!("This route does not know {shown}."),
+        Some(hint) => format!("This route has no parameter {shown}; did you mean {hint}?"),
+        None => format!("This route has no parameter {shown}."),
     };
     Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
 }
@@ -492,7 +493,7 @@ fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
 fn check_headers(request: &Request) -> Result<(), Error> {
     let mut faults = Vec::new();
     if !is_json(request) {
-        let detail = "A body must be sent with one header Content-Type: application/json.";
+        let detail = "Send the body with exactly one header Content-Type: application/json.";
         faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
     }
     let encodings = (0..).map_while(|nth| request.header_at("content-encoding", nth));
@@ -501,7 +502,7 @@ fn check_headers(request: &Request) -> Result<(), Error> {
         encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
     };
     if !encodings.flat_map(|sent| sent.split(|byte| *byte == b',')).all(plain) {
-        let detail = "A body must be sent without any Content-Encoding.";
+        let detail = "Send the body without a Content-Encoding.";
         faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
     }
     match faults.is_empty() {
@@ -539,7 +540,7 @@ fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValu
             _ if text.is_empty() => "The body is empty; it must be a JSON object.".to_owned(),
             _ => {
                 let (line, column) = (error.line(), error.column());
-                format!("The body is not JSON at line {line}, column {column}.")
+                format!("The body is not valid JSON at line {line}, column {column}.")
             }
         };
         Fault::at_pointer(FaultKind::MalformedBody, at.to_owned(), detail)
@@ -577,7 +578,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                     if members.iter().any(|(known, _)| *known == name) {
                         let name = short(&name);
                         return Err(serde::de::Error::custom(format_args!(
-                            "The body gives {name:?} more than once."
+                            "The body contains the member {name:?} more than once."
                         )));
                     }
                     if members.len() == MAX_MEMBERS {

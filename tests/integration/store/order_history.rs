@@ -164,7 +164,7 @@ async fn a_mail_that_is_refused_for_ever_is_given_up_and_keeps_no_other_waiting(
     served.log.wait_for("a mail is given up").await;
     sink.refuse(450);
     ask("/orders/1/history", entry("delayed")).await;
-    served.log.wait_for("a mail has to wait").await;
+    served.log.wait_for("a mail is postponed").await;
     sink.accept();
     ask("/orders/1/history", entry("prompt")).await;
     let mut told: Vec<String> = sink.wait_for(2).await.iter().map(|mail| mail.text()).collect();

@@ -181,7 +181,7 @@ async fn what_a_record_is_known_by_stays_while_others_refer_to_it() {
         let refused = shop.patch(path, change).send().await.expect(422);
         assert_eq!(refused.errors(), [format!("422 referenced pointer /{column}")], "{path}");
         let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
-        assert!(detail.contains(&format!("is referred to by {by}.")), "{detail}");
+        assert!(detail.contains(&format!("cannot be changed: {by} refers to this ")), "{detail}");
         assert_eq!(shop.get(path).send().await.expect(200).body, before, "{path} is as it was");
     }
     // Nothing was orphaned: the voucher still keeps its order, and what nobody names may change.

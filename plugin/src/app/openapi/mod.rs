@@ -100,7 +100,7 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (
         "Unauthorised",
-        "The token is missing, wrong, or its user may not come in.",
+        "The token is missing or wrong, or its user has no access to the API.",
         FaultKind::Forbidden,
     ),
     ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
@@ -112,8 +112,8 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
         FaultKind::UnsupportedEncoding,
     ),
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
-    ("Internal", "Something failed that must not.", FaultKind::Internal),
-    ("Unavailable", "The database does not answer; try again.", FaultKind::Unavailable),
+    ("Internal", "The store failed to answer.", FaultKind::Internal),
+    ("Unavailable", "The store is temporarily unavailable; try again.", FaultKind::Unavailable),
 ];
 
 fn operation(endpoint: &Endpoint) -> Value {
@@ -125,8 +125,8 @@ fn operation(endpoint: &Endpoint) -> Value {
         Operation::List(_) | Operation::Nested(..) => ("200", "A page of records", Some(list())),
         Operation::Show(_) => ("200", "The record", Some(one())),
         Operation::Create(_) => ("201", "The new record", Some(one())),
-        Operation::Update(_) => ("200", "The record as it is now", Some(one())),
-        Operation::Delete(_) => ("204", "It is gone", None),
+        Operation::Update(_) => ("200", "The changed record", Some(one())),
+        Operation::Delete(_) => ("204", "The record is deleted", None),
         Operation::Special(_, special) => match special.gives {
             Gives::New(given) => ("201", "The new record", Some(named(given(), "document"))),
             Gives::One(given) => ("200", "The record", Some(named(given(), "document"))),
@@ -144,7 +144,7 @@ fn operation(endpoint: &Endpoint) -> Value {
     }
     if status == "201" {
         success["headers"] = json!({"Location": {
-            "description": "Where the record, or the list that has it, is read.",
+            "description": "The path of the record, or of the list that contains it.",
             "schema": {"type": "string"},
         }});
     }
@@ -221,7 +221,7 @@ fn summary(endpoint: &Endpoint) -> String {
             format!("Add one {singular}")
         }
         Operation::Special(_, Special { gives: Gives::Computed(..), .. }) => {
-            format!("List one's own {all}")
+            format!("List your own {all}")
         }
         Operation::Special(_, Special { gives: Gives::Report(_), name, .. }) => {
             format!("Report on {name}")
@@ -277,7 +277,7 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
     let (description, schema, example) = match filter.test {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
-            let text = format!("Text that stands anywhere in {fields}, without regard to case.");
+            let text = format!("Text that occurs anywhere in {fields}; case is ignored.");
             let schema = schema::sought(MAX_SOUGHT);
             (text, schema, json!("lamp"))
         }
@@ -318,14 +318,16 @@ fn common_parameters() -> Value {
         "page.offset": {
             "name": "page[offset]",
             "in": "query",
-            "description": "How many records to pass over.",
+            "description": "How many records to skip.",
             "schema": {"type": "integer", "minimum": 0, "default": 0},
             "example": 20,
         },
         "page.limit": {
             "name": "page[limit]",
             "in": "query",
-            "description": format!("How many records to give; above {MAX_LIMIT} counts as that."),
+            "description": format!(
+                "How many records to return; more than {MAX_LIMIT} counts as {MAX_LIMIT}."
+            ),
             "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
             "example": 20,
         },
@@ -384,7 +386,7 @@ fn common_schemas() -> Map<String, Value> {
         },
         "relationship": {
             "type": "object",
-            "description": "What the record refers to.",
+            "description": "The records that this record refers to.",
             "required": ["data"],
             "properties": {
                 "links": {"type": "object", "properties": {"related": link}},

@@ -118,7 +118,7 @@ fn work_out(line: &mut Draft, listed: Option<Exact>, terms: &Terms) -> Option<i6
     let tax = in_units(line, "orderitem_tax")?;
     let exact = quantity.checked_mul(price + option_price).map(|gross| gross - discount);
     if exact.is_some_and(|exact| exact < 0) {
-        line.refuse("orderitem_discount", "The discount must not exceed what the line costs.");
+        line.refuse("orderitem_discount", "The discount must not exceed the price of the line.");
         return None;
     }
     let places = u32::try_from(terms.decimals.clamp(0, 5)).unwrap_or(5);
@@ -127,7 +127,7 @@ fn work_out(line: &mut Draft, listed: Option<Exact>, terms: &Terms) -> Option<i6
         .map(|amount| amount * 10_i128.pow(5 - places));
     let fits = finalprice.filter(|amount| within_limits(amount + tax).is_some());
     let Some(finalprice) = fits.and_then(within_limits) else {
-        line.refuse("orderitem_quantity", "The line comes to more than can be written.");
+        line.refuse("orderitem_quantity", "The total of the line is too large.");
         return None;
     };
     Some(finalprice)

@@ -267,6 +267,6 @@ pub(super) fn refuse_disabled(draft: &mut Draft) {
     draft.fault_at(
         FaultKind::InvalidValue,
         "order_state_id",
-        "order_state_id must be an order status that is enabled.",
+        "order_state_id must be an enabled order status.",
     );
 }
