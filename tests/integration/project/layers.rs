@@ -22,7 +22,23 @@ struct House {
 const HOUSES: &[House] = &[
     House { source: "host-interface/src", layers: &[], foundations: &[], left: 0 },
     House { source: "plugin/src", layers: &[], foundations: &[], left: 0 },
-    House { source: "example-host/src", layers: &[], foundations: &[], left: 0 },
+    House {
+        source: "example-host/src",
+        layers: &[
+            &["cli"],
+            &["server"],
+            &["admin"],
+            &["api"],
+            &["site"],
+            &["extensions"],
+            &["identity", "mail"],
+            &["watch"],
+            &["database"],
+            &["base"],
+        ],
+        foundations: &["site/mod.rs"],
+        left: 0,
+    },
 ];
 
 #[test]
