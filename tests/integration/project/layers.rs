@@ -37,7 +37,7 @@ const HOUSES: &[House] = &[
             &["base"],
         ],
         foundations: &["site/mod.rs"],
-        left: 0,
+        left: 50,
     },
 ];
 
@@ -88,12 +88,16 @@ fn paths_are_found_in_every_form() {
         use crate::{a::{b, c::D}, e}; // crate::comment
         fn f() { super::g(); let _ = "crate::string"; let c = '"'; crate::h::i!(); }
         const RAW: &str = r#"crate::raw"#; impl<'a> self::j::K<'a> {}
+        mod tests { use super::*; use crate::l; } use super::m;
     "##;
     let mut found = String::new();
     for path in paths(&tokens(&code(text)), &BTreeSet::new()) {
         write!(found, "{} ", path.join("::")).unwrap();
     }
-    assert_eq!(found, "crate::a::b crate::a::c::D crate::e super::g crate::h::i self::j::K ");
+    assert_eq!(
+        found,
+        "crate::a::b crate::a::c::D crate::e super::g crate::h::i self::j::K crate::l super::m "
+    );
 }
 
 /// The first part of a file's path below `src`, without the extension.
@@ -270,10 +274,19 @@ fn tokens(code: &str) -> Vec<&str> {
 /// Every path within the crate: those from its root, from the module, and from a child of it.
 fn paths(tokens: &[&str], children: &BTreeSet<&str>) -> Vec<Vec<String>> {
     let mut found = Vec::new();
+    // The braces that are open, and whether each is that of a module within the file, whose `super`
+    // is the file itself.
+    let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
+        match *token {
+            "{" => open.push(at >= 2 && tokens[at - 2] == "mod"),
+            "}" => drop(open.pop()),
+            _ => {}
+        }
         let begins = at == 0 || tokens[at - 1] != "::";
         let anchored = matches!(*token, "crate" | "super" | "self") || children.contains(token);
-        if begins && anchored && tokens.get(at + 1) == Some(&"::") {
+        let within = *token == "super" && open.contains(&true);
+        if begins && anchored && !within && tokens.get(at + 1) == Some(&"::") {
             tree(tokens, at, &[], &mut found);
         }
     }
