@@ -8,10 +8,11 @@ use abi_stable::package_version_strings;
 use abi_stable::sabi_types::VersionStrings;
 use abi_stable::std_types::RStr;
 
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::host::{Environment, HostHandle};
+use crate::host::HostHandle;
+use crate::outcome::Outcome;
 use crate::plugin::{LoadedPlugin, PluginObject, environment_text, loaded};
-use crate::raw::Outcome;
 
 /// The version of this contract. A host opens libraries of the same major version, and while that
 /// is 0, of the same or a later minor one.
@@ -167,7 +168,7 @@ pub mod __private {
     use abi_stable::prefix_type::PrefixTypeTrait;
 
     use super::*;
-    use crate::host::{Level, LogRecord};
+    use crate::log::{Level, LogRecord};
     use crate::panic::catch;
     use crate::plugin::{Plugin, guard};
 
