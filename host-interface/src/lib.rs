@@ -47,7 +47,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `root` | the exports of a library, [`open`], [`export_plugin!`] |
+//! | `export` | [`export_plugin!`] and what it expands to |
+//! | `root` | the module that a library exports, and how a host opens it: [`open`] |
 //! | `plugin` | the [`Plugin`] trait, and the handle [`LoadedPlugin`] by which a host calls it |
 //! | `description` | what a plugin declares: a [`Description`] |
 //! | `host` | the [`Host`] trait, and the handle [`HostHandle`] by which a plugin calls it |
@@ -72,6 +73,8 @@ mod auth;
 mod description;
 mod environment;
 mod error;
+#[doc(hidden)]
+pub mod export;
 mod future;
 mod host;
 mod log;
@@ -106,6 +109,3 @@ pub use progress::{Progress, ProgressHandle};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
 pub use user::{User, UserQuery};
-
-#[doc(hidden)]
-pub use root::__private;

@@ -20,7 +20,32 @@ struct House {
 }
 
 const HOUSES: &[House] = &[
-    House { source: "host-interface/src", layers: &[], foundations: &[], left: 0 },
+    House {
+        source: "host-interface/src",
+        layers: &[
+            &["export"],
+            &["root"],
+            &["plugin"],
+            &["description", "host", "message", "progress"],
+            &["future"],
+            &["panic"],
+            &["outcome"],
+            &[
+                "acl",
+                "auth",
+                "environment",
+                "error",
+                "log",
+                "mail",
+                "metric",
+                "parameter",
+                "route",
+                "user",
+            ],
+        ],
+        foundations: &[],
+        left: 0,
+    },
     House { source: "plugin/src", layers: &[], foundations: &[], left: 0 },
     House {
         source: "example-host/src",
