@@ -9,7 +9,6 @@ use std::sync::Arc;
 use host_interface::{Problem, Response, Source};
 use sqlx::migrate::MigrateError;
 
-use crate::store::Constraint;
 use crate::wire::document::MEDIA_TYPE;
 
 /// What kind of fault it is: a row of the table below.
@@ -127,6 +126,17 @@ impl Fault {
             None => problem,
         }
     }
+}
+
+/// What a constraint that the database upheld was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// Values that another row has; the columns, where the engine names them.
+    Unique(Vec<String>),
+    /// A row that is referred to, or refers to nothing.
+    Reference,
+    /// A rule about the row itself.
+    Check,
 }
 
 /// Why a request could not be answered as it was meant.

@@ -3,13 +3,13 @@
 use host_interface::{Response, UserQuery};
 
 use crate::app::Call;
-use crate::error::{Error, Fault, FaultKind};
+use crate::error::{Constraint, Error, Fault, FaultKind};
 use crate::model::question::{Condition, Draft, Intent, Page, Record};
-use crate::model::resource::{Nested, Resource, Scene};
+use crate::model::resource::{Nested, Resource, Scene, Unique};
 use crate::model::value::Value;
 use crate::resources::{self, Reference};
 use crate::sql;
-use crate::store::{Cells, Constraint, Transaction};
+use crate::store::{Cells, Transaction};
 use crate::wire::document::{self, MEDIA_TYPE};
 use crate::wire::request::{self, Body, Listing, Scope};
 
@@ -182,7 +182,7 @@ pub(crate) async fn settle(
     if faults.is_empty() {
         return Ok(());
     }
-    transaction.stands().await?;
+    transaction.ensure_open().await?;
     Err(faults.into())
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn created(
 /// A constraint that the database upheld is the client's fault, as if validation had found it.
 pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
     let Error::Constraint(constraint, _) = &error else { return error };
-    match (constraint, constraint.unique_of(resource)) {
+    match (constraint, unique_of(constraint, resource)) {
         (_, Some(unique)) => draft.duplicate(unique).into(),
         (Constraint::Unique(_), None) => {
             let detail = format!("Another {} already has these values.", resource.singular);
@@ -232,6 +232,14 @@ pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Erro
     }
 }
 
+/// The first of the resource's unique groups that the columns of the constraint belong to.
+fn unique_of(constraint: &Constraint, resource: &Resource) -> Option<&'static Unique> {
+    let Constraint::Unique(columns) = constraint else { return None };
+    let is_column =
+        |name: &str| columns.iter().any(|column| column == name || *column == sql::folded(name));
+    resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(name)))
+}
+
 async fn refuse_if_referenced(
     resource: &Resource,
     record: &Record,
@@ -239,7 +247,7 @@ async fn refuse_if_referenced(
 ) -> Result<(), Error> {
     let referring = resources::referring_to(resource.kind, record);
     let Some(by) = referred_to_by(&referring, transaction).await? else { return Ok(()) };
-    transaction.stands().await?;
+    transaction.ensure_open().await?;
     let detail = format!("This {} cannot be deleted: {by} to it.", resource.singular);
     Err(Fault::new(FaultKind::Referenced, detail).into())
 }
@@ -272,7 +280,8 @@ async fn referred_to_by(
     if referring.is_empty() {
         return Ok(None);
     }
-    let statement = sql::count_references(referring, transaction.dialect());
+    let columns = referring.iter().map(|by| (by.resource.table, by.field.name, &by.value));
+    let statement = sql::count_references(columns, transaction.dialect());
     let counts = transaction.numbers(statement).await?;
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
@@ -318,7 +327,7 @@ pub(crate) async fn record(
     match Record::all(resource, &cells)?.pop() {
         Some(record) => Ok(record),
         None => {
-            transaction.stands().await?;
+            transaction.ensure_open().await?;
             Err(missing(resource))
         }
     }
