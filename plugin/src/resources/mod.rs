@@ -12,6 +12,7 @@ mod methods;
 mod orders;
 mod orderstatuses;
 pub(crate) mod products;
+mod reports;
 mod taxprofiles;
 mod taxrates;
 mod variants;
@@ -21,7 +22,6 @@ mod zones;
 use crate::model::question::Record;
 use crate::model::resource::{Field, Resource};
 use crate::model::value::{Kind, Value};
-use crate::reports::REPORTS;
 
 /// Every resource of the store.
 pub static ALL: &[Resource] = &[
@@ -40,7 +40,7 @@ pub static ALL: &[Resource] = &[
     orderstatuses::ORDERSTATUSES,
     methods::PAYMENTMETHODS,
     products::PRODUCTS,
-    REPORTS,
+    reports::REPORTS,
     methods::SHIPPINGMETHODS,
     taxprofiles::TAXPROFILES,
     taxrates::TAXRATES,
