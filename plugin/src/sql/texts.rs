@@ -107,17 +107,22 @@ pub fn pattern(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources;
+
+    const SEARCHED: Resource = Resource {
+        search: Some("shop_products_search"),
+        pieces: &[("sku", "shop_product_sku_pieces")],
+        ..Resource::CRUD
+    };
 
     fn found(text: &str) -> Option<(Vec<String>, bool)> {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
-        let found = by_pieces(resources::find("products")?, &[column], text)?;
+        let found = by_pieces(&SEARCHED, &[column], text)?;
         Some((found.binds, found.exact))
     }
 
     fn phrase(text: &str) -> Option<(Vec<String>, bool)> {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
-        let found = by_phrase(resources::find("products")?, &[column], text)?;
+        let found = by_phrase(&SEARCHED, &[column], text)?;
         Some((found.binds, found.exact))
     }
 

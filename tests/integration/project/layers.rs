@@ -46,7 +46,22 @@ const HOUSES: &[House] = &[
         foundations: &[],
         left: 0,
     },
-    House { source: "plugin/src", layers: &[], foundations: &[], left: 0 },
+    House {
+        source: "plugin/src",
+        layers: &[
+            &["boundary"],
+            &["app"],
+            &["resources"],
+            &["service"],
+            &["reports", "bulk"],
+            &["store"],
+            &["wire", "sql"],
+            &["model"],
+            &["error"],
+        ],
+        foundations: &[],
+        left: 20,
+    },
     House {
         source: "example-host/src",
         layers: &[
