@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_interface::{Problem, Response, Source};
+use host_interface::Response;
+use serde::Serialize;
 use sqlx::migrate::MigrateError;
 
 use crate::wire::document::MEDIA_TYPE;
@@ -117,15 +118,44 @@ impl Fault {
     pub fn at_header(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), source: Some(Source::Header(name.to_owned())) }
     }
+}
 
-    fn problem(self) -> Problem {
-        let (status, code, title) = self.kind.row();
-        let problem = Problem::new(status, code, title, self.detail);
-        match self.source {
-            Some(source) => problem.at(source),
-            None => problem,
-        }
-    }
+/// What part of a request a [`Fault`] is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A JSON pointer (RFC 6901) into the body.
+    Pointer(String),
+    /// The name of a member of the query.
+    Parameter(String),
+    /// The name of a header.
+    Header(String),
+}
+
+/// The error document of JSON:API.
+#[derive(Serialize)]
+struct Document<'a> {
+    errors: Vec<Member<'a>>,
+}
+
+/// A [`Fault`] as a member of the document.
+#[derive(Serialize)]
+struct Member<'a> {
+    status: u16,
+    code: &'static str,
+    title: &'static str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Source>,
+}
+
+fn document(faults: &[Fault]) -> Vec<u8> {
+    let errors = faults.iter().map(|fault| {
+        let (status, code, title) = fault.kind.row();
+        Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
+    });
+    // Text, numbers and lists alone: there is nothing in it that could fail to be written.
+    serde_json::to_vec(&Document { errors: errors.collect() }).unwrap_or_default()
 }
 
 /// What a constraint that the database upheld was about.
@@ -259,10 +289,9 @@ impl Error {
         // The mildest status stands for all: a missing field makes the answer a 400.
         let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
         let faults = at_most(MAX_FAULTS, faults);
-        let problems: Vec<Problem> = faults.into_iter().map(Fault::problem).collect();
         let response = Response::new(status)
             .with_header("content-type", MEDIA_TYPE)
-            .with_body(Problem::document(&problems));
+            .with_body(document(&faults));
         match status {
             415 => response.with_header("accept-encoding", "identity"),
             503 => response.with_header("retry-after", "1"),
