@@ -9,6 +9,7 @@ use host_interface::{
     Action, Asset, Description, Grant, HostHandle, Method, Metric, Request, Response, Route,
 };
 
+use crate::bulk::demo;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::parameters::{self, ParameterCache};
 use crate::model::resource::{Nested, Resource, Special};
@@ -217,6 +218,7 @@ pub fn describe() -> Description {
         .media_type(MEDIA_TYPE)
         .routes(routes)
         .parameters(parameters::declared())
+        .demo_options(demo::options())
         .permissions(
             [
                 Action::new("store.view", "View"),
