@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use crate::base::error::Error;
+use crate::base::text::fold;
 use crate::database::{Database, sql};
+use crate::identity::names::name_of;
 use crate::identity::passwords;
-use crate::identity::users::{self, fold};
 
 use super::throttle::Throttle;
 
@@ -37,7 +38,7 @@ pub(crate) async fn check(
     password: &str,
 ) -> Result<Claim, Error> {
     // All names that nobody can have count as one: there is nothing to look up and nothing to hash.
-    let name = users::name_of("the name of a user", username).map(fold).unwrap_or_default();
+    let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
     if let Err(wait) = throttle.begin(&name, client, Instant::now()) {
         return Ok(Claim::Wait(wait.as_secs() + 1));
     }

@@ -10,9 +10,10 @@ use http_body_util::BodyExt;
 
 use crate::api::answer::Api;
 use crate::base::error::Error;
+use crate::base::secret;
+use crate::base::secret::SecretHash;
 use crate::database::Connection;
 use crate::identity::sessions::Session;
-use crate::identity::tokens::{self, TokenHash};
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
@@ -205,8 +206,8 @@ impl Visit {
     }
 
     /// What is kept of the session.
-    pub(crate) fn kept(&self) -> TokenHash {
-        tokens::hash(&self.secret)
+    pub(crate) fn kept(&self) -> SecretHash {
+        secret::hash(&self.secret)
     }
 
     /// The key in the path.

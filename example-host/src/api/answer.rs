@@ -16,7 +16,8 @@ use bytes::Bytes;
 use host_interface::{Headers, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
-use crate::identity::tokens::{TokenHash, Usage};
+use crate::base::secret::SecretHash;
+use crate::identity::tokens::Usage;
 use crate::site::{BASE_PATH, Site};
 use crate::watch::audit::{Audit, Origin, Record};
 
@@ -59,7 +60,7 @@ impl Api {
     pub(crate) async fn ask(
         self: &Arc<Self>,
         user: i64,
-        session: TokenHash,
+        session: SecretHash,
         id: &str,
         request: HttpRequest<Vec<u8>>,
     ) -> HttpResponse<Body> {
@@ -230,7 +231,7 @@ pub(crate) enum Asker {
     /// By the credentials in its headers.
     Credentials,
     /// This user has signed in, by the session that this is kept of.
-    SignedIn { user: i64, session: TokenHash },
+    SignedIn { user: i64, session: SecretHash },
 }
 
 impl Asker {

@@ -6,8 +6,10 @@ use host_interface::{Credentials, SharedUser, Verdict};
 use mediatype::{MediaType, MediaTypeList, ReadParams};
 
 use crate::base::error::Error;
+use crate::base::secret;
+use crate::base::secret::SecretHash;
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
-use crate::identity::tokens::{self, TokenHash};
+use crate::identity::tokens;
 use crate::watch::audit::Means;
 
 use super::answer::Api;
@@ -61,7 +63,7 @@ pub(crate) async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<Admit
 pub(crate) async fn signed_in(
     api: &Api,
     user: i64,
-    session: TokenHash,
+    session: SecretHash,
 ) -> Result<Admitted, Refusal> {
     let found = tokens::by_id(api.site.state().database(), user).await.map_err(failed)?;
     let user = found.filter(|user| may_come_in(api, user)).ok_or(Refusal::Unauthorised)?;
@@ -85,7 +87,7 @@ fn may_come_in(api: &Api, user: &SharedUser) -> bool {
 async fn identify(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
     let state = api.site.state();
     if credentials.scheme() == "bearer" {
-        let hash = tokens::hash(credentials.secret());
+        let hash = secret::hash(credentials.secret());
         let user = state.identify(&hash).await.map_err(failed)?;
         return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
     }

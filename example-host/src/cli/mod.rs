@@ -20,8 +20,9 @@ use tracing_subscriber::EnvFilter;
 
 use self::operator::Operator;
 use crate::base::database_url::DatabaseUrl;
-use crate::base::error::one_line;
-use crate::base::settings::{LogFormat, Settings, TlsFiles};
+use crate::base::settings::{LogFormat, Settings};
+use crate::base::text::one_line;
+use crate::base::tls_files::TlsFiles;
 use crate::extensions::loader;
 use crate::identity::acl::Setting;
 use crate::identity::users::NewUser;
@@ -29,7 +30,7 @@ use crate::server::{self, MetricsServer, Running};
 use crate::site::Site;
 use crate::site::copy;
 use crate::site::quickstart;
-use crate::watch::audit;
+use crate::watch::audit::Actor;
 
 /// Where the program listens when it is not told.
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -404,9 +405,9 @@ async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
 }
 
 /// A command, and whoever has given it.
-fn by(name: &'static str) -> audit::Command {
+fn by(command: &'static str) -> Actor {
     let Operator { name: username, uid } = Operator::of_this_process();
-    audit::Command { name, username, uid }
+    Actor { command, username, uid }
 }
 
 /// What a command is called that changes something; nothing where it only reads, or serves.

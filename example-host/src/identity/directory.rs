@@ -4,8 +4,8 @@
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::text::fold;
 use crate::database::{Database, sql};
-use crate::identity::users::fold;
 
 /// How many users a page has.
 const PAGE: usize = 20;

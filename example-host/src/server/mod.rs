@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
-use host_interface::{Description, LoadedPlugin};
 use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -47,7 +46,6 @@ use crate::extensions::routing::Routes;
 
 pub(crate) use self::health::failing;
 pub use self::scrape::MetricsServer;
-pub use self::tls::TlsError;
 
 /// An answer of fewer bytes fits into a packet or two, compressed or not.
 const WORTH_COMPRESSING: u64 = 1024;
@@ -132,7 +130,8 @@ impl Site {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let usage = Arc::new(Usage::default());
-        let (audit, writing) = audit::begin(self.state(), self.metrics(), settings.audit_entries);
+        let (audit, writing) =
+            audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
         let audit = Arc::new(audit);
         let api = Arc::new(Api {
             site: self.clone(),
@@ -223,13 +222,6 @@ pub(crate) fn check_tls(settings: &ServerSettings) -> Result<(), Error> {
 fn address(listener: &TcpListener) -> Result<SocketAddr, Error> {
     let address = listener.local_addr();
     address.map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))
-}
-
-/// Refuses plugins whose routes contradict each other, before anything has been done for them.
-pub(crate) fn check_routes<'a>(
-    plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
-) -> Result<(), Error> {
-    Routes::new(plugins).map(drop)
 }
 
 /// What every request needs.

@@ -18,7 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::base::error::one_line;
+use crate::base::text::one_line;
 use crate::site::Site;
 
 /// The media type of the text.
