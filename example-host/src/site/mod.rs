@@ -3,6 +3,7 @@
 
 mod administer;
 pub(crate) mod copy;
+pub(crate) mod health;
 pub(crate) mod quickstart;
 pub(crate) mod services;
 pub(crate) mod state;

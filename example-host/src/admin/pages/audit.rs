@@ -11,9 +11,11 @@ use time::{Date, PrimitiveDateTime, Time};
 use crate::watch::audit::{self, Cursor, Entry, Listed, Origin, Place, Record, Wanted};
 
 use crate::admin::form::Form;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Exactly, Layout, View};
-use crate::admin::visit::{Problem, Visit, show};
+use crate::admin::visit::Visit;
 
 /// A moment in an address.
 const MOMENT: StaticFormatDescription =
