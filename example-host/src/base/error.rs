@@ -1,5 +1,5 @@
 //! What may go wrong with a site, each as one line for the person at the terminal. What HTTP
-//! clients are told is another table, `server/problem.rs`.
+//! clients are told is another table, `api/problem.rs`.
 
 use std::path::PathBuf;
 

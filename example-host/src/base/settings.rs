@@ -1,5 +1,5 @@
 //! Settings that come from the environment alone, with their defaults. What has a flag too is in
-//! `cli.rs`; what a site decides for its extensions is in `parameters.rs`.
+//! `cli/arguments.rs`; what a site decides for its extensions is in `extensions/parameters.rs`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 8;
 /// it works with that its future may be sent to another thread.
 macro_rules! transact {
     ($database:expr, |$transaction:ident| $work:expr) => {{
-        let mut attempts = $crate::database::Attempts::default();
+        let mut attempts = $crate::database::conflict::Attempts::default();
         loop {
             let attempt: Result<_, $crate::base::error::Error> = async {
                 let mut connection = $database.begin_write().await?;

@@ -2,7 +2,7 @@
 //! Knows nothing of what the tables mean but the one row that every change is written down in, and
 //! never touches the tables of an extension.
 
-mod conflict;
+pub(crate) mod conflict;
 mod connection;
 mod lease;
 mod migrations;
@@ -10,7 +10,7 @@ mod pools;
 mod start;
 mod statement;
 
-pub(crate) use self::conflict::{Attempts, transact};
+pub(crate) use self::conflict::transact;
 pub(crate) use self::connection::Connection;
 pub(crate) use self::pools::Database;
 pub(crate) use self::statement::{Engine, Statement, sql};
