@@ -223,7 +223,7 @@ async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
     let seen = ann.fill("/users/new", "/users/new", &wrong).await;
     assert_eq!(seen.status, 422);
     for text in [
-        "is no e-mail address",
+        "is not an e-mail address",
         "A password has 12 to 1000 characters",
         "A user belongs to one group at least",
         "&#60;script&#62;alert(1)",
@@ -285,7 +285,7 @@ async fn a_rule_counts_with_the_next_request_and_why_names_it() {
     ann.get(page).await.says("2 rules about com_shop.manufacturers are changed");
     // The form is of before; what it does not know it does not undo.
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
-    ann.get(page).await.says("Somebody has changed these rules meanwhile");
+    ann.get(page).await.says("Somebody has changed these rules in the meantime");
 
     let why = "/permissions/why?user=manager&action=store.view&asset=com_shop.manufacturers";
     let answer = ann.get(why).await;
