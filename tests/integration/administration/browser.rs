@@ -104,7 +104,7 @@ async fn a_permission_is_denied_and_the_reason_is_found() {
     browser.says("main h2", "Products com_shop.products").await;
     browser.choose("[name='store.view-3']", "deny").await;
     browser.press("Save").await;
-    assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
+    assert!(browser.text("[role=status]").await.contains("One rule for com_shop.products"));
     ask().await.expect(403);
     shop.get("/orders").by(Role::Manager).send().await.expect(200);
 
@@ -156,7 +156,7 @@ async fn a_user_is_added_corrected_and_deleted() {
     browser.fill("username", "Manager").await;
     browser.fill("email", "eve@example.com").await;
     browser.press("Add the user").await;
-    assert_eq!(browser.text("#groups-fault").await, "A user belongs to one group at least.");
+    assert_eq!(browser.text("#groups-fault").await, "A user needs at least one group.");
     browser.fill("username", "eve").await;
     let group = browser.client.find(Locator::Css("[name=group][value='2']")).await.unwrap();
     group.click().await.unwrap();
@@ -275,7 +275,7 @@ async fn nothing_but_copying_needs_a_script() {
     browser.goto("/permissions?asset=com_shop.products").await;
     browser.choose("[name='store.view-3']", "deny").await;
     browser.press("Save").await;
-    assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
+    assert!(browser.text("[role=status]").await.contains("One rule for com_shop.products"));
     ask().send().await.expect(403);
 
     browser.goto("/extensions/webservices-shop/parameters").await;

@@ -57,7 +57,7 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
     // Who may not do everything looks on.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let seen = bob.get("/extensions").await;
-    seen.says("Only users with core.admin may use it.");
+    seen.says("Only users with core.admin may enable or disable them.");
     assert!(!seen.html.contains("<button class=\"danger\">"));
     assert_eq!(bob.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
     ask().await.expect(200);

@@ -108,7 +108,7 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
     let seen = ann.get("/").await;
     seen.says("All systems work");
     seen.says("<strong>0</strong> requests to this host");
-    seen.says("None was refused");
+    seen.says("No request has been refused");
     seen.says("Nothing was sold.");
     shop.get("/products").send().await.expect(200);
     shop.get("/products").by(Role::Nobody).send().await.expect(401);

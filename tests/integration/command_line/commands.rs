@@ -57,8 +57,11 @@ async fn what_is_wrong_with_a_user_is_said_in_one_line() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;
     for (arguments, says) in [
-        ("user add ANN --email other@example.com --group Manager", "\"ANN\" already"),
-        ("user add bob --email ANN@example.com --group Manager", "\"ANN@example.com\" already"),
+        ("user add ANN --email other@example.com --group Manager", "already a user called \"ANN\""),
+        (
+            "user add bob --email ANN@example.com --group Manager",
+            "already a user with the e-mail \"ANN@example.com\"",
+        ),
         ("user add bob --email nowhere --group Manager", "\"nowhere\" is not an e-mail address"),
         ("user add bob --email b@example.com --group Nobodies", "group called \"Nobodies\""),
         ("user block bob", "there is no user called \"bob\""),
@@ -255,7 +258,7 @@ async fn parameters_are_set_as_json_of_their_kind() {
         ),
         ("config set days 1,2", "\"1,2\" is not valid JSON"),
         ("config set days 1", "days must be a list of whole numbers"),
-        ("config set loud true", "loud is 0 or 1, not true"),
+        ("config set loud true", "loud must be 0 or 1, not true"),
     ] {
         let line = place.refusal(arguments).await;
         assert!(line.starts_with(says), "{arguments}: {line}");

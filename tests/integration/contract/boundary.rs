@@ -163,7 +163,7 @@ fn a_file_that_is_no_library_is_refused_in_one_line() {
 #[test]
 fn a_reason_that_the_host_found_itself_reads_like_the_others() {
     let error = LoadError::because("some.so".as_ref(), "truncated");
-    assert_eq!((error.to_string().as_str(), error.details()), ("some.so: cut off", ""));
+    assert_eq!((error.to_string().as_str(), error.details()), ("some.so: truncated", ""));
 }
 
 #[test]

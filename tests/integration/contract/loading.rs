@@ -321,7 +321,7 @@ async fn parameters_of_one_name_are_each_of_their_extension() {
     assert!(names.contains(&"patience"), "what only one has is called as it was: {list}");
     for command in ["config get greeting", "config set greeting null"] {
         let line = place.refusal(command).await;
-        let says = "call it misbehaves/greeting or neighbour/greeting";
+        let says = "name it misbehaves/greeting or neighbour/greeting";
         assert!(line.contains("several extensions") && line.contains(says), "{line}");
     }
     let set = place.call("config set neighbour/greeting").word("\"hi\"").finish().await;
