@@ -29,8 +29,7 @@
 //! # Modules
 //!
 //! The rooms stand from top to bottom: each may use those below it. Tables are in `plugin/migrations`,
-//! for each engine, and `store/migrations.rs` lists the files; what recounts the kept counts is in
-//! `plugin/recount`.
+//! for each engine, and `store/migrations.rs` lists the files.
 //!
 //! | module | content |
 //! |---|---|
@@ -39,11 +38,11 @@
 //! | [`resources`] | the list of all resources, and a file for each with its special rules; `customers` has addresses too, `methods` shipping and payment |
 //! | [`service`] | the five operations and nested lists (`crud`), mails on their way to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`) |
 //! | [`reports`] | a file for each report, with what is asked (`asked`), the calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`single_flight`) |
-//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`) |
+//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), comparing and mending what is kept (`maintenance`) |
 //! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells` as they come back; bulk `filling`, SQLite's `upkeep` |
 //! | [`wire`] | query, headers and body to typed form (`request`), values to and from their literal texts (`literal`), JSON:API output (`document`) |
-//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and what has to be asked for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), whole tables (`copy`), what differs between engines (`dialect`), how texts are found that contain one (`texts`) |
-//! | [`model`] | kinds of values (`value`), days and moments (`moment`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and what has to be asked for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), whole tables (`copy`), what differs between engines (`dialect`), how texts are found that contain one (`texts`), tables and triggers of what is kept and how it is counted anew (`kept`) |
+//! | [`model`] | kinds of values (`value`), days and moments (`moment`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`), what counts and sums are kept (`kept`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
 //! # A page of a large store

@@ -8,6 +8,7 @@ use host_interface::{Method, Response};
 
 use crate::app::Call;
 use crate::error::{Error, Fault};
+use crate::model::kept::Kept;
 use crate::model::parameters::Parameters;
 use crate::model::question::{Draft, Order, Record};
 use crate::model::value::{Form, Kind, MAX_AMOUNT};
@@ -71,9 +72,9 @@ pub struct Resource {
     /// Routes beside the usual ones.
     pub special: &'static [Special],
     /// Tables of kept counts, from which totals are read where one fits.
-    pub counts: &'static [Count],
+    pub counts: &'static [&'static Kept],
     /// Tables of kept counts, by which a place far down a list is found.
-    pub steps: &'static [Steps],
+    pub steps: &'static [&'static Kept],
     /// Indexes that serve a filter, or filters together, and an order after them. One for each order
     /// alone need not be named, and the primary key ends each.
     pub indexes: &'static [Index],
@@ -196,17 +197,6 @@ pub struct Scene<'a> {
     pub transaction: &'a mut Transaction,
 }
 
-/// A table of kept counts: a row for each combination of values, with its count in `n`.
-#[derive(Clone, Copy, Debug)]
-pub struct Count {
-    /// The table.
-    pub table: &'static str,
-    /// Its columns, which have the names of the resource's own.
-    pub by: &'static [&'static str],
-    /// The field whose day is in its column `day`.
-    pub day_of: Option<&'static str>,
-}
-
 /// An index of a resource's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
@@ -219,18 +209,6 @@ pub struct Index {
 /// An index of this name on these fields, before the primary key.
 pub const fn index(name: &'static str, fields: &'static [&'static str]) -> Index {
     Index { name, fields }
-}
-
-/// A table of kept counts in the order of a list: a row for each step, with its count in `n`.
-#[derive(Clone, Copy, Debug)]
-pub struct Steps {
-    /// The table.
-    pub table: &'static str,
-    /// Its other columns, which have the names of the resource's own.
-    pub by: &'static [&'static str],
-    /// The field of moments whose day is the step, in the column `day`; where there is none, a step
-    /// is a [block](crate::sql::approach::BLOCK) of keys, in the column `block`.
-    pub day_of: Option<&'static str>,
 }
 
 /// A route beside the usual ones.

@@ -1,9 +1,9 @@
 //! Customers and their addresses: two views of one table. A customer is an address with what a
 //! list of people shows; a user's addresses are all that the user has.
 
+use crate::model::kept;
 use crate::model::resource::{
-    Count, Field, Join, Nested, Resource, Steps, choice, email, filter, index, key, search, text,
-    user,
+    Field, Join, Nested, Resource, choice, email, filter, index, key, search, text, user,
 };
 
 pub(super) const CUSTOMERS: Resource = Resource {
@@ -32,21 +32,14 @@ pub(super) const ADDRESSES: Resource = Resource {
 const ADDRESS: Resource = Resource {
     table: "shop_addresses",
     key: "shop_address_id",
-    counts: &[
-        Count { table: "shop_address_counts", by: &["country_id"], day_of: None },
-        Count {
-            table: "shop_address_counts_by_zone",
-            by: &["country_id", "zone_id"],
-            day_of: None,
-        },
-    ],
-    steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
+    counts: &[&kept::ADDRESS_COUNTS, &kept::ADDRESS_COUNTS_BY_ZONE],
+    steps: &[&kept::ADDRESS_BLOCKS],
     indexes: &[
         index("shop_addresses_country", &["country_id"]),
         index("shop_addresses_user", &["user_id"]),
         index("shop_addresses_zone", &["zone_id"]),
     ],
-    search: Some("shop_addresses_search"),
+    search: Some(kept::ADDRESS_SEARCH),
     joins: &[
         Join { alias: "c", table: "shop_countries", key: "shop_country_id", by: "country_id" },
         Join { alias: "z", table: "shop_zones", key: "shop_zone_id", by: "zone_id" },

@@ -2,10 +2,11 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::error::{Error, FaultKind};
+use crate::model::kept::{self, Kept};
 use crate::model::question::{Draft, Record};
 use crate::model::resource::{
-    Count, Resource, Scene, Steps, contains, created_on, equals, filter, flag, index, int, key,
-    modified_on, money, name, search, text, unique,
+    Resource, Scene, contains, created_on, equals, filter, flag, index, int, key, modified_on,
+    money, name, search, text, unique,
 };
 use crate::model::value::Value;
 use crate::sql::Statement;
@@ -47,10 +48,7 @@ pub(crate) const PRODUCTS: Resource = Resource {
         equals("visibility"),
     ],
     counts: PRODUCT_COUNTS,
-    steps: &[
-        Steps { table: "shop_product_blocks", by: &[], day_of: None },
-        Steps { table: "shop_product_counts_by_day", by: &[], day_of: Some("created_on") },
-    ],
+    steps: &[&kept::PRODUCT_BLOCKS, &kept::PRODUCT_COUNTS_BY_DAY],
     indexes: &[
         index("shop_products_category", &["category_id"]),
         index("shop_products_category_created", &["category_id", "created_on"]),
@@ -68,8 +66,8 @@ pub(crate) const PRODUCTS: Resource = Resource {
         index("shop_products_type", &["product_type"]),
         index("shop_products_visibility", &["visibility"]),
     ],
-    search: Some("shop_products_search"),
-    pieces: &[("product_name", "shop_product_name_pieces"), ("sku", "shop_product_sku_pieces")],
+    search: Some(kept::PRODUCT_SEARCH),
+    pieces: &[("product_name", kept::PRODUCT_NAME_PIECES), ("sku", kept::PRODUCT_SKU_PIECES)],
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()
@@ -99,20 +97,8 @@ async fn refuse_unstocked(
 }
 
 /// How many products there are, the smallest table first.
-pub(crate) const PRODUCT_COUNTS: &[Count] = &[
-    Count {
-        table: "shop_product_counts",
-        by: &["has_stock", "enabled", "visibility", "product_type"],
-        day_of: None,
-    },
-    Count {
-        table: "shop_product_counts_by_manufacturer",
-        by: &["manufacturer_id", "enabled"],
-        day_of: None,
-    },
-    Count {
-        table: "shop_product_counts_by_category",
-        by: &["category_id", "enabled"],
-        day_of: None,
-    },
+pub(crate) const PRODUCT_COUNTS: &[&Kept] = &[
+    &kept::PRODUCT_COUNTS,
+    &kept::PRODUCT_COUNTS_BY_MANUFACTURER,
+    &kept::PRODUCT_COUNTS_BY_CATEGORY,
 ];

@@ -307,7 +307,7 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
             // So few are passed over one by one, and the answer must be the same.
             page.limit = 40;
             let one_by_one = |offset| Page { offset, ..page.clone() };
-            let steps = page.resource.steps.iter().find(|steps| steps.day_of == page.order.field);
+            let steps = page.resource.steps.iter().find(|steps| steps.day_of() == page.order.field);
             let probe = Probe::Steps(steps.unwrap());
             for offset in [0, 39, 1_000, 1_500] {
                 let near = one_by_one(offset);

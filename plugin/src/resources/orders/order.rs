@@ -4,11 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, FaultKind};
+use crate::model::kept;
 use crate::model::question::{Condition, Draft, Order, Page, Record};
 use crate::model::resource::{
-    Brings, Count, Field, Join, Nested, Resource, Scene, Steps, code_of, created_on, date_from,
-    date_to, decimal, email, filter, flag, index, int, key, modified_on, money, search, text,
-    unique, user,
+    Brings, Field, Join, Nested, Resource, Scene, code_of, created_on, date_from, date_to, decimal,
+    email, filter, flag, index, int, key, modified_on, money, search, text, unique, user,
 };
 use crate::model::value::{MAX_AMOUNT, Value};
 use crate::store::Transaction;
@@ -72,31 +72,8 @@ pub(crate) const ORDERS: Resource = Resource {
         date_to("created_on"),
         filter("payment_type", "orderpayment_type"),
     ],
-    counts: &[
-        Count {
-            table: "shop_order_counts",
-            by: &["order_state_id", "orderpayment_type", "currency_code"],
-            day_of: None,
-        },
-        Count {
-            table: "shop_order_counts_by_user",
-            by: &["user_id", "order_state_id"],
-            day_of: None,
-        },
-        Count {
-            table: "shop_order_counts_by_day",
-            by: &["order_state_id"],
-            day_of: Some("created_on"),
-        },
-    ],
-    steps: &[
-        Steps { table: "shop_order_blocks", by: &[], day_of: None },
-        Steps {
-            table: "shop_order_counts_by_day",
-            by: &["order_state_id"],
-            day_of: Some("created_on"),
-        },
-    ],
+    counts: &[&kept::ORDER_COUNTS, &kept::ORDER_COUNTS_BY_USER, &kept::ORDER_COUNTS_BY_DAY],
+    steps: &[&kept::ORDER_BLOCKS, &kept::ORDER_COUNTS_BY_DAY],
     indexes: &[
         index("shop_orders_status_key", &["order_state_id"]),
         index("shop_orders_status", &["order_state_id", "created_on"]),
@@ -109,7 +86,7 @@ pub(crate) const ORDERS: Resource = Resource {
         index("shop_orders_user_total", &["user_id", "order_total"]),
         index("shop_orders_user_status", &["user_id", "order_state_id", "created_on"]),
     ],
-    search: Some("shop_orders_search"),
+    search: Some(kept::ORDER_SEARCH),
     unique: &[unique(&["order_id"])],
     turns: true,
     nested: &[Nested {
