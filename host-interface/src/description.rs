@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::acl::{Action, Asset, Grant};
+use crate::panel::Panel;
 use crate::parameter::Parameter;
 use crate::route::Route;
 
@@ -17,6 +18,10 @@ pub struct Description {
     /// The media type of all of its responses. The host answers 406 to who does not accept it.
     #[serde(default)]
     pub media_type: String,
+    /// The path of a route to try the plugin with by a GET request, below the host's entry point;
+    /// may be empty.
+    #[serde(default)]
+    pub sample_path: String,
     /// The routes to register.
     #[serde(default)]
     pub routes: Vec<Route>,
@@ -35,6 +40,9 @@ pub struct Description {
     /// The rules it suggests for a new site.
     #[serde(default)]
     pub grants: Vec<Grant>,
+    /// The panels that it contributes to the first page of the administration.
+    #[serde(default)]
+    pub panels: Vec<Panel>,
     /// Whether [`Plugin::authenticate`](crate::Plugin::authenticate) is to be asked.
     #[serde(default)]
     pub authenticates: bool,
@@ -49,6 +57,12 @@ impl Description {
     /// Says what all of its responses are.
     pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = media_type.into();
+        self
+    }
+
+    /// Names a path to try the plugin with.
+    pub fn sample_path(mut self, path: impl Into<String>) -> Self {
+        self.sample_path = path.into();
         self
     }
 
@@ -86,6 +100,12 @@ impl Description {
         self.actions.extend(actions);
         self.assets.extend(assets);
         self.grants.extend(grants);
+        self
+    }
+
+    /// Contributes panels to the first page of the administration.
+    pub fn panels(mut self, panels: impl IntoIterator<Item = Panel>) -> Self {
+        self.panels.extend(panels);
         self
     }
 

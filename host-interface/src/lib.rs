@@ -64,6 +64,7 @@
 //! | `log` | log records and their levels |
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
+//! | `panel` | panels for the first page of the administration: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |
 //! | `user` | a user as plugins see one, and how one is looked up |
@@ -82,6 +83,7 @@ mod mail;
 mod message;
 mod metric;
 mod outcome;
+mod panel;
 mod panic;
 mod parameter;
 mod plugin;
@@ -103,6 +105,7 @@ pub use message::{
     Body, Headers, Params, Request, RequestBuilder, Response, ResponseHeader, SharedUser,
 };
 pub use metric::{Metric, MetricKind, Sample};
+pub use panel::{Chart, ChartKind, Panel, PanelContent, Point, Table};
 pub use parameter::{Limits, Parameter, ParameterKind};
 pub use plugin::{Difference, LoadedPlugin, Plugin};
 pub use progress::{Progress, ProgressHandle};

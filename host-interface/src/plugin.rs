@@ -15,6 +15,7 @@ use crate::host::HostHandle;
 use crate::message::{Request, Response};
 use crate::metric::Metric;
 use crate::outcome::Outcome;
+use crate::panel::PanelContent;
 use crate::panic::{attempt, catch};
 use crate::progress::{Progress, ProgressHandle};
 
@@ -104,6 +105,11 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// it is to be cheap.
     fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, Error>> {
         BoxFuture::ready(Ok(Vec::new()))
+    }
+
+    /// The content of one of [`Description::panels`], for a user who has the permission to see it.
+    fn panel(&self, name: &str) -> BoxFuture<Result<PanelContent, Error>> {
+        BoxFuture::ready(Err(Error::Contract(format!("there is no panel {name:?}"))))
     }
 
     /// Tells the user by its credentials. Asked only of plugins whose description says that they
@@ -248,6 +254,16 @@ impl LoadedPlugin {
     /// When it could not say.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
         let future = self.0.metrics().into_result()?;
+        let text = future.await.and_then(Outcome::into_result)?;
+        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
+    }
+
+    /// Asks for the content of a panel, on behalf of a user who has the permission to see it.
+    ///
+    /// # Errors
+    /// When the plugin could not, or has no such panel.
+    pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
+        let future = self.0.panel(RString::from(name)).into_result()?;
         let text = future.await.and_then(Outcome::into_result)?;
         serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
     }
@@ -405,6 +421,17 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         })
     }
 
+    fn panel(&self, name: RString) -> Outcome<BoxFuture<Outcome<RString>>> {
+        self.call(|plugin| {
+            let future = plugin.panel(name.as_str());
+            Ok(BoxFuture::new(async move {
+                let content = future.await.and_then(|content| content);
+                let text = content.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
+                Outcome::from_result(text.map(RString::from))
+            }))
+        })
+    }
+
     fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>> {
         self.call(|plugin| Ok(flatten(plugin.authenticate(credentials))))
     }
@@ -482,6 +509,7 @@ mod raw {
         ) -> Outcome<BoxFuture<Outcome<RString>>>;
         fn health(&self) -> Outcome<BoxFuture<Outcome<()>>>;
         fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>>;
+        fn panel(&self, name: RString) -> Outcome<BoxFuture<Outcome<RString>>>;
         fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>>;
         fn check_parameter(&self, name: RString, value: RString)
         -> Outcome<BoxFuture<Outcome<()>>>;

@@ -13,7 +13,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 const FOLDER: &str = "data";
 
 /// Where the host's tables are, read from a URL such as `sqlite://data/host.db` or
-/// `postgres://user:password@localhost/shop`.
+/// `postgres://user:password@localhost/site`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     kind: Kind,
@@ -34,12 +34,12 @@ pub enum DatabaseUrlError {
     /// Nothing that could be the address of a database.
     #[error(
         "{0:?} is not a database URL; expected, for example, sqlite://data/host.db, \
-         postgres://user:password@localhost/shop or mysql://user:password@localhost/shop"
+         postgres://user:password@localhost/site or mysql://user:password@localhost/site"
     )]
     Unknown(String),
     /// A server, and none of its databases.
     #[error(
-        "{0:?} names a server but no database; expected, for example, postgres://localhost/shop"
+        "{0:?} names a server but no database; expected, for example, postgres://localhost/site"
     )]
     NoDatabase(String),
     /// A database that ends with the process.
@@ -225,9 +225,7 @@ fn file(url: &str) -> Result<DatabaseUrl, DatabaseUrlError> {
     if path.file_name().is_none() || path.is_dir() {
         return Err(unknown());
     }
-    let url = DatabaseUrl::new(Kind::File(path));
-    // The store's file is known before any extension has been asked for its name.
-    url.of_extension("shop").map(|_| url)
+    Ok(DatabaseUrl::new(Kind::File(path)))
 }
 
 /// An address without what could be a password, for a message: a password that is not escaped may
@@ -256,7 +254,7 @@ mod tests {
             "postgres://ann:s%40cret@db.example.com:5433/shop?sslmode=require",
             "postgresql:///shop?host=/run/postgresql",
             "mysql://ann:s3cret@db.example.com/shop",
-            "mariadb://ann@localhost/shop?socket=/run/mysqld/mysqld.sock",
+            "mariadb://ann@localhost/site?socket=/run/mysqld/mysqld.sock",
         ] {
             let parsed = url.parse::<DatabaseUrl>();
             assert_eq!(parsed.and_then(|parsed| parsed.of_extension("shop")), Ok(url.to_owned()));
@@ -282,9 +280,13 @@ mod tests {
     fn addresses_that_cannot_be_used_say_why() {
         let refused = |url: &str| url.parse::<DatabaseUrl>().err();
         assert_eq!(refused("sqlite::memory:"), Some(DatabaseUrlError::Memory));
+        let kept = |url: &str| {
+            url.parse::<DatabaseUrl>().and_then(|url| url.of_extension("library")).err()
+        };
         let reserved = |path: &str| Some(DatabaseUrlError::Reserved(path.into()));
-        assert_eq!(refused("sqlite://data/shop.db"), reserved("data/shop.db"));
-        assert_eq!(refused("sqlite://data/SHOP.DB"), reserved("data/SHOP.DB"));
+        assert_eq!(kept("sqlite://data/library.db"), reserved("data/library.db"));
+        assert_eq!(kept("sqlite://data/LIBRARY.DB"), reserved("data/LIBRARY.DB"));
+        assert_eq!(kept("sqlite://data/shop.db"), None, "no extension is known in advance");
         let unknown = |shown: &str| Some(DatabaseUrlError::Unknown(shown.to_owned()));
         assert_eq!(refused("data/host.db"), unknown("data/host.db"));
         assert_eq!(refused("oracle://user:secret@host/x"), unknown("oracle://..."));

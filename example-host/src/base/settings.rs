@@ -40,7 +40,7 @@ pub enum LogFormat {
 /// How requests are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// The origins whose pages may call the interface, for example `https://shop.example.com`.
+    /// The origins whose pages may call the interface, for example `https://www.example.com`.
     pub cors_origins: Vec<String>,
     /// How long a request may take, its body included.
     pub request_timeout: Duration,
@@ -180,7 +180,7 @@ impl Settings {
                 None => default_mail.from,
                 Some(value) => value.parse().map_err(|_| SettingsError::Value {
                     name: "HOST_MAIL_FROM",
-                    expected: "an address like shop@example.com or My shop <shop@example.com>",
+                    expected: "an address like site@example.com or My site <site@example.com>",
                     value,
                 })?,
             },
@@ -273,7 +273,7 @@ fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
             } else {
                 Err(SettingsError::Value {
                     name: "HOST_CORS_ORIGINS",
-                    expected: "a comma-separated list of origins like https://shop.example.com",
+                    expected: "a comma-separated list of origins like https://www.example.com",
                     value: origin.to_owned(),
                 })
             }

@@ -12,8 +12,8 @@ pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 pub(super) const EXAMPLES: &str = "\
 Examples:
   example-host
-      Try it: creates ./data with a demo store, an administrator and a token, and serves it.
-  example-host --database sqlite:///srv/shop/host.db serve --listen 0.0.0.0:8080
+      Try it: creates ./data with demo data, an administrator and a token, and serves it.
+  example-host --database sqlite:///srv/site/host.db serve --listen 0.0.0.0:8080
       Serve a site, without demo data.
   example-host user add ann --email ann@example.com --group Manager
   example-host user password ann
@@ -22,7 +22,7 @@ Examples:
       Create an API token for ann; it is shown only once.
   example-host permission explain ann store.delete com_shop.products
       Explain why a user may or may not do something.
-  COPY_TO_URL=postgres://shop:secret@localhost/shop example-host copy --from sqlite://data/host.db
+  COPY_TO_URL=postgres://site:secret@localhost/site example-host copy --from sqlite://data/host.db
       Copy a stopped site to a database server.
 
 Commands may be run while a host serves the same database; it picks up changes within a second.
@@ -56,14 +56,14 @@ Environment (beside those named above):
 Exit codes: 0 success, 1 failure with one line on standard error, 2 wrong usage.";
 
 /// A small content-management host that loads extensions and serves them over HTTP.
-/// Without a command it starts a trial site: the first start fills ./data with a demo store and
+/// Without a command it starts a trial site: the first start fills ./data with demo data and
 /// prints an administrator's password and an API token once; later starts serve the same site.
 #[derive(Debug, Parser)]
 #[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(super) struct Cli {
     /// The host's own database: sqlite://FILE, postgres://USER:PASSWORD@HOST/NAME, or the same with
     /// mysql. An extension keeps its tables in the same database, on SQLite in a file of its own
-    /// beside it, the store in shop.db.
+    /// beside it that has the extension's name.
     #[arg(
         long,
         value_name = "URL",
@@ -190,7 +190,7 @@ pub(super) enum UserCommand {
         /// The name of the user.
         name: String,
     },
-    /// Remove a user. Records of the store that name the user are kept.
+    /// Remove a user. Records of extensions that name the user are kept.
     Remove {
         /// The name of the user.
         name: String,

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use crate::base::settings::Settings;
 use crate::base::tls_files::TlsFiles;
 use crate::server::{self, MetricsServer, Running};
-use crate::site::{Site, quickstart};
+use crate::site::{BASE_PATH, Site, quickstart};
 
 use super::arguments::{DEFAULT_LISTEN, ServeArgs};
 use super::progress::Bar;
@@ -41,7 +41,7 @@ async fn serve_metrics(site: &Site, settings: &Settings) -> Result<Option<Metric
 
 pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
     let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
-    // An address in use is better told before the store is filled than after.
+    // An address in use is reported before the demo data are filled in, not after.
     let listener = bind(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
     let metrics = serve_metrics(site, settings).await?;
     server::check_tls(&settings.server)?;
@@ -60,13 +60,16 @@ pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), 
             String::new(),
             "These are shown only once. Try the API in another terminal:".to_owned(),
             String::new(),
-            format!(
-                "curl -H 'Authorization: Bearer {}' -H 'Accept: application/vnd.api+json' \
-                 {scheme}://{address}/api/index.php/v1/shop/manufacturers",
-                first.token
-            ),
-            String::new(),
         ]);
+        let samples = site.state().descriptions().iter().filter(|of| !of.sample_path.is_empty());
+        lines.extend(samples.map(|of| {
+            format!(
+                "curl -H 'Authorization: Bearer {}' -H 'Accept: {}' \
+                 {scheme}://{address}{BASE_PATH}/{}",
+                first.token, of.media_type, of.sample_path
+            )
+        }));
+        lines.push(String::new());
     }
     // The site serves whether or not anybody reads this.
     if let Err(error) = print(lines) {

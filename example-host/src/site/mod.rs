@@ -307,7 +307,8 @@ impl Created {
     }
 }
 
-/// The name of an extension's file: `webservices-shop` keeps its tables in `shop.db`.
+/// The name of an extension's file: its own without what kind of extension it is, so that the tables of
+/// `webservices-shop` are in `shop.db`.
 pub(crate) fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
@@ -341,6 +342,10 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
         }
         if !files.insert(file_stem(&description.name)) {
             return wrong("would use the database file of another extension");
+        }
+        let mut panels = HashSet::new();
+        if let Some(panel) = description.panels.iter().find(|panel| !panels.insert(&panel.name)) {
+            return wrong(&format!("has two panels of the name {}", panel.name));
         }
         let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
         if let Some(parameter) =

@@ -2,11 +2,13 @@
 //! of routes is made once, from the resources.
 
 pub mod openapi;
+mod panels;
 
 use std::sync::Arc;
 
 use host_interface::{
-    Action, Asset, Description, Grant, HostHandle, Method, Metric, Request, Response, Route,
+    Action, Asset, Description, Grant, HostHandle, Method, Metric, PanelContent, Request, Response,
+    Route,
 };
 
 use crate::bulk::demo;
@@ -151,6 +153,32 @@ impl App {
         Ok(vec![connections, mails, reports])
     }
 
+    /// The content of a panel.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
+        if name != panels::SALES {
+            return Err(Error::Contract("the host asked for a panel that was never declared"));
+        }
+        let mut sales = panels::Sales::default();
+        while let Some(query) = sales.missing() {
+            sales.add(&self.read("reports.sales", &query).await?)?;
+        }
+        Ok(sales.content())
+    }
+
+    /// The document with which one of the store's own routes answers, whoever may see it.
+    async fn read(&self, route: &str, query: &str) -> Result<Vec<u8>, Error> {
+        let endpoint = self.routes.iter().find(|endpoint| endpoint.name == route);
+        let endpoint = endpoint.ok_or(Error::Contract("there is no such route"))?;
+        let path = format!("{}/{}", self.root, endpoint.path);
+        let request = Request::builder(0, endpoint.method).path(path).query(query).build();
+        let call = Call { app: self, request: &request };
+        let response = store::persist(|| run(endpoint.operation, &call)).await?;
+        Ok(response.body().to_vec())
+    }
+
     /// Answers a request. Every failure becomes the answer that says so.
     pub async fn handle(&self, request: Request) -> Response {
         match self.answer(&request).await {
@@ -216,9 +244,11 @@ pub fn describe() -> Description {
     };
     Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
+        .sample_path(format!("{PREFIX}/manufacturers"))
         .routes(routes)
         .parameters(parameters::declared())
         .demo_options(demo::options())
+        .panels(panels::declared())
         .permissions(
             [
                 Action::new("store.view", "View"),

@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    BoxFuture, Description, Difference, Environment, HostHandle, Method, Metric, Plugin,
-    ProgressHandle, Request, Response,
+    BoxFuture, Description, Difference, Environment, HostHandle, Method, Metric, PanelContent,
+    Plugin, ProgressHandle, Request, Response,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -96,6 +96,11 @@ impl Plugin for ShopPlugin {
 
     fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, host_interface::Error>> {
         self.run(|app| async move { app.metrics().await })
+    }
+
+    fn panel(&self, name: &str) -> BoxFuture<Result<PanelContent, host_interface::Error>> {
+        let name = name.to_owned();
+        self.run(|app| async move { app.panel(&name).await })
     }
 
     fn start(&self) {

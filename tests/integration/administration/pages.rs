@@ -8,6 +8,7 @@ use reqwest::header::HeaderValue;
 use serde_json::json;
 
 use crate::support::harness::{Answer, Role, library};
+use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
 const PAGES: [&str; 23] = [
@@ -152,24 +153,49 @@ async fn sales_are_shown_to_who_may_see_them() {
         seen.says(&format!("<th scope=\"row\">{}</th>", text("currency_code")));
         seen.says(&format!("<td data-label=\"Net sales\">{}</td>", text("net_sales")));
     }
-    seen.says("<title id=\"sales-");
+    seen.says("<title id=\"webservices-shop-sales-");
 
     // The same rules count as for the API, and the same switch; a token is not needed.
     shop.site.set_enabled(TOKEN_AUTH, false).await.unwrap();
-    ann.get("/").await.says("<title id=\"sales-");
+    ann.get("/").await.says("<title id=\"webservices-shop-sales-");
     shop.site.set_enabled(TOKEN_AUTH, true).await.unwrap();
     let mut other = Visitor::signed_in(&shop, "administrator").await;
-    other.get("/").await.says("<title id=\"sales-");
+    other.get("/").await.says("<title id=\"webservices-shop-sales-");
     shop.site
         .set_rule("Administrator", "store.view", "com_shop.reports", Setting::Deny)
         .await
         .unwrap();
     let seen = other.get("/").await;
-    seen.says("You may not see the sales. You lack the permission store.view on com_shop.reports.");
-    assert!(!seen.html.contains("sales-"), "{}", seen.html);
-    ann.get("/").await.says("<title id=\"sales-");
+    seen.says("You may not see this. You lack the permission store.view on com_shop.reports.");
+    assert!(!seen.html.contains("shop-sales-"), "{}", seen.html);
+    ann.get("/").await.says("<title id=\"webservices-shop-sales-");
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
     ann.get("/").await.says("The extension webservices-shop is disabled");
+}
+
+#[tokio::test]
+async fn panels_of_any_extension_are_drawn() {
+    let place = Place::of_the_fixture();
+    let add = place.call("user add ann --email ann@example.com --password-stdin --group");
+    add.word("Super Users").input(&format!("{PASSWORD}\n")).finish().await.succeeds();
+    let served = place.serve().await;
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let seen = ann.get("/").await;
+    seen.says("<h2 id=\"misbehaves-weather\">The &#60;b&#62;weather&#60;/b&#62;</h2>");
+    seen.says("<h3>Degrees</h3>");
+    seen.says("<polyline class=\"line\" points=\"5,0 15,100\"/>");
+    seen.says("<title>4 May: -2 degrees</title>");
+    seen.says("<span class=\"most\">Highest: 10.5 degrees</span>");
+    seen.says("<td data-label=\"Sky\">&#60;i&#62;blue&#60;/i&#62;</td>");
+    seen.says("<p class=\"hint\">Nobody knows why.</p>");
+    // One that fails or panics leaves the rest of the page, and its words to the log.
+    let failed = "<p class=\"hint\">The extension misbehaves cannot show this now.</p>";
+    assert_eq!(seen.html.matches(failed).count(), 2, "{}", seen.html);
+    assert!(!seen.html.contains("the secret of"), "{}", seen.html);
+    served.log.wait_for("the secret of the panel").await;
+    seen.says("You may not see this. You lack the permission fixture.touch on com_fixture.");
+    served.stop().await;
 }
 
 /// A session outlives a restart of the host, as it lives in the database.

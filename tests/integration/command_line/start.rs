@@ -120,7 +120,7 @@ async fn a_database_that_cannot_be_used_is_said_in_one_line() {
         ("data/host.db", "is not a database URL"),
         ("redis://ann:s3cret@localhost", "is not a database URL"),
         ("sqlite::memory:", "a site cannot be kept in memory"),
-        ("sqlite://shop.db", "is kept for the extension of that name"),
+        ("sqlite://misbehaves.db", "is kept for the extension of that name"),
         ("sqlite://text.db", "not a database"),
         ("sqlite://file/host.db", "file"),
     ] {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use host_interface::{
-    BoxFuture, CONTRACT_VERSION, Credentials, Environment, Error, Headers, Host, HostHandle,
-    LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Progress, Request,
-    Response, SharedUser, User, UserQuery, Verdict,
+    BoxFuture, CONTRACT_VERSION, ChartKind, Credentials, Environment, Error, Headers, Host,
+    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Panel,
+    Progress, Request, Response, SharedUser, User, UserQuery, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -411,6 +411,23 @@ async fn a_plugin_says_what_it_measures() {
 }
 
 #[tokio::test]
+async fn a_panel_crosses_as_data() {
+    let (plugin, _) = plugin("misbehaves");
+    let declared = plugin.describe().unwrap().panels;
+    assert_eq!(
+        declared[0],
+        Panel::new("weather", "The <b>weather</b>", "fixture.look", "com_fixture")
+    );
+    let content = plugin.panel("weather").await.unwrap();
+    assert_eq!(content.charts[0].kind, ChartKind::Line);
+    assert_eq!(content.charts[0].points[1].value, "-2");
+    assert_eq!(content.table.unwrap().rows, [["3 May", "<i>blue</i>"]]);
+    let failed = plugin.panel("silence").await;
+    assert!(matches!(&failed, Err(Error::Failed(_))), "{failed:?}");
+    assert_eq!(panicked(plugin.panel("noise").await), "the secret of the panel");
+}
+
+#[tokio::test]
 async fn an_extension_tells_users_by_their_credentials() {
     let (plugin, _) = plugin("authenticates");
     assert!(plugin.describe().unwrap().authenticates);
@@ -434,6 +451,7 @@ async fn what_a_plugin_leaves_out_has_an_answer() {
     plugin.health().await.unwrap();
     plugin.check_parameter("any", &json!(1)).await.unwrap();
     assert_eq!(plugin.metrics().await.unwrap(), []);
+    assert!(plugin.panel("any").await.is_err());
     assert_eq!(plugin.demo(&Map::new(), ()).await.unwrap(), "");
     plugin.shutdown().await.unwrap();
 }

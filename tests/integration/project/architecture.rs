@@ -1,5 +1,6 @@
 //! The invariants of the architecture, each held by a test.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use plugin::model::question::{Condition, Order, Page, Shape};
@@ -32,6 +33,51 @@ fn only_the_contract_names_the_crates_of_the_boundary() {
             assert!(!names, "{} names a crate of the boundary", path.display());
         }
     }
+}
+
+/// What only the store knows. Comments, which give examples, and unit tests are left out.
+#[test]
+fn the_contract_and_the_host_know_no_store() {
+    const WORDS: [&str; 18] = [
+        "shop",
+        "shops",
+        "webservices",
+        "product",
+        "products",
+        "orders",
+        "sales",
+        "customer",
+        "customers",
+        "manufacturer",
+        "manufacturers",
+        "currency",
+        "currencies",
+        "coupon",
+        "coupons",
+        "voucher",
+        "vouchers",
+        "inventory",
+    ];
+    // The folder or file, the word, and why it is there.
+    const ALLOWED: [(&str, &str, &str); 3] = [
+        ("example-host/src/cli/", "shop", "an asset among the examples of the help"),
+        ("example-host/src/cli/", "products", "an asset among the examples of the help"),
+        ("example-host/src/site/", "webservices", "a kind of extension, not a part of file names"),
+    ];
+    let mut used = BTreeSet::new();
+    for (path, text) in ["host-interface/src", "example-host/src"].into_iter().flat_map(sources) {
+        let file = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+        for word in words.map(str::to_lowercase).filter(|word| WORDS.contains(&word.as_str())) {
+            let allowed =
+                ALLOWED.iter().find(|(of, named, _)| file.starts_with(of) && *named == word);
+            let allowed = allowed.unwrap_or_else(|| panic!("{file} knows a store: {word}"));
+            used.insert(*allowed);
+        }
+    }
+    assert_eq!(used.len(), ALLOWED.len(), "a reason that nothing needs any more: {used:?}");
 }
 
 #[test]

@@ -38,6 +38,7 @@ const HOUSES: &[House] = &[
                 "log",
                 "mail",
                 "metric",
+                "panel",
                 "parameter",
                 "route",
                 "user",

@@ -23,6 +23,8 @@ pub(crate) struct Chart {
     /// What stands below the first bar and the last one.
     ends: [String; 2],
     bars: Vec<Bar>,
+    /// The points of the line that is drawn in place of the bars, if any.
+    line: String,
 }
 
 /// A bar, of one piece or of several on top of each other.
@@ -68,12 +70,24 @@ impl Chart {
             most: String::new(),
             ends,
             bars: shown.into_iter().enumerate().map(bar).collect(),
+            line: String::new(),
         }
     }
 
     /// The same that says what its highest bar is.
     pub(crate) fn up_to(self, most: impl Into<String>) -> Self {
         Self { most: most.into(), ..self }
+    }
+
+    /// The same as a line through the tops of the bars.
+    pub(crate) fn as_line(mut self) -> Self {
+        let top = |bar: &Bar| bar.pieces.last().map_or(HEIGHT, |piece| piece.y);
+        let point = |bar: &Bar| format!("{},{}", bar.x + STEP / 2, top(bar));
+        self.line = self.bars.iter().map(point).collect::<Vec<String>>().join(" ");
+        for bar in &mut self.bars {
+            bar.pieces.clear();
+        }
+        self
     }
 
     fn width(&self) -> usize {
@@ -111,5 +125,18 @@ mod tests {
         assert_eq!(heights(&[("good", 1)]), [(98, 2)]);
         assert_eq!(heights(&[("good", 0)]), []);
         assert_eq!(pieces(&[], 0).len(), 0);
+    }
+
+    #[test]
+    fn a_line_runs_through_the_tops_of_the_bars() {
+        let shown = [0, 5, 10].map(|amount| Shown {
+            label: format!("{amount} things"),
+            amounts: vec![("usual", amount)],
+        });
+        let ends = ["first".to_owned(), "last".to_owned()];
+        let chart = Chart::new("name", "title", "description", ends, shown.into()).as_line();
+        let html = chart.render().unwrap_or_default();
+        assert!(html.contains("<polyline class=\"line\" points=\"5,100 15,50 25,0\"/>"), "{html}");
+        assert!(html.contains("<title>10 things</title>") && !html.contains("usual"), "{html}");
     }
 }

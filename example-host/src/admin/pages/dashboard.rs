@@ -1,5 +1,5 @@
-//! The first page: whether all is well, what the API has to do, what is sold, and which requests
-//! were refused lately. Says nothing that another page says better, and links to that one.
+//! The first page: whether all is well, what the API has to do, what extensions contribute, and which
+//! requests were refused lately. Says nothing that another page says better, and links to that one.
 
 use askama::Template;
 
@@ -10,10 +10,9 @@ use crate::site::{BASE_PATH, health};
 use crate::watch::traffic::{Minute, Refused};
 
 use super::chart::{Chart, Shown};
-use super::sales::{self, Sales};
+use super::panels::{self, Drawn};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Exactly, Layout, Moment, View};
+use crate::admin::view::{Exactly, Layout, Moment, View, show};
 use crate::admin::visit::Visit;
 
 /// Beyond this many nobody wants to know how many users there are, and counting takes its time.
@@ -29,7 +28,7 @@ struct Page {
     groups: usize,
     routes: usize,
     hour: Hour,
-    sales: Sales,
+    panels: Vec<Drawn>,
     refusals: Vec<Refused>,
     extensions: Vec<ExtensionEntry>,
     version: &'static str,
@@ -60,7 +59,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         groups: visit.site.groups().await?.len(),
         routes: state.descriptions().iter().map(|of| of.routes.len()).sum(),
         hour: hour(visit.site.traffic().hour()),
-        sales: sales::of_the_last_days(&visit).await?,
+        panels: panels::drawn(&visit).await,
         refusals: visit.site.traffic().refusals(),
         extensions: visit.site.extensions().await?,
         version: env!("CARGO_PKG_VERSION"),

@@ -1,0 +1,185 @@
+//! Panels that a plugin contributes to the first page of the administration: charts and tables, as
+//! data. How they are drawn is the host's.
+
+use serde::{Deserialize, Serialize};
+
+/// A panel that a plugin declares. The host shows it to users who have the permission, and asks
+/// [`Plugin::panel`](crate::Plugin::panel) for its content each time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panel {
+    /// The name, unique in the plugin: lower-case letters, digits and underscores.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// The [action](crate::Action) that a user needs to see it.
+    pub action: String,
+    /// The [asset](crate::Asset) that the action is needed on.
+    pub asset: String,
+}
+
+impl Panel {
+    /// A panel for users who may do `action` to `asset`.
+    pub fn new(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        action: impl Into<String>,
+        asset: impl Into<String>,
+    ) -> Self {
+        let (name, title) = (name.into(), title.into());
+        Self { name, title, action: action.into(), asset: asset.into() }
+    }
+}
+
+/// What a [`Panel`] shows, from top to bottom.
+///
+/// ```
+/// use host_interface::{Chart, PanelContent, Table};
+///
+/// let chart = Chart::bars("Visits", "Visits by day", "9 visits on 2 days.")
+///     .point("3 May", "3 May: 4 visits", "4")
+///     .point("4 May", "4 May: 5 visits", "5")
+///     .highest("5 visits");
+/// let table = Table::new(["Page", "Visits"]).row(["Home", "7"]).row(["Imprint", "2"]);
+/// let content = PanelContent::new().chart(chart).table(table);
+/// assert_eq!(content.charts[0].points.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct PanelContent {
+    /// Charts, beside each other where there is room.
+    pub charts: Vec<Chart>,
+    /// A table.
+    pub table: Option<Table>,
+    /// A sentence, for example why there is nothing else; may be empty.
+    pub note: String,
+}
+
+impl PanelContent {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a chart.
+    pub fn chart(mut self, chart: Chart) -> Self {
+        self.charts.push(chart);
+        self
+    }
+
+    /// Sets the table.
+    pub fn table(mut self, table: Table) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// Sets the sentence.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+}
+
+/// A chart of one series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Chart {
+    /// How it is drawn.
+    pub kind: ChartKind,
+    /// A heading of a few words, for example what tells it from the chart beside it.
+    pub heading: String,
+    /// What is drawn, in full, for readers who do not see the page.
+    pub title: String,
+    /// What is to be seen in it, for the same readers.
+    pub description: String,
+    /// The greatest value as people write it; may be empty.
+    #[serde(default)]
+    pub highest: String,
+    /// The values from left to right.
+    pub points: Vec<Point>,
+}
+
+/// How a [`Chart`] is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChartKind {
+    /// A bar for each point.
+    Bars,
+    /// A line through all points.
+    Line,
+}
+
+/// One value of a [`Chart`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// Its place on the axis, for example `4 May`.
+    pub label: String,
+    /// What is shown of it alone, for example `4 May: 5 visits`.
+    pub text: String,
+    /// The value, an exact decimal. What is below zero is drawn as zero.
+    pub value: String,
+}
+
+impl Chart {
+    /// A chart of bars.
+    pub fn bars(
+        heading: impl Into<String>,
+        title: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self::new(ChartKind::Bars, heading.into(), title.into(), description.into())
+    }
+
+    /// A chart of a line.
+    pub fn line(
+        heading: impl Into<String>,
+        title: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self::new(ChartKind::Line, heading.into(), title.into(), description.into())
+    }
+
+    /// Adds a point at the right.
+    pub fn point(
+        mut self,
+        label: impl Into<String>,
+        text: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        self.points.push(Point { label: label.into(), text: text.into(), value: value.into() });
+        self
+    }
+
+    /// Sets how the greatest value is written.
+    pub fn highest(mut self, highest: impl Into<String>) -> Self {
+        self.highest = highest.into();
+        self
+    }
+
+    fn new(kind: ChartKind, heading: String, title: String, description: String) -> Self {
+        Self { kind, heading, title, description, highest: String::new(), points: Vec::new() }
+    }
+}
+
+/// A table, of which the first cell of each row is its heading.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Table {
+    /// The headings of the columns.
+    pub columns: Vec<String>,
+    /// The rows, a cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row at the bottom.
+    pub fn row(mut self, cells: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+        self
+    }
+}
