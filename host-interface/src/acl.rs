@@ -1,5 +1,5 @@
-//! What a plugin says about permissions: the actions and assets it asks about, and whom it
-//! suggests to grant them. Deciding is the host's.
+//! What a plugin declares about permissions: the actions and assets that it asks about, and the
+//! groups to which it suggests to grant them. The host decides.
 
 use serde::{Deserialize, Serialize};
 

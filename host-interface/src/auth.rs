@@ -1,5 +1,5 @@
-//! Token authentication as a contract: whoever can tell a user by what an `Authorization` header
-//! carries implements it, be it the host itself or a plugin.
+//! Token authentication: identifying a user by an `Authorization` header, which the host or a plugin
+//! does.
 
 use abi_stable::StableAbi;
 use abi_stable::std_types::RString;
@@ -36,15 +36,15 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// What an authenticator says of [`Credentials`].
+/// What an authenticator concludes from [`Credentials`].
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub enum Verdict {
     /// They are the credentials of the user with this id. The host still refuses one that is
     /// blocked or removed.
     User(i64),
-    /// They are of a kind that this authenticator answers for, and wrong.
+    /// They are of a kind that this authenticator checks, and wrong.
     Refused,
-    /// They are nothing that this authenticator knows about; the next one is asked.
+    /// They are of a kind that this authenticator does not know; the next one is asked.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! What a plugin declares once it is created: routes, parameters, permissions. Calls nothing.
+//! What a plugin declares once it is created: routes, parameters, permissions, panels. Calls nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::panel::Panel;
 use crate::parameter::Parameter;
 use crate::route::Route;
 
-/// What a plugin says of itself.
+/// What a plugin declares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Description {
@@ -15,7 +15,7 @@ pub struct Description {
     pub name: String,
     /// The plugin's own version.
     pub version: String,
-    /// The media type of all of its responses. The host answers 406 to who does not accept it.
+    /// The media type of all of its responses. The host answers 406 to clients that do not accept it.
     #[serde(default)]
     pub media_type: String,
     /// The path of a route to try the plugin with by a GET request, below the host's entry point;
@@ -54,7 +54,7 @@ impl Description {
         Self { version: version.into(), ..Self::default() }
     }
 
-    /// Says what all of its responses are.
+    /// Sets the media type of all of its responses.
     pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = media_type.into();
         self
@@ -109,7 +109,7 @@ impl Description {
         self
     }
 
-    /// Asks to be asked for users by credentials.
+    /// Has the host ask [`Plugin::authenticate`](crate::Plugin::authenticate).
     pub fn authenticates(mut self) -> Self {
         self.authenticates = true;
         self

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a plugin finds itself: what the host tells it once, when it creates it.
+/// A plugin's place on a site, passed once, when the host creates the plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Environment {
-    /// The address of the database in which the plugin keeps its tables. On SQLite the file is the
-    /// plugin's alone; on a database server all extensions share one database, and a plugin tells
-    /// its tables apart by a prefix.
+    /// The address of the database in which the plugin keeps its tables. On SQLite no other extension
+    /// uses the file; on a database server all extensions share one database, and the names of a
+    /// plugin's tables have a prefix of their own.
     pub database_url: String,
     /// The path below which the host mounts the plugin's routes, without a slash at the end; for
     /// links.
     #[serde(default)]
     pub base_path: String,
-    /// The address of a replica of that database, which may lag behind it, for reading that can
-    /// bear that: reports. Where there is none, the database itself is read.
+    /// The address of a replica of that database, which may lag behind it, for reports. Without one,
+    /// they are read from the database itself.
     #[serde(default)]
     pub reports_url: Option<String>,
 }
@@ -26,7 +26,7 @@ impl Environment {
         Self { database_url: database_url.into(), base_path: String::new(), reports_url: None }
     }
 
-    /// Says where the routes are mounted, for example `/api/index.php`.
+    /// Sets where the routes are mounted, for example `/api/index.php`.
     pub fn base_path(mut self, path: impl Into<String>) -> Self {
         self.base_path = path.into();
         self

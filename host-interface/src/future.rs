@@ -67,7 +67,7 @@ impl<F> Drop for Caught<F> {
         // SAFETY: `future` is dropped exactly once, here, and not touched afterwards. It is
         // dropped in place, as pinning demands.
         let dropped = attempt(|| unsafe { ManuallyDrop::drop(&mut self.future) });
-        // A future that cannot be dropped has nobody left to tell.
+        // There is nowhere left to report a future that cannot be dropped.
         drop(dropped);
     }
 }

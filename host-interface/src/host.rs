@@ -19,8 +19,7 @@ use raw::{RawHost, RawHost_TO};
 /// Plugins call it from threads of their own, many at a time. The methods without a future answer
 /// at once, from memory; one that returns a future brings whatever runtime the future needs.
 pub trait Host: Send + Sync + 'static {
-    /// Whether the user may do `action` to `asset`. A user, action or asset that the host does not
-    /// know is a no.
+    /// Whether the user may do `action` to `asset`. An unknown user, action or asset is a no.
     fn authorise(&self, user: i64, action: &str, asset: &str) -> bool;
 
     /// Looks up a user, blocked ones included.
@@ -35,8 +34,8 @@ pub trait Host: Send + Sync + 'static {
     fn parameters_revision(&self) -> u64;
 
     /// Sends a mail. It has been sent, or handed to a system that will send it, when the future is
-    /// ready with `Ok`. [`Error::Refused`] says that it can never be sent, for example because no
-    /// mail can have that address; after any other error it may be asked for again.
+    /// ready with `Ok`. [`Error::Refused`] means that it can never be sent, for example because its
+    /// address is invalid; after any other error the plugin may ask again.
     fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>>;
 
     /// Writes a line to the host's log.
@@ -77,7 +76,7 @@ impl HostHandle {
     /// The plugin's parameters as the text of a JSON object, defaults filled in.
     ///
     /// # Errors
-    /// When the host panics over it.
+    /// When the host panicked.
     pub fn parameters(&self) -> Result<String, Error> {
         self.0.parameters().into_result().map(String::from)
     }
@@ -90,8 +89,8 @@ impl HostHandle {
     /// Asks the host to send a mail.
     ///
     /// # Errors
-    /// [`Error::Refused`] when this mail can never be sent. Any other error is for now, and asking
-    /// again later is the caller's; a mail that is sent twice all the same can be told by its id.
+    /// [`Error::Refused`] when this mail can never be sent. Any other error is temporary, and the
+    /// caller may ask again later; a mail that is sent twice has the same id.
     pub async fn send_mail(&self, mail: &Mail) -> Result<(), Error> {
         let text = serde_json::to_string(mail).map_err(Error::failed)?;
         let future = self.0.send_mail(text.into()).into_result()?;
@@ -154,7 +153,7 @@ impl<H: Host> RawHost for Guarded<H> {
     }
 
     fn log(&self, record: &LogRecord<'_>) {
-        // A log that panics has nobody left to tell.
+        // There is nowhere left to report a log that panics.
         drop(attempt(|| self.0.log(record)));
     }
 

@@ -3,17 +3,17 @@
 use abi_stable::StableAbi;
 use abi_stable::std_types::RStr;
 
-/// How much a log line matters; smaller is graver.
+/// The severity of a log line; smaller is more severe.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, StableAbi)]
 pub enum Level {
-    /// Something failed that must not.
+    /// An internal error.
     Error,
     /// Something that an operator should look at.
     Warn,
-    /// What a running system says of itself.
+    /// Normal operation.
     Info,
-    /// For whoever looks for a fault.
+    /// For finding faults.
     Debug,
     /// Everything.
     Trace,
@@ -40,17 +40,17 @@ impl<'a> LogRecord<'a> {
         }
     }
 
-    /// How much it matters.
+    /// The severity.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// The module that says it.
+    /// The module that it comes from.
     pub fn target(&self) -> &'a str {
         self.target.as_str()
     }
 
-    /// What it says.
+    /// The text.
     pub fn message(&self) -> &'a str {
         self.message.as_str()
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A plain-text mail to one recipient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mail {
-    /// Identifies the mail for ever, so that a host that is asked twice can tell: letters, digits
+    /// Identifies the mail for ever, so that a host recognises a repeated request: letters, digits
     /// and hyphens.
     pub id: String,
     /// The recipient's e-mail address.

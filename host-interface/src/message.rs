@@ -25,7 +25,7 @@ impl Headers for () {
     }
 }
 
-/// A request to one of the plugin's routes, by a user that the host has authenticated unless the
+/// A request to one of the plugin's routes, by a user whom the host has authenticated unless the
 /// route is public.
 #[repr(C)]
 #[derive(StableAbi)]
@@ -97,8 +97,8 @@ impl Request {
         &self.body
     }
 
-    /// Who asks; `None` only on a public route, of a client that does not say who it is. One that
-    /// says it wrongly is refused there too.
+    /// The user who makes the request; `None` only on a public route, for a client without
+    /// credentials. Wrong credentials are refused there too.
     pub fn user(&self) -> Option<&User> {
         match &self.user {
             ROption::RSome(user) => Some(user),
@@ -175,7 +175,7 @@ impl RequestBuilder {
         self
     }
 
-    /// Who asks.
+    /// The user who makes the request.
     pub fn user(mut self, user: SharedUser) -> Self {
         self.0.user = ROption::RSome(user.0);
         self
@@ -310,7 +310,7 @@ struct Source<H>(H);
 
 impl<H: Headers> RawHeaders for Source<H> {
     fn get<'a>(&'a self, name: RStr<'_>, nth: usize) -> ROption<RSlice<'a, u8>> {
-        // A host whose headers panic is told nothing: the header counts as not sent.
+        // If the host's headers panic, the header counts as not sent.
         attempt(|| self.0.get(name.as_str(), nth)).unwrap_or_default().map(RSlice::from).into()
     }
 }

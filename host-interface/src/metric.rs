@@ -1,4 +1,4 @@
-//! Numbers that a plugin shows to whoever watches a site. How they are shown is the host's.
+//! Numbers that a plugin provides for monitoring. How they are exposed is up to the host.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +41,8 @@ pub enum MetricKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sample {
-    /// What tells it from the other values, name and value each. Of few values: every other
-    /// combination is kept by whoever watches.
+    /// What distinguishes it from the other values: names, each with a value. Few combinations, since
+    /// a monitoring system keeps each of them.
     pub labels: Vec<(String, String)>,
     /// The value.
     pub value: f64,

@@ -86,11 +86,11 @@ impl PanelContent {
 pub struct Chart {
     /// How it is drawn.
     pub kind: ChartKind,
-    /// A heading of a few words, for example what tells it from the chart beside it.
+    /// A heading of a few words, which distinguishes it from the chart beside it.
     pub heading: String,
     /// What is drawn, in full, for readers who do not see the page.
     pub title: String,
-    /// What is to be seen in it, for the same readers.
+    /// What it shows, in a sentence, for the same readers.
     pub description: String,
     /// The greatest value as people write it; may be empty.
     #[serde(default)]

@@ -19,8 +19,8 @@ pub(crate) fn attempt<T>(call: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| Error::Panicked(message(payload)))
 }
 
-/// The text of a panic. A payload that is no text is left undropped, because its destructor is
-/// foreign code that may panic again.
+/// The text of a panic. A payload of another type is leaked, because its destructor is foreign code
+/// that may panic again.
 fn message(payload: Box<dyn Any + Send>) -> String {
     if let Some(text) = payload.downcast_ref::<&'static str>() {
         return (*text).to_owned();

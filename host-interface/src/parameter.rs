@@ -206,7 +206,7 @@ impl ParameterKind {
     }
 }
 
-/// Which of two decimals is the greater, exactly; `None` where one of them is none.
+/// Compares two decimals exactly; `None` if one of the texts is not a decimal.
 fn compare(one: &str, other: &str) -> Option<Ordering> {
     let (one, other) = (decimal(one)?, decimal(other)?);
     let magnitudes = || {

@@ -1,5 +1,4 @@
-//! What a plugin is: the trait its author implements, what it says of itself, and the handle by
-//! which a host calls it.
+//! What a plugin is: the trait that its author implements, and the handle by which a host calls it.
 
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RBox, ROption, RString};
@@ -34,11 +33,11 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// Makes the plugin. Opens nothing yet: the tables may not exist.
     ///
     /// # Errors
-    /// When the environment is nothing that the plugin can work in, for example a database that it
-    /// does not know. The host says so and ends.
+    /// When the plugin cannot work in this environment, for example with a database that it
+    /// does not know. The host reports it and ends.
     fn create(host: HostHandle, environment: Environment) -> Result<Self, Error>;
 
-    /// Says what the plugin is and what it brings. The same each time.
+    /// Returns what the plugin is and what it brings, the same each time.
     fn describe(&self) -> Description;
 
     /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
@@ -52,8 +51,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Ok(()))
     }
 
-    /// The host serves from now on: what the plugin does by itself, beside answering, may begin.
-    /// Not called where a command only works on the site.
+    /// The host serves from now on: the plugin's background work may begin. Not called by commands
+    /// that only work on the site.
     fn start(&self) {}
 
     /// Fills a site with data to try the plugin with, and returns one line about what it made.
@@ -70,8 +69,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Copies everything that the plugin keeps into another place, for a site that moves to another
-    /// database, and gives one line that says what it copied and found to be the same on both
-    /// sides. Called after [`install`](Plugin::install), while nobody writes. The tables there are
+    /// database, and returns one line about what it copied and found to be the same on both sides.
+    /// Called after [`install`](Plugin::install), while nobody writes. The tables there are
     /// the plugin's to create; what a copy that was cut off has left in them is replaced. Keys stay
     /// as they are, and one that was given before the copy is not given again after it.
     ///
@@ -85,8 +84,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Err(Error::failed("cannot copy its data")))
     }
 
-    /// Compares the numbers that the plugin keeps beside its records with what these come to, and gives those
-    /// that differ. With `mend` it sets them right. Both are done while hosts serve the site.
+    /// Compares the numbers that the plugin keeps beside its records with the records, and returns those
+    /// that differ. With `mend` it corrects them. Called while hosts serve the site, too.
     fn recount(
         &self,
         mend: bool,
@@ -96,7 +95,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Ok(Vec::new()))
     }
 
-    /// Whether the plugin can answer now, its database included.
+    /// Whether the plugin and its database can answer now.
     fn health(&self) -> BoxFuture<Result<(), Error>> {
         BoxFuture::ready(Ok(()))
     }
@@ -112,30 +111,29 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Err(Error::Contract(format!("there is no panel {name:?}"))))
     }
 
-    /// Tells the user by its credentials. Asked only of plugins whose description says that they
-    /// authenticate, see [`Description::authenticates`].
+    /// Identifies the user by these credentials. Called only for plugins that authenticate, see [`Description::authenticates`].
     fn authenticate(&self, credentials: Credentials) -> BoxFuture<Result<Verdict, Error>> {
         let _ = credentials;
         BoxFuture::ready(Ok(Verdict::Unknown))
     }
 
     /// Whether a parameter may have this value, which is of the declared kind and within its
-    /// limits. Asked before a site sets it, for what only the plugin can know: whether a record of
-    /// that key exists, for example. [`Error::Refused`] says why not, in a line for people.
+    /// limits. Called before a site sets it, for what only the plugin can know, for example whether a
+    /// record with that key exists. [`Error::Refused`] has the reason, as one line for people.
     fn check_parameter(&self, name: &str, value: &Value) -> BoxFuture<Result<(), Error>> {
         let _ = (name, value);
         BoxFuture::ready(Ok(()))
     }
 
-    /// Answers a request to one of the plugin's routes. Errors that the client made are ordinary
-    /// responses; a panic becomes a 500, and where a future is not ready within the host's time, its
-    /// client is told 504. One that reads is dropped then, or when its client leaves. One that
-    /// changes something goes on to its end, which the host writes down, so it has to see to it that
-    /// there is one; only the end of the host may cut it off.
+    /// Answers a request to one of the plugin's routes. Errors of the client are ordinary responses; a
+    /// panic becomes a 500, and a future that is not ready within the host's time limit a 504. One
+    /// that reads is then dropped, as it is when its client disconnects. One that changes something
+    /// runs to its end, which the host records, so the plugin has to bound its time; only the end of
+    /// the host may cut it off.
     fn handle(&self, request: Request) -> BoxFuture<Response>;
 
-    /// Finishes, within the time that the host has for its own end. No request is under way, and
-    /// none follows.
+    /// Finishes, within the host's own time limit for stopping. No request is in progress, and none
+    /// follows.
     fn shutdown(&self) -> BoxFuture<()> {
         BoxFuture::ready(())
     }
@@ -160,10 +158,10 @@ pub struct Difference {
 pub struct LoadedPlugin(PluginObject);
 
 impl LoadedPlugin {
-    /// What the plugin says of itself.
+    /// What the plugin declares.
     ///
     /// # Errors
-    /// When it panics, or describes itself in terms that this contract does not have.
+    /// When it panics, or its description does not follow this contract.
     pub fn describe(&self) -> Result<Description, Error> {
         let text = self.0.describe().into_result()?;
         serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
@@ -172,7 +170,7 @@ impl LoadedPlugin {
     /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
     ///
     /// # Errors
-    /// When the plugin panics over it.
+    /// When the plugin panicked.
     pub fn openapi(&self) -> Result<Option<String>, Error> {
         let text = self.0.openapi().into_result()?;
         Ok(text.into_option().map(String::from))
@@ -187,10 +185,10 @@ impl LoadedPlugin {
         future.await.and_then(Outcome::into_result)
     }
 
-    /// Says that the host serves from now on.
+    /// Announces that the host serves from now on.
     ///
     /// # Errors
-    /// When the plugin panicked over it.
+    /// When the plugin panicked.
     pub fn start(&self) -> Result<(), Error> {
         self.0.start().into_result()
     }
@@ -210,7 +208,7 @@ impl LoadedPlugin {
         future.await.and_then(Outcome::into_result).map(String::from)
     }
 
-    /// Copies everything that the plugin keeps into another place; gives one line that says what.
+    /// Copies everything that the plugin keeps into another place; returns one line about what.
     ///
     /// # Errors
     /// When the plugin could not, found a difference afterwards, or panicked.
@@ -242,7 +240,7 @@ impl LoadedPlugin {
     /// Whether the plugin can answer now.
     ///
     /// # Errors
-    /// When it cannot; the text says why.
+    /// When it cannot, with the reason.
     pub async fn health(&self) -> Result<(), Error> {
         let future = self.0.health().into_result()?;
         future.await.and_then(Outcome::into_result)
@@ -251,7 +249,7 @@ impl LoadedPlugin {
     /// What the plugin measures.
     ///
     /// # Errors
-    /// When it could not say.
+    /// When it could not measure.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
         let future = self.0.metrics().into_result()?;
         let text = future.await.and_then(Outcome::into_result)?;
@@ -268,7 +266,7 @@ impl LoadedPlugin {
         serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
     }
 
-    /// Asks the plugin whose credentials these are.
+    /// Asks the plugin for the user with these credentials.
     ///
     /// # Errors
     /// When it could not find out.
@@ -280,7 +278,7 @@ impl LoadedPlugin {
     /// Asks the plugin whether a parameter may have this value.
     ///
     /// # Errors
-    /// [`Error::Refused`] when it may not; the text says why, to people. Any other error when the
+    /// [`Error::Refused`] when it may not, with the reason for people. Any other error when the
     /// plugin could not find out.
     pub async fn check_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let value = RString::from(value.to_string());
@@ -299,7 +297,7 @@ impl LoadedPlugin {
     /// Lets the plugin finish.
     ///
     /// # Errors
-    /// When it panicked over it.
+    /// When it panicked.
     pub async fn shutdown(&self) -> Result<(), Error> {
         self.0.shutdown().into_result()?.await
     }
@@ -313,7 +311,7 @@ impl std::fmt::Debug for LoadedPlugin {
 
 pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;
 
-/// Wraps a plugin so that nothing it does reaches the boundary as a panic.
+/// Wraps a plugin so that no panic of it reaches the boundary.
 pub(crate) fn guard<P: Plugin>(plugin: P) -> PluginObject {
     RawPlugin_TO::from_value(Guarded(Some(plugin)), TD_Opaque)
 }
@@ -456,12 +454,12 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
 impl<P> Drop for Guarded<P> {
     fn drop(&mut self) {
         let plugin = self.0.take();
-        // A plugin that cannot be dropped has nobody left to tell.
+        // There is nowhere left to report a plugin that cannot be dropped.
         drop(attempt(move || drop(plugin)));
     }
 }
 
-/// Makes one failure of the two that a future may have: its own, and its panic.
+/// Merges the two failures of a future, its own and its panic, into one.
 fn flatten<T: Send + 'static>(future: BoxFuture<Result<T, Error>>) -> BoxFuture<Outcome<T>> {
     BoxFuture::new(async move { Outcome::from_result(future.await.and_then(|result| result)) })
 }

@@ -8,13 +8,13 @@ use crate::panic::attempt;
 
 use raw::{RawProgress, RawProgress_TO};
 
-/// Who is told how far a long piece of work has come.
+/// A listener to the progress of long work.
 pub trait Progress: Send + Sync + 'static {
     /// `done` of `total` units of the step named `step` are done.
     fn report(&self, step: &str, done: u64, total: u64);
 }
 
-/// Tells nobody.
+/// Ignores it.
 impl Progress for () {
     fn report(&self, _step: &str, _done: u64, _total: u64) {}
 }

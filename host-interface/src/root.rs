@@ -28,7 +28,7 @@ pub const CONTRACT_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// the process with a signal, so a host that cannot trust the file checks its headers first.
 ///
 /// # Errors
-/// When the file cannot be opened as a library, is no plugin, or speaks another contract.
+/// When the file cannot be opened as a library, is not a plugin, or was built with another contract.
 pub fn open(path: &Path) -> Result<Library, LoadError> {
     let fail = |error| LoadError::new(path, error);
     let header = lib_header_from_path(path).map_err(fail)?;
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// Why a file is no plugin for this host. Shown as one line that names the file.
+/// Why a file is not a plugin for this host. Shown as one line that names the file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct LoadError {
@@ -85,13 +85,13 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// A reason that the caller has found by itself, before the library was opened.
+    /// A reason that the caller has found before the library was opened.
     pub fn because(path: &Path, reason: impl Into<String>) -> Self {
         Self { path: path.to_owned(), reason: reason.into(), details: String::new() }
     }
 
     /// Everything that is known, which for a difference in layout runs over pages; for the log.
-    /// Empty where the one line says it all.
+    /// Empty if the one line is complete.
     pub fn details(&self) -> &str {
         &self.details
     }

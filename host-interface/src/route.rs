@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Method {
     /// Reads. The host answers `HEAD` from it too.
     Get,
-    /// Creates, or does what no other method says.
+    /// Creates, or anything that no other method expresses.
     Post,
     /// Replaces.
     Put,
@@ -54,7 +54,7 @@ pub struct Route {
     /// to a public route that carries credentials: they are not passed over where they are wrong.
     #[serde(default)]
     pub public: bool,
-    /// What the plugin recognises the route by: the host hands it back in
+    /// How the plugin recognises the route: the host passes it back in
     /// [`Request::handler`](crate::Request::handler).
     pub handler: u32,
 }
