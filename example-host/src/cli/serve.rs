@@ -58,17 +58,23 @@ pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), 
             format!("Password       {}", first.password),
             format!("API token      {}", first.token),
             String::new(),
-            "These are shown only once. Try the API in another terminal:".to_owned(),
-            String::new(),
         ]);
         let samples = site.state().descriptions().iter().filter(|of| !of.sample_path.is_empty());
-        lines.extend(samples.map(|of| {
+        let samples = samples.map(|of| {
             format!(
                 "curl -H 'Authorization: Bearer {}' -H 'Accept: {}' \
                  {scheme}://{address}{BASE_PATH}/{}",
                 first.token, of.media_type, of.sample_path
             )
-        }));
+        });
+        let samples: Vec<String> = samples.collect();
+        if samples.is_empty() {
+            lines.push("These are shown only once.".to_owned());
+        } else {
+            lines.push("These are shown only once. Try the API in another terminal:".to_owned());
+            lines.push(String::new());
+            lines.extend(samples);
+        }
         lines.push(String::new());
     }
     // The site serves whether or not anybody reads this.
