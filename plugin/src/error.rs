@@ -6,11 +6,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_interface::{Problem, Response, Source};
+use host_interface::Source;
 use sqlx::migrate::MigrateError;
-
-use crate::store::Constraint;
-use crate::wire::document::MEDIA_TYPE;
 
 /// What kind of fault it is: a row of the table below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +28,7 @@ pub enum FaultKind {
     Forbidden,
     /// There is no such record.
     NotFound,
-    /// The value of a filter is none of its type.
+    /// The value of a filter is not of the type of its field.
     InvalidFilter,
     /// The body names a field that the resource does not have.
     UnknownField,
@@ -49,7 +46,7 @@ pub enum FaultKind {
     Referenced,
     /// A rule of the store forbids it.
     Refused,
-    /// Something failed that must not.
+    /// The store itself failed.
     Internal,
     /// The database does not answer.
     Unavailable,
@@ -118,15 +115,6 @@ impl Fault {
     pub fn at_header(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), source: Some(Source::Header(name.to_owned())) }
     }
-
-    fn problem(self) -> Problem {
-        let (status, code, title) = self.kind.row();
-        let problem = Problem::new(status, code, title, self.detail);
-        match self.source {
-            Some(source) => problem.at(source),
-            None => problem,
-        }
-    }
 }
 
 /// Why a request could not be answered as it was meant.
@@ -174,6 +162,14 @@ pub enum Error {
     /// What the database gave, or what is to be written, is not what it must be.
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
+    /// A rule of the store reads a field that the record does not have, or has as another type.
+    #[error("{of} has no {field} of the type that was asked for")]
+    Field {
+        /// The kind of the record.
+        of: &'static str,
+        /// The field.
+        field: String,
+    },
     /// The store cannot be copied as it is, or the copy is not the same.
     #[error("{0}")]
     Copy(String),
@@ -214,7 +210,7 @@ impl Error {
     }
 
     /// What is wrong with the request, where that is all.
-    fn faults(&self) -> Option<&[Fault]> {
+    pub fn faults(&self) -> Option<&[Fault]> {
         match self {
             Error::Faults(faults) => Some(faults),
             Error::Shared(error) => error.faults(),
@@ -223,57 +219,24 @@ impl Error {
     }
 
     /// Whether the same may succeed later.
-    fn passes(&self) -> bool {
+    pub fn passes(&self) -> bool {
         match self {
             Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
             Error::Shared(error) => error.passes(),
             _ => false,
         }
     }
-
-    /// The answer to the client. Where the client is not at fault, the cause is logged.
-    pub fn into_response(self, request_id: &str) -> Response {
-        let faults = match self.faults() {
-            Some(faults) => faults.to_vec(),
-            None => {
-                let causes = chain(&self);
-                tracing::error!(request_id, causes, "request failed");
-                let kind = match self.passes() {
-                    true => FaultKind::Unavailable,
-                    false => FaultKind::Internal,
-                };
-                let advice = match kind {
-                    FaultKind::Unavailable => "The store cannot answer at the moment; try again.",
-                    _ => "The store failed to answer.",
-                };
-                vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
-            }
-        };
-        // The mildest status stands for all: a missing field makes the answer a 400.
-        let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
-        let faults = at_most(MAX_FAULTS, faults);
-        let problems: Vec<Problem> = faults.into_iter().map(Fault::problem).collect();
-        let response = Response::new(status)
-            .with_header("content-type", MEDIA_TYPE)
-            .with_body(Problem::document(&problems));
-        match status {
-            415 => response.with_header("accept-encoding", "identity"),
-            503 => response.with_header("retry-after", "1"),
-            _ => response,
-        }
-    }
 }
 
-/// The first so many faults, those that decide on the status before the others, and that there are
-/// more.
-fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
-    if faults.len() > limit {
-        faults.sort_by_key(|fault| fault.kind.row().0);
-        faults.truncate(limit);
-        let detail = format!("There are more faults than these {limit}.");
-        faults.push(Fault::new(FaultKind::TooManyFaults, detail));
-    }
-    faults
+/// What a constraint that the database upheld was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// Values that another row has; the columns, where the engine names them.
+    Unique(Vec<String>),
+    /// A row that is referred to, or refers to nothing.
+    Reference,
+    /// A rule about the row itself.
+    Check,
 }
 
 /// An error and what caused it, on one line. Errors that repeat their cause are heard once.

@@ -10,15 +10,16 @@ use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
 use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
+use crate::model::field::{count, email, int, moment, money, text};
 use crate::model::moment;
-use crate::model::resource::{Report, count, email, int, moment, money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::wire::document::attributes;
 
 pub(super) static REPORT: Report = Report {
     view: "reports.customers",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("user_id"),
         email("email"),

@@ -4,10 +4,9 @@ use serde_json::{Map, Value as Json};
 
 use super::{ASKED, Asked, Sources, amount};
 use crate::error::Error;
-use crate::model::question::{Order, Page, Shape};
-use crate::model::resource::{
-    Report, Resource, amount as quantity, choice, count, flag, int, money, text,
-};
+use crate::model::field::{amount as quantity, choice, count, flag, int, money, text};
+use crate::model::question::{Page, Shape};
+use crate::model::resource::{Order, Report, Resource};
 use crate::model::value::{Cell, Kind, Value};
 use crate::resources::products::PRODUCTS;
 use crate::sql::Table;
@@ -15,7 +14,7 @@ use crate::wire::document::attributes;
 
 pub(super) static REPORT: Report = Report {
     view: "reports.inventory",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("product_id"),
         text("sku", 255),

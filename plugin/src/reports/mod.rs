@@ -15,18 +15,15 @@ mod together;
 
 use std::sync::Arc;
 
-use host_interface::{Method, Response};
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value as Json, json};
 
-use crate::app::Call;
 use crate::error::Error;
+use crate::model::field::{Field, choice, moment, text};
 use crate::model::moment;
-use crate::model::resource::{
-    Field, Filter, Gives, Report, Resource, Special, Step, choice, date_from, date_to, equals,
-    moment, text,
-};
+use crate::model::parameters::Parameters;
+use crate::model::resource::{Filter, Report, Resource, date_from, date_to, equals};
 use crate::model::value::{Cell, Value, decimal_text};
-use crate::service::crud;
 use crate::store::{self, Store};
 use crate::wire::document;
 use crate::wire::request::{Listing, Scope};
@@ -35,52 +32,38 @@ use days::Days;
 use period::{Range, Unit};
 use together::Together;
 
-pub(crate) const REPORTS: Resource = Resource {
-    kind: "reports",
-    singular: "report",
-    crud: false,
-    special: &[
-        report("reports/sales", "sales", &sales::REPORT, |call, _| {
-            Box::pin(show(call, &sales::REPORT, |asked, sources| {
-                Box::pin(sales::made(asked, sources))
-            }))
-        }),
-        report("reports/products", "products", &products::REPORT, |call, _| {
-            Box::pin(show(call, &products::REPORT, |asked, sources| {
-                Box::pin(products::made(asked, sources))
-            }))
-        }),
-        report("reports/customers", "customers", &customers::REPORT, |call, _| {
-            Box::pin(show(call, &customers::REPORT, |asked, sources| {
-                Box::pin(customers::made(asked, sources))
-            }))
-        }),
-        report("reports/inventory", "inventory", &inventory::REPORT, |call, _| {
-            Box::pin(show(call, &inventory::REPORT, |asked, sources| {
-                Box::pin(inventory::made(asked, sources))
-            }))
-        }),
-    ],
-    ..Resource::CRUD
+/// A report: what it looks like, and how its document is made.
+#[derive(Debug)]
+pub struct Maker {
+    /// What it looks like.
+    pub report: &'static Report,
+    make: Make,
+}
+
+/// How the document of a report is made.
+type Make = for<'a> fn(&'a Asked, &'a Sources) -> BoxFuture<'a, Result<Vec<u8>, Error>>;
+
+/// What was sold in each period.
+pub static SALES: Maker =
+    Maker { report: &sales::REPORT, make: |asked, sources| Box::pin(sales::made(asked, sources)) };
+
+/// What was sold of each product.
+pub static PRODUCTS: Maker = Maker {
+    report: &products::REPORT,
+    make: |asked, sources| Box::pin(products::made(asked, sources)),
 };
 
-const fn report(
-    path: &'static str,
-    name: &'static str,
-    report: &'static Report,
-    run: crate::model::resource::Operation,
-) -> Special {
-    Special {
-        method: Method::Get,
-        path,
-        name,
-        action: Some("store.view"),
-        asset: None,
-        takes: None,
-        gives: Gives::Report(report),
-        run,
-    }
-}
+/// What each customer spent.
+pub static CUSTOMERS: Maker = Maker {
+    report: &customers::REPORT,
+    make: |asked, sources| Box::pin(customers::made(asked, sources)),
+};
+
+/// What is in stock of each product.
+pub static INVENTORY: Maker = Maker {
+    report: &inventory::REPORT,
+    make: |asked, sources| Box::pin(inventory::made(asked, sources)),
+};
 
 /// What every report can be asked for. Without fields there is no order but the report's own.
 static ASKED: Resource = Resource {
@@ -118,27 +101,30 @@ struct Sources {
     daily: Arc<Daily>,
 }
 
-/// How the document of a report is made.
-type Made = for<'a> fn(&'a Asked, &'a Sources) -> Step<'a, Vec<u8>>;
-
-/// Answers with a report, which is computed for all who ask for it at the same moment, and not on the
-/// thread of who asks.
-async fn show(call: &Call<'_>, report: &Report, made: Made) -> Result<Response, Error> {
-    let asked = Asked::read(call)?;
-    if report.of_days {
+/// Gives the document of a report, which is computed for all who ask for it at the same moment, and not
+/// on the thread of who asks.
+///
+/// # Errors
+/// When the range has more periods than a report shows, and those of the database.
+pub async fn show(
+    asked: Asked,
+    maker: &'static Maker,
+    store: &Store,
+    daily: &Arc<Daily>,
+) -> Result<Vec<u8>, Error> {
+    if maker.report.of_days {
         asked.range.periods(Unit::of(&asked.listing.conditions))?;
     }
     let compute = |asked: Asked| {
-        let sources =
-            Sources { store: call.app.reports().clone(), daily: Arc::clone(&call.app.daily) };
-        async move { store::persist(|| made(&asked, &sources)).await }
+        let sources = Sources { store: store.clone(), daily: Arc::clone(daily) };
+        async move { store::persist(|| (maker.make)(&asked, &sources)).await }
     };
-    Ok(crud::answer(200, call.app.daily.together.ask(asked, compute).await?))
+    daily.together.ask(asked, compute).await
 }
 
 /// What a report is asked for.
 #[derive(Clone, Debug, PartialEq)]
-struct Asked {
+pub struct Asked {
     /// The path of the report.
     path: String,
     listing: Listing,
@@ -151,12 +137,15 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(call: &Call<'_>) -> Result<Self, Error> {
-        let listing = Listing::read(call.request.query(), Scope::All(&ASKED))?;
+    /// Reads what a request to a report asks for.
+    ///
+    /// # Errors
+    /// All faults of the query together.
+    pub fn read(path: &str, query: &str, parameters: &Parameters) -> Result<Self, Error> {
+        let listing = Listing::read(query, Scope::All(&ASKED))?;
         let range = Range::of(&listing.conditions, time::UtcDateTime::now().date());
-        let parameters = call.app.parameters.current()?;
         Ok(Self {
-            path: call.request.path().to_owned(),
+            path: path.to_owned(),
             listing,
             range,
             statuses: parameters.report_statuses.iter().copied().map(Value::Int).collect(),

@@ -9,14 +9,15 @@ use super::days::{Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
 use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
-use crate::model::resource::{Report, count, int, money, text};
+use crate::model::field::{count, int, money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::wire::document::attributes;
 
 pub(super) static REPORT: Report = Report {
     view: "reports.products",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("product_id").nullable(),
         text("sku", 255),

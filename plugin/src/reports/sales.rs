@@ -7,15 +7,16 @@ use serde_json::{Map, Value as Json};
 use super::period::{Range, Unit};
 use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
+use crate::model::field::{Field, count, money, signed_money, text};
 use crate::model::moment;
-use crate::model::resource::{Field, Report, count, money, signed_money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::wire::document::attributes;
 
 pub(super) static REPORT: Report = Report {
     view: "reports.sales",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         text("period_start", 10),
         text("period_end", 10),

@@ -1,12 +1,12 @@
 //! Customers and their addresses: two views of one table. A customer is an address with what a
 //! list of people shows; a user's addresses are all that the user has.
 
+use crate::model::field::{Field, choice, email, key, text, user};
 use crate::model::resource::{
-    Count, Field, Join, Nested, Resource, Steps, choice, email, filter, index, key, search, text,
-    user,
+    Count, Join, Nested, Resource, Steps, Storage, filter, index, search,
 };
 
-pub(super) const CUSTOMERS: Resource = Resource {
+pub(crate) static CUSTOMERS: Resource = Resource {
     kind: "customers",
     singular: "customer",
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, COMPANY],
@@ -19,7 +19,7 @@ pub(super) const CUSTOMERS: Resource = Resource {
     ..ADDRESS
 };
 
-pub(super) const ADDRESSES: Resource = Resource {
+pub(crate) static ADDRESSES: Resource = Resource {
     kind: "addresses",
     singular: "address",
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, TYPE],
@@ -29,24 +29,27 @@ pub(super) const ADDRESSES: Resource = Resource {
     ..ADDRESS
 };
 
-const ADDRESS: Resource = Resource {
+static ADDRESS: Resource = Resource {
     table: "shop_addresses",
     key: "shop_address_id",
-    counts: &[
-        Count { table: "shop_address_counts", by: &["country_id"], day_of: None },
-        Count {
-            table: "shop_address_counts_by_zone",
-            by: &["country_id", "zone_id"],
-            day_of: None,
-        },
-    ],
-    steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
-    indexes: &[
-        index("shop_addresses_country", &["country_id"]),
-        index("shop_addresses_user", &["user_id"]),
-        index("shop_addresses_zone", &["zone_id"]),
-    ],
-    search: Some("shop_addresses_search"),
+    storage: Storage {
+        counts: &[
+            Count { table: "shop_address_counts", by: &["country_id"], day_of: None },
+            Count {
+                table: "shop_address_counts_by_zone",
+                by: &["country_id", "zone_id"],
+                day_of: None,
+            },
+        ],
+        steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
+        indexes: &[
+            index("shop_addresses_country", &["country_id"]),
+            index("shop_addresses_user", &["user_id"]),
+            index("shop_addresses_zone", &["zone_id"]),
+        ],
+        search: Some("shop_addresses_search"),
+        ..Storage::PLAIN
+    },
     joins: &[
         Join { alias: "c", table: "shop_countries", key: "shop_country_id", by: "country_id" },
         Join { alias: "z", table: "shop_zones", key: "shop_zone_id", by: "zone_id" },

@@ -1,8 +1,9 @@
 //! Manufacturers: the brands that products carry.
 
-use crate::model::resource::{Resource, equals, flag, int, search, text};
+use crate::model::field::{flag, int, text};
+use crate::model::resource::{Resource, equals, search};
 
-pub(super) const MANUFACTURERS: Resource = Resource {
+pub(crate) static MANUFACTURERS: Resource = Resource {
     kind: "manufacturers",
     singular: "manufacturer",
     table: "shop_manufacturers",

@@ -1,8 +1,9 @@
 //! Tax profiles: what kinds of goods are taxed alike.
 
-use crate::model::resource::{Resource, flag, text};
+use crate::model::field::{flag, text};
+use crate::model::resource::Resource;
 
-pub(super) const TAXPROFILES: Resource = Resource {
+pub(crate) static TAXPROFILES: Resource = Resource {
     kind: "taxprofiles",
     title: Some("Tax profiles"),
     singular: "tax profile",

@@ -8,25 +8,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::error::{Error, chain};
-use crate::model::parameters::Parameters;
-
-/// The subject where the site has none of its own.
-pub const DEFAULT_SUBJECT: &str = "{{ store_name }}: your order {{ order_id }} is {{ status }}";
-
-/// The text where the site has none of its own.
-pub const DEFAULT_TEXT: &str = "\
-Hello{% if first_name %} {{ first_name }}{% endif %},
-
-the status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.
-{% if comment %}
-
-{{ comment }}
-{% endif %}
-
-Total: {{ order_total }} {{ currency_code }}
-
-{{ store_name }}
-";
+use crate::model::parameters::{DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters};
 
 /// What a template may say about an order. All of it is text.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -18,8 +18,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::error::{Error, chain};
-use crate::model::question::{Condition, Order, Page, Record, Shape};
-use crate::model::resource::{Field, Resource, flag, int, text};
+use crate::model::field::{Handle, flag, int, text};
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::record::Record;
+use crate::model::resource::{Order, Resource};
 use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
@@ -183,9 +185,11 @@ impl Sender {
         let now = seconds(&mut transaction).await?;
         let waiting = transaction.page(&next()).await?;
         transaction.commit().await?;
-        let waiting = Record::all(&MAILS, &waiting)?;
-        let later = waiting.iter().map(|mail| mail.value("due_at").int()).find(|due| *due > now);
-        let due = waiting.iter().filter(|mail| mail.value("due_at").int() <= now).count();
+        let waiting = waiting.records(&MAILS)?;
+        let due_at = waiting.iter().map(|mail| mail.need(&DUE_AT));
+        let due_at = due_at.collect::<Result<Vec<i64>, Error>>()?;
+        let later = due_at.iter().copied().find(|due| *due > now);
+        let due = due_at.iter().filter(|due| **due <= now).count();
         let mut sending = JoinSet::new();
         for claim in store::persist(|| self.claim(&waiting[..due])).await? {
             let (store, host, pace) = (self.store.clone(), self.host.clone(), self.pace);
@@ -225,7 +229,7 @@ impl Sender {
                     Value::Int(now + self.pace.claim_seconds()),
                     Value::Text(token.clone()),
                     Value::Int(mail.key()),
-                    mail.value("attempts").clone(),
+                    Value::Int(mail.need(&ATTEMPTS)?),
                     Value::Int(now),
                 ],
             );
@@ -337,13 +341,13 @@ impl Claim {
 
 /// Hands a mail to the host and writes down what became of it.
 async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Result<(), Error> {
-    let text = |name| claim.mail.value(name).text().to_owned();
+    let text = |field| claim.mail.need(field).map(str::to_owned);
     let mail = Mail {
-        id: text("mail_id"),
-        to: text("recipient"),
-        to_name: text("recipient_name"),
-        subject: text("subject"),
-        text: text("body"),
+        id: text(&MAIL_ID)?,
+        to: text(&RECIPIENT)?,
+        to_name: text(&RECIPIENT_NAME)?,
+        subject: text(&SUBJECT)?,
+        text: text(&BODY)?,
     };
     let sent = tokio::select! {
         biased;
@@ -358,7 +362,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
         Ok(Err(error)) => Some(error),
         Err(_) => Some(host_interface::Error::failed("the host took too long")),
     };
-    let attempts = claim.mail.value("attempts").int() + 1;
+    let attempts = claim.mail.need(&ATTEMPTS)? + 1;
     let outcome = match &failure {
         None => Outcome::Sent,
         Some(error) if is_final(error) || attempts >= MAX_ATTEMPTS => {
@@ -408,8 +412,8 @@ fn next() -> Page {
     Page {
         resource: &MAILS,
         shape: Shape::Detail,
-        conditions: vec![Condition::Equals("given_up", Value::Int(0))],
-        order: Order { field: Some("due_at"), descending: false },
+        conditions: vec![Condition::equals(&GIVEN_UP, Value::Int(0))],
+        order: Order { field: Some(DUE_AT.field.name), descending: false },
         offset: 0,
         limit: AT_ONCE,
     }
@@ -422,20 +426,27 @@ static MAILS: Resource = Resource {
     table: "shop_mails",
     key: "shop_mail_id",
     list: &[
-        text("mail_id", 64),
-        text("recipient", 254),
-        text("recipient_name", 511),
-        text("subject", 1_000),
-        text("body", usize::MAX),
-        int("attempts"),
-        DUE_AT,
-        flag("given_up"),
+        MAIL_ID.field,
+        RECIPIENT.field,
+        RECIPIENT_NAME.field,
+        SUBJECT.field,
+        BODY.field,
+        ATTEMPTS.field,
+        DUE_AT.field,
+        GIVEN_UP.field,
     ],
     crud: false,
     ..Resource::CRUD
 };
 
-const DUE_AT: Field = int("due_at").between(0, i64::MAX);
+const MAIL_ID: Handle<String> = text("mail_id", 64).words();
+const RECIPIENT: Handle<String> = text("recipient", 254).words();
+const RECIPIENT_NAME: Handle<String> = text("recipient_name", 511).words();
+const SUBJECT: Handle<String> = text("subject", 1_000).words();
+const BODY: Handle<String> = text("body", usize::MAX).words();
+const ATTEMPTS: Handle<i64> = int("attempts").number();
+const DUE_AT: Handle<i64> = int("due_at").between(0, i64::MAX).number();
+const GIVEN_UP: Handle<bool> = flag("given_up").truth();
 
 /// What time it is to the database, in seconds since 1970.
 async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {

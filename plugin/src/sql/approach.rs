@@ -4,9 +4,10 @@
 
 use time::PrimitiveDateTime;
 
+use crate::model::field::Field;
 use crate::model::moment;
 use crate::model::question::{Condition, Page};
-use crate::model::resource::{Count, Field, Index, Join, Resource, Steps};
+use crate::model::resource::{Count, Index, Join, Resource, Steps};
 use crate::model::value::{Kind, Value};
 
 /// From how many records on it is worth while to look up where they end.
@@ -51,7 +52,7 @@ pub struct Approach {
 impl Approach {
     /// How a page is found about which nothing has to be asked before.
     pub fn unasked(page: &Page) -> Self {
-        match (page.resource.counts.is_empty() || is_of_few(page), index_of_all(page)) {
+        match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::Walked(Some(index)) },
             _ => Approach::default(),
         }
@@ -101,7 +102,7 @@ impl Survey {
     /// What has to be asked before this page is read; nothing where an index leads to it.
     pub fn of(page: &Page) -> Option<Survey> {
         // Only large tables are counted.
-        if page.resource.counts.is_empty() || is_of_few(page) {
+        if page.resource.storage.counts.is_empty() || is_of_few(page) {
             return None;
         }
         if let Some(join) = joined_order(page) {
@@ -109,7 +110,7 @@ impl Survey {
             return Some(count.map_or(Survey::Totals, |count| Survey::Groups(join, count)));
         }
         let far = page.offset >= FAR;
-        let steps = page.resource.steps.iter().find(|steps| far && leads(steps, page));
+        let steps = page.resource.storage.steps.iter().find(|steps| far && leads(steps, page));
         match steps {
             Some(steps) => Some(Survey::Steps(steps)),
             None if is_of_text(page) => Some(Survey::Few),
@@ -163,7 +164,7 @@ impl Survey {
 /// value of one more field where one is named.
 pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Count> {
     let tells = |count: &&Count| also.is_none_or(|by| count.by.contains(&by));
-    page.resource.counts.iter().filter(tells).find(|count| fits(count, page))
+    page.resource.storage.counts.iter().filter(tells).find(|count| fits(count, page))
 }
 
 /// The join that a list is ordered by, if it is.
@@ -194,7 +195,7 @@ fn is_indexed(page: &Page) -> bool {
 /// The index that has the conditions of a page, of which there are some, and then its order.
 fn index_of_all(page: &Page) -> Option<&'static Index> {
     let equal = equal_fields(page).filter(|equal| !equal.is_empty())?;
-    page.resource.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
+    page.resource.storage.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
 }
 
 /// The fields that must be equal to something; nothing where there are other conditions than those
@@ -261,7 +262,7 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
         return Keys::Gathered;
     }
     let leads = |index: &&Index| narrowed_by(index, page).is_some_and(|fields| fields > 0);
-    let indexes = page.resource.indexes.iter().filter(leads);
+    let indexes = page.resource.storage.indexes.iter().filter(leads);
     Keys::Walked(indexes.max_by_key(|index| index.fields.len()))
 }
 

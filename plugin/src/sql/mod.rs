@@ -5,10 +5,12 @@ pub mod approach;
 pub mod dialect;
 pub mod texts;
 
+use crate::model::field::Field;
 use crate::model::question::{Check, Condition, Page};
-use crate::model::resource::{Count, Field, Join, Resource, Steps};
+use crate::model::registry::Reference;
+use crate::model::resource::{Count, Join, Resource, Steps};
 use crate::model::value::{Kind, Value, fold};
-use crate::resources::{self, Reference};
+use crate::resources;
 use approach::{Approach, Group, Keys, Survey};
 use dialect::Dialect;
 use texts::{Column, Found};
@@ -142,7 +144,7 @@ pub fn total(page: &Page, dialect: &Dialect) -> Statement {
 /// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
 pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
-    if resource.turns && locks.of_one_node {
+    if resource.lock_row && locks.of_one_node {
         return Some(turn(resource.table, Some((resource.key, Value::Int(key))), dialect));
     }
     let mut sql = Builder::new(dialect);
@@ -170,7 +172,7 @@ pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
 pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
     let of_one_node = dialect.locks.is_some_and(|locks| locks.of_one_node);
     let turns = checks.iter().filter_map(|check| match check {
-        Check::Exists { target, column, value, .. } if target.turns && *column != target.key => {
+        Check::Exists { target, column, value, .. } if target.lock_row && *column != target.key => {
             Some(turn(target.table, Some((column, value.clone())), dialect))
         }
         _ => None,
@@ -383,7 +385,7 @@ pub fn insert_rows(
 ) -> Vec<Statement> {
     let gives_keys =
         |resource: &&Resource| resource.table == table && columns.contains(&resource.key);
-    let given = resources::ALL.iter().find(gives_keys);
+    let given = resources::REGISTRY.iter().find(gives_keys);
     let after = given.and_then(|resource| keys_follow(table, resource.key, dialect));
     let inserts = insert_many(table, columns, rows.concat(), usize::MAX, dialect);
     inserts.into_iter().chain(after).collect()
@@ -659,7 +661,8 @@ impl<'a> Builder<'a> {
             self.push(" FROM ");
             self.push(page.resource.table);
             self.push(" t");
-            let sorted = page.resource.indexes.iter().find(|index| index.fields == [group.by]);
+            let sorted =
+                page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
             if let Some(index) = sorted {
                 self.push(&(self.dialect.by_index)(index.name));
             }

@@ -117,7 +117,8 @@ use self::ready::{Ready, Taken};
 use self::upkeep::Upkeep;
 use crate::error::{Error, Fault, FaultKind, chain};
 use crate::model::question::Page;
-use crate::model::resource::{Resource, Unique};
+use crate::model::record::Record;
+use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::approach::{Approach, Keys, Next, Survey};
 use crate::sql::dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
@@ -848,6 +849,16 @@ impl Cells {
     }
 }
 
+impl Cells {
+    /// The records of a page that was read with all fields.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for.
+    pub fn records(&self, resource: &'static Resource) -> Result<Vec<Record>, Error> {
+        Ok(self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect())
+    }
+}
+
 /// The cells of rows, before which there may be a total.
 fn decoded<'a, R: Row>(
     rows: &'a [R],
@@ -869,28 +880,6 @@ fn values<R: Row>(
 ) -> Result<Vec<Value>, sqlx::Error> {
     let columns = kinds.iter().enumerate();
     columns.map(|(column, kind)| Ok(kind.typed(cell(row, column, *kind)?.to_value()))).collect()
-}
-
-/// What a constraint that the database upheld was about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Constraint {
-    /// Values that another row has; the columns, where the engine names them.
-    Unique(Vec<String>),
-    /// A row that is referred to, or refers to nothing.
-    Reference,
-    /// A rule about the row itself.
-    Check,
-}
-
-impl Constraint {
-    /// The first of the resource's unique groups that the columns belong to.
-    pub fn unique_of(&self, resource: &Resource) -> Option<&'static Unique> {
-        let Constraint::Unique(columns) = self else { return None };
-        let is_column = |name: &str| {
-            columns.iter().any(|column| column == name || *column == sql::folded(name))
-        };
-        resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(name)))
-    }
 }
 
 /// The text was made by `sql`, which binds whatever a client sent, or is always the same.

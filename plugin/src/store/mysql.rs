@@ -17,9 +17,9 @@ use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef}
 use time::PrimitiveDateTime;
 
 use super::brake::Brake;
-use super::{Cells, Constraint, LOCK_PATIENCE, Rows, Session, Stream, bounded};
+use super::{Cells, LOCK_PATIENCE, Rows, Session, Stream, bounded};
 use super::{count, sql_text, statements, units, values};
-use crate::error::Error;
+use crate::error::{Constraint, Error};
 use crate::model::question::Page;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::MYSQL;

@@ -18,9 +18,9 @@ use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
-use super::{Cells, Constraint, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
+use super::{Cells, LOCK_PATIENCE, Rows, STATEMENTS, Session, Stream, bounded};
 use super::{count, sql_text, statements, units, values};
-use crate::error::Error;
+use crate::error::{Constraint, Error};
 use crate::model::moment;
 use crate::model::question::Page;
 use crate::model::value::{Cell, Kind, Value};
@@ -183,7 +183,7 @@ impl Filling {
             self.connection.execute(sql_text(statement)).await?;
         }
         for statement in self.tables.iter().filter_map(|table| {
-            let resource = resources::ALL.iter().find(|resource| resource.table == *table)?;
+            let resource = resources::REGISTRY.iter().find(|resource| resource.table == *table)?;
             sql::keys_follow(table, resource.key, &POSTGRES)
         }) {
             self.connection.numbers(statement).await?;

@@ -18,10 +18,8 @@ use super::brake::Brake;
 use super::migrations;
 use super::ready::Ready;
 use super::upkeep::Upkeep;
-use super::{
-    Cells, Constraint, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values,
-};
-use crate::error::Error;
+use super::{Cells, PATIENCE, Rows, STATEMENTS, Session, Stream, sql_text, statements, values};
+use crate::error::{Constraint, Error};
 use crate::model::moment;
 use crate::model::question::Page;
 use crate::model::value::{Cell, Kind, Value};

@@ -120,7 +120,7 @@ fn literal() -> impl Strategy<Value = String> {
 
 /// A resource of the store, and a body that could be meant for it.
 fn body() -> impl Strategy<Value = (&'static Resource, String)> {
-    let resources: Vec<&Resource> = plugin::resources::ALL.iter().collect();
+    let resources: Vec<&Resource> = plugin::resources::REGISTRY.iter().collect();
     select(resources).prop_flat_map(|resource| {
         let known: Vec<String> =
             resource.fields().map(|field| field.name.to_owned()).chain(["items".into()]).collect();
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn any_bytes_are_a_body_or_a_list_of_faults(bytes in any::<Vec<u8>>()) {
         let request = request(&bytes);
-        for resource in plugin::resources::ALL {
+        for resource in plugin::resources::REGISTRY {
             if let Err(error) = Body::read(&request, resource, Some(1)) {
                 prop_assert!(matches!(error, Error::Faults(faults) if !faults.is_empty()));
             }
@@ -272,7 +272,7 @@ proptest! {
     #[test]
     fn any_query_is_read_or_refused(query in any::<String>()) {
         let _ = no_listing(&query);
-        for resource in plugin::resources::ALL {
+        for resource in plugin::resources::REGISTRY {
             let _ = Listing::read(&query, Scope::All(resource));
         }
     }
@@ -282,7 +282,7 @@ proptest! {
         pairs in proptest::collection::vec(parameter(), 0..5),
     ) {
         for kind in ["products", "orders", "zones"] {
-            let scope = Scope::All(plugin::resources::find(kind).unwrap());
+            let scope = Scope::All(plugin::resources::REGISTRY.find(kind).unwrap());
             let Ok(listing) = Listing::read(&encoded(&pairs), scope) else { continue };
             let mut link = listing.sent.clone();
             link.push(("page[offset]".to_owned(), listing.offset.to_string()));
@@ -306,7 +306,7 @@ proptest! {
         });
         prop_assert_eq!(found, expected, "{:?}", text);
         let query = encoded(&[("filter[date_from]".to_owned(), text.clone())]);
-        let scope = Scope::All(plugin::resources::find("orders").unwrap());
+        let scope = Scope::All(plugin::resources::REGISTRY.find("orders").unwrap());
         let listed = Listing::read(&query, scope);
         // A filter's value is trimmed and cleaned, and counts as not sent where nothing is left.
         let cleaned: String = text.chars().filter(|c| !c.is_control()).collect();

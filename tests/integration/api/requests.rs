@@ -151,7 +151,7 @@ async fn what_was_read_can_be_sent_back() {
     let shop = Shop::stocked().await;
     // What names a record of no other resource is sent back, too.
     shop.patch("/taxrates/1", json!({"geozone_id": 7})).send().await.expect(200);
-    for resource in plugin::resources::ALL.iter().filter(|resource| resource.crud) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| resource.crud) {
         for id in shop.get(&format!("/{}", resource.kind)).send().await.expect(200).ids() {
             let path = format!("/{}/{id}", resource.kind);
             let read = shop.get(&path).send().await.expect(200).json();
@@ -478,7 +478,7 @@ async fn a_list_below_an_id_that_fits_no_key_is_empty() {
     let guest = json!({"first_name": "Ada", "last_name": "Berg", "email": "ada@example.com"});
     shop.create("/customers", guest).await;
     let below = |id: &str| {
-        let nested = plugin::resources::ALL.iter().flat_map(|resource| resource.nested);
+        let nested = plugin::resources::REGISTRY.iter().flat_map(|resource| resource.nested);
         let path = |nested: &plugin::model::resource::Nested| {
             format!("/{}/{id}/{}", nested.parent, nested.segment)
         };

@@ -63,7 +63,7 @@ fn only_the_sql_module_makes_dynamic_sql_text() {
 
 #[test]
 fn the_list_of_resources_is_alphabetical() {
-    let kinds: Vec<&str> = plugin::resources::ALL.iter().map(|resource| resource.kind).collect();
+    let kinds: Vec<&str> = plugin::resources::REGISTRY.iter().map(|resource| resource.kind).collect();
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
@@ -74,7 +74,7 @@ async fn every_column_that_a_resource_names_exists() {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
     // The configuration has no table.
-    for resource in plugin::resources::ALL.iter().filter(|resource| !resource.table.is_empty()) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty()) {
         let searched = resource.filters.iter().map(|filter| match filter.test {
             Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
             Test::Equals(name) => {

@@ -251,7 +251,7 @@ impl Shelves {
     /// The lists whose totals are told, each with the rows that are in it.
     fn totals(&self) -> Vec<(String, String)> {
         let mut totals = Vec::new();
-        for resource in resources::ALL.iter().filter(|resource| resource.crud) {
+        for resource in resources::REGISTRY.iter().filter(|resource| resource.crud) {
             let fixed = resource.fixed.iter().map(|(name, value)| format!("{name} = {value}"));
             let stock = (resource.kind == "inventory").then(|| "has_stock = 1".to_owned());
             let tests = std::iter::once("1 = 1".to_owned()).chain(fixed).chain(stock);

@@ -48,7 +48,7 @@ const TOGETHER: [&str; 20] = [
 /// A list that is asked for, as it stands in a request.
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
-    let resource = resources::find(kind).unwrap();
+    let resource = resources::REGISTRY.find(kind).unwrap();
     let listing = Listing::read(query, Scope::All(resource)).unwrap();
     Page::of_list(resource, &listing, listing.conditions.clone())
 }
@@ -57,7 +57,7 @@ fn page_of(request: &str) -> Page {
 fn alone() -> Vec<String> {
     let mut requests = Vec::new();
     for kind in ["products", "orders", "customers"] {
-        let resource: &Resource = resources::find(kind).unwrap();
+        let resource: &Resource = resources::REGISTRY.find(kind).unwrap();
         requests.push(kind.to_owned());
         for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
             for direction in ["asc", "desc"] {
@@ -229,7 +229,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
     let store = filled(&database).await;
     let mut transaction = reading(&store, database.engine).await;
     for kind in ["products", "variants", "orders", "vouchers", "coupons"] {
-        let resource = resources::find(kind).unwrap();
+        let resource = resources::REGISTRY.find(kind).unwrap();
         for unique in resource.unique {
             let values = vec![Value::Text("x-1".to_owned()); unique.fields.len()];
             let check = Check::Free { resource, unique, values, except: 0 };

@@ -17,7 +17,7 @@ use crate::support::bare::Bare;
 
 #[test]
 fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
-    let products = resources::find("products").unwrap();
+    let products = resources::REGISTRY.find("products").unwrap();
     for dialect in [&SQLITE, &POSTGRES, &MYSQL] {
         let (mut pages, mut by_keys, mut tables) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut inserts = HashSet::new();

@@ -1,0 +1,62 @@
+//! Answers: documents and errors as responses. Knows the table of errors, and nothing of what was asked.
+
+use host_interface::{Problem, Response};
+
+use super::document::MEDIA_TYPE;
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, chain};
+
+/// The response that has this document.
+pub fn document(status: u16, body: Vec<u8>) -> Response {
+    Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
+}
+
+/// The answer to a request that failed. Where the client is not at fault, the cause is logged.
+pub fn failure(error: &Error, request_id: &str) -> Response {
+    let faults = match error.faults() {
+        Some(faults) => faults.to_vec(),
+        None => {
+            let causes = chain(error);
+            tracing::error!(request_id, causes, "request failed");
+            let kind = match error.passes() {
+                true => FaultKind::Unavailable,
+                false => FaultKind::Internal,
+            };
+            let advice = match kind {
+                FaultKind::Unavailable => "The store cannot answer at the moment; try again.",
+                _ => "The store failed to answer.",
+            };
+            vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
+        }
+    };
+    // The mildest status stands for all: a missing field makes the answer a 400.
+    let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
+    let faults = at_most(MAX_FAULTS, faults);
+    let problems: Vec<Problem> = faults.into_iter().map(problem).collect();
+    let response = document(status, Problem::document(&problems));
+    match status {
+        415 => response.with_header("accept-encoding", "identity"),
+        503 => response.with_header("retry-after", "1"),
+        _ => response,
+    }
+}
+
+/// The first so many faults, those that decide on the status before the others, and that there are
+/// more.
+fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
+    if faults.len() > limit {
+        faults.sort_by_key(|fault| fault.kind.row().0);
+        faults.truncate(limit);
+        let detail = format!("There are more faults than these {limit}.");
+        faults.push(Fault::new(FaultKind::TooManyFaults, detail));
+    }
+    faults
+}
+
+fn problem(fault: Fault) -> Problem {
+    let (status, code, title) = fault.kind.row();
+    let problem = Problem::new(status, code, title, fault.detail);
+    match fault.source {
+        Some(source) => problem.at(source),
+        None => problem,
+    }
+}
