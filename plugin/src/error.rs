@@ -72,11 +72,11 @@ impl FaultKind {
             FaultKind::InvalidValue => (422, "invalid_value", "Invalid value"),
             FaultKind::MissingReference => (422, "missing_reference", "Missing reference"),
             FaultKind::Duplicate => (422, "duplicate", "Duplicate"),
-            FaultKind::Referenced => (422, "referenced", "Still referred to"),
+            FaultKind::Referenced => (422, "referenced", "Still referenced"),
             FaultKind::Refused => (422, "refused", "Refused"),
             FaultKind::TooManyFaults => (422, "too_many_faults", "Too many faults"),
             FaultKind::Internal => (500, "internal_error", "Internal error"),
-            FaultKind::Unavailable => (503, "unavailable", "Unavailable"),
+            FaultKind::Unavailable => (503, "unavailable", "Temporarily unavailable"),
         }
     }
 }
@@ -127,7 +127,7 @@ pub enum Error {
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
     /// Another writer was in the way. The transaction was undone, and may be tried again.
-    #[error("other writers were in the way")]
+    #[error("other writers interfered")]
     Conflict(#[source] sqlx::Error),
     /// The connection was lost before anything was committed; it may be tried again.
     #[error("the connection to the database was lost")]
@@ -145,10 +145,7 @@ pub enum Error {
     #[error("the migration failed")]
     Migration(#[source] MigrateError),
     /// The tables are ahead of this program.
-    #[error(
-        "the tables of the store are of a newer version than this program, which does not know \
-         their migration {0}"
-    )]
+    #[error("the tables of the store are newer than this program, which has no migration {0}")]
     Newer(i64),
     /// A migration was interrupted on an engine that cannot undo one.
     #[error(

@@ -25,16 +25,16 @@ DETAILS = {
     "whose shortest text has more digits; as a string it would not fit its pattern",
     r"must be at least 0\.0+1": "a JSON number greater than 0 that is less than the smallest unit",
     r"must be a (list of )?whole numbers?": "20863.0, which JSON Schema takes for a whole number",
-    r"more than 10000 periods": "two days that are too far apart for the periods asked for",
-    r"comes to more than can be written": "a quantity and a price whose product is too large",
-    r"must not exceed what the line costs": "a discount that is more than what it is taken from",
+    r"more than 10000 periods": "two days that are too far apart for the requested periods",
+    r"total of the line is too large": "a quantity and a price whose product is too large",
+    r"must not exceed the price of the line": "a discount that is more than what it is taken from",
     r"Only a correction may be negative": "a credit or a debit of a negative amount",
     r"cannot be disabled": "a core order status, or the currency that the store counts in",
     r"amount must not be zero": "an adjustment of a voucher by nothing",
     r"must be one of -2, 0, 1, 2": "the state -1 of a category, in a range that has it",
     r"(order_id|currency_code|voucher_code) must not be empty": "a reference or a code that is given "
     "where a new record has none, and cannot be taken away later",
-    r"cannot stand below itself": "a category as its own parent",
+    r"cannot be its own descendant": "a category as its own parent",
     r"at most 100\b": "a coupon of more than 100 percent: its type says what its value is",
 }
 

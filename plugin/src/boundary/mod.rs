@@ -154,7 +154,7 @@ impl Plugin for ShopPlugin {
             if let Some(sending) = sending
                 && let Err(error) = sending.await
             {
-                tracing::error!(%error, "the sender of mails broke off");
+                tracing::error!(%error, "the sender of mails failed");
             }
             let closed = async {
                 if let Some(replica) = &app.shop.replica {
@@ -163,7 +163,7 @@ impl Plugin for ShopPlugin {
                 app.shop.store.close().await;
             };
             if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
-                tracing::warn!("the database did not let go of all connections");
+                tracing::warn!("the database did not close all connections");
             }
         });
         BoxFuture::new(async move {

@@ -202,7 +202,7 @@ async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
         if let [table, column, form, places] = &row[..] {
             let (table, column, form) = (table.text(), column.text(), form.text());
             let kind = kind_of(form, places.int()).ok_or_else(|| {
-                Error::Copy(format!("{table}.{column} is of a type that cannot be copied: {form}"))
+                Error::Copy(format!("{table}.{column} has a type that cannot be copied: {form}"))
             })?;
             catalogue.entry(table.to_owned()).or_default().push((column.to_owned(), kind));
         }
@@ -406,7 +406,7 @@ impl Tally {
     fn difference(&self, there: &Tally, table: &str, columns: &Columns) -> Option<String> {
         if self.rows != there.rows {
             let (here, there) = (self.rows, there.rows);
-            return Some(format!("{table} has {there} rows in the copy and not {here}"));
+            return Some(format!("{table} has {there} rows in the copy instead of {here}"));
         }
         let columns = columns.names.iter().zip(&columns.kinds);
         let mut sums = self.sums.iter().zip(&there.sums).zip(columns);
@@ -415,11 +415,12 @@ impl Tally {
             let places = if let Kind::Decimal { places, .. } = kind { *places } else { 0 };
             let [here, there] = [here, there].map(|sum| decimal_text(*sum, places, 0));
             return Some(format!(
-                "the sum of {column} in {table} is {there} in the copy and not {here}"
+                "the sum of {column} in {table} is {there} in the copy instead of {here}"
             ));
         }
-        (self.digest != there.digest)
-            .then(|| format!("{table} has the same counts and sums in the copy, but other values"))
+        (self.digest != there.digest).then(|| {
+            format!("{table} has the same counts and sums in the copy but different values")
+        })
     }
 }
 
@@ -487,7 +488,7 @@ async fn compare_keys(here: i64, to: &mut Transaction, table: &Copied) -> Result
     match here == there {
         true => Ok(()),
         false => Err(Error::Copy(format!(
-            "the last key of {} is {there} in the copy and not {here}",
+            "the last key of {} is {there} in the copy instead of {here}",
             table.name
         ))),
     }

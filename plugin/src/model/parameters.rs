@@ -34,7 +34,7 @@ pub struct Parameters {
     pub default_currency: String,
     /// The key of the status of new orders.
     pub initial_order_status: i64,
-    /// What stands before the number of an invoice.
+    /// The prefix of invoice numbers.
     pub invoice_prefix: String,
     /// The keys of the statuses whose orders reports count.
     pub report_statuses: Vec<i64>,
@@ -79,16 +79,15 @@ pub fn declared() -> Vec<Parameter> {
             "initial_order_status",
             Integer,
             5,
-            "The id of the status that an order has where its creator names none.",
+            "The id of the status of an order that is created without one.",
         )
         .at_least(1),
-        Parameter::new("invoice_prefix", Text, "", "What stands before the number of an invoice.")
-            .max_length(32),
+        Parameter::new("invoice_prefix", Text, "", "The prefix of invoice numbers.").max_length(32),
         Parameter::new(
             "report_statuses",
             IntegerList,
             vec![1, 2, 7, 8],
-            "The ids of the statuses whose orders reports count.",
+            "The ids of the order statuses that reports count.",
         )
         .at_least(1)
         .max_length(100),
@@ -96,7 +95,7 @@ pub fn declared() -> Vec<Parameter> {
             "low_stock_threshold",
             Integer,
             2,
-            "The quantity at which a product is low in stock, where its notify_qty is unset.",
+            "The quantity at which a product without a notify_qty counts as low in stock.",
         )
         .at_least(0)
         .at_most(i32::MAX),
@@ -104,7 +103,7 @@ pub fn declared() -> Vec<Parameter> {
             "store_name",
             Text,
             "Online store",
-            "What the store calls itself in mails to its customers.",
+            "The name of the store in mails to its customers.",
         )
         .max_length(100),
         Parameter::new(
@@ -118,7 +117,7 @@ pub fn declared() -> Vec<Parameter> {
             "order_mail_text",
             Text,
             DEFAULT_TEXT,
-            "The template of the text of mails about orders. It may name store_name, order_id, \
+            "The template of the text of mails about orders. It may use store_name, order_id, \
              created_on, status, comment, first_name, last_name, email, order_total and \
              currency_code.",
         )

@@ -39,7 +39,7 @@ pub struct Page {
     pub conditions: Vec<Condition>,
     /// In what order.
     pub order: Order,
-    /// How many records to pass over.
+    /// How many records to skip.
     pub offset: i64,
     /// How many records to give at most.
     pub limit: i64,

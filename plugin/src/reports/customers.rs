@@ -99,7 +99,7 @@ impl Line for Spent {
         };
         let moment = |cell: &Cell<'_>| {
             let moment = moment::parse(cell.text());
-            moment.ok_or(Error::Contract("an order has no moment"))
+            moment.ok_or(Error::Contract("an order has no date"))
         };
         Ok(Self {
             user: user.int(),
@@ -177,7 +177,7 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
     for spent in &spent.page {
         let Some([_, email, first, last, decimals]) = names.get(&spent.latest).map(Vec::as_slice)
         else {
-            return Err(Error::Contract("an order that was counted is not there"));
+            return Err(Error::Contract("a counted order is missing"));
         };
         let Spent { user, orders, first: first_on, last: last_on, .. } = *spent;
         let id = match user {

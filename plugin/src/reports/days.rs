@@ -186,7 +186,7 @@ async fn turns(asked: &Asked, transaction: &mut Transaction) -> Result<Vec<(Date
     let rows = transaction.table(Table::new(TURNS, binds, COLUMNS)).await?;
     let turn = |row: Vec<Cell<'_>>| {
         let day = row.first().and_then(|cell| moment::day(cell.text()));
-        let day = day.ok_or(Error::Contract("orders are counted by something else than days"))?;
+        let day = day.ok_or(Error::Contract("orders are not counted by day"))?;
         Ok((day, row.get(1).map_or(0, Cell::int)))
     };
     rows.rows()?.into_iter().map(turn).collect()

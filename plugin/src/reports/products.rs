@@ -189,7 +189,7 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
         // A line without a name is of a store that refers to nothing.
         let Some([_, sku, name, decimals, stock]) = names.get(&sold.latest).map(Vec::as_slice)
         else {
-            return Err(Error::Contract("an item that was sold is not there"));
+            return Err(Error::Contract("a sold item is missing"));
         };
         let Sold { quantity, orders, revenue, .. } = *sold;
         let (product, key) = match sold.of {

@@ -193,7 +193,7 @@ impl Sales {
                 continue;
             }
             let period = position(period.text(), periods)
-                .ok_or(Error::Contract("a sum is of no period that was asked for"))?;
+                .ok_or(Error::Contract("a sum belongs to no requested period"))?;
             sales.currencies.insert(currency.clone());
             sales.total.entry(currency.clone()).or_default().add(&sums);
             sales.by_period.entry((period, currency)).or_default().add(&sums);

@@ -73,7 +73,7 @@ where
                 return outcome.map_err(Error::Shared);
             }
         }
-        Err(Error::Contract("the computation of a report broke off"))
+        Err(Error::Contract("the computation of a report failed"))
     }
 
     /// How many were computed.

@@ -84,7 +84,7 @@ async fn place(
         let own = before.need(&PATH)?;
         let below = above.strip_prefix(own).is_some_and(|rest| rest.starts_with('/'));
         if parent != 0 && (parent == key || below) {
-            draft.refuse(&PARENT, "A category cannot stand below itself.");
+            draft.refuse(&PARENT, "A category cannot be its own descendant.");
             return Ok(());
         }
     }

@@ -83,7 +83,7 @@ fn the_default_keeps_its_code(
     }
     let refuse = |what: &str| format!("{code} is the store's default currency and {what}.");
     if after.need(&CODE)? != code {
-        complaints.push((CODE.name, refuse("keeps its code")));
+        complaints.push((CODE.name, refuse("its code cannot be changed")));
     }
     if before.need(&ENABLED)? && !after.need(&ENABLED)? {
         complaints.push((ENABLED.name, refuse("cannot be disabled")));

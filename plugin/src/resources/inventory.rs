@@ -63,7 +63,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
                 format!("{}: there is no product with the id {key}.", resource.key),
             );
         } else if stocks.total() > 0 {
-            let detail = format!("The product {key} has a stock record already.");
+            let detail = format!("Product {key} already has a stock record.");
             draft.fault_at(FaultKind::Duplicate, resource.key, detail);
         }
     }

@@ -110,7 +110,7 @@ async fn refuse_unstocked(
         vec![Value::Int(before.key())],
     );
     if scene.transaction.numbers(statement).await? == [0] {
-        let detail = "This product has no stock record; POST /inventory makes it one.";
+        let detail = "This product has no stock record; POST /inventory creates one.";
         draft.fault_at(FaultKind::Refused, QUANTITY.name, detail);
     }
     Ok(())

@@ -264,13 +264,12 @@ async fn derive(
     let moved = left.need(&REMAINING_BALANCE)?.0 - before.need(&VOUCHER_VALUE)?.0;
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);
-        let detail = format!("voucher_value must be at least {spent}, which has been spent.");
+        let detail = format!("voucher_value must be at least {spent}, the amount already spent.");
         draft.refuse(&VOUCHER_VALUE, detail);
     } else if value + moved > MAX_AMOUNT {
         let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
         let detail = format!(
-            "voucher_value must be at most {most}: the balance would be too large, by what has been \
-             credited."
+            "voucher_value must be at most {most}: with the amounts credited, the balance would be too large."
         );
         draft.refuse(&VOUCHER_VALUE, detail);
     }

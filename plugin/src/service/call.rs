@@ -79,11 +79,11 @@ impl Shop {
             }
         }
         let [waiting, given_up] = outbox::count(&self.store).await?;
-        let mails = Metric::gauge("mails", "Mails that wait to be sent, or that nobody took.")
+        let mails = Metric::gauge("mails", "Mails waiting to be sent, and mails given up.")
             .value_of([("state", "waiting")], f64::from(waiting))
             .value_of([("state", "given_up")], f64::from(given_up));
         let computed = f64::from(u32::try_from(self.daily.computed()).unwrap_or(u32::MAX));
-        let reports = "Reports that were computed; who asks for one at the same moment shares it.";
+        let reports = "Reports computed; simultaneous requests for the same report share one.";
         let reports = Metric::counter("reports_computed", reports).value(computed);
         Ok(vec![connections, mails, reports])
     }

@@ -227,15 +227,15 @@ pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Erro
     match (constraint, unique_of(constraint, resource)) {
         (_, Some(unique)) => draft.duplicate(unique).into(),
         (Constraint::Unique(_), None) => {
-            let detail = format!("Another {} has these values already.", resource.singular);
+            let detail = format!("Another {} already has these values.", resource.singular);
             Fault::new(FaultKind::Duplicate, detail).into()
         }
         (Constraint::Reference, _) => {
-            let detail = "A record that is referred to does not exist.";
+            let detail = "A record that the values refer to does not exist.";
             Fault::new(FaultKind::MissingReference, detail).into()
         }
         (Constraint::Check, _) => {
-            let detail = format!("The values do not go together in one {}.", resource.singular);
+            let detail = format!("These values cannot be combined in one {}.", resource.singular);
             Fault::new(FaultKind::InvalidValue, detail).into()
         }
     }
@@ -254,7 +254,7 @@ async fn refuse_if_referenced(record: &Record, scene: &mut Scene<'_>) -> Result<
     let Some(by) = referred_to_by(&referring, scene.transaction).await? else { return Ok(()) };
     scene.transaction.stands().await?;
     let singular = record.resource().singular;
-    let detail = format!("This {singular} cannot be deleted: it is referred to by {by}.");
+    let detail = format!("This {singular} cannot be deleted: {by} to it.");
     Err(Fault::new(FaultKind::Referenced, detail).into())
 }
 
@@ -272,15 +272,15 @@ async fn keep_what_is_relied_on(
         }
         if let Some(by) = referred_to_by(&[reference], scene.transaction).await? {
             let singular = before.resource().singular;
-            let detail =
-                format!("{column} cannot be changed: this {singular} is referred to by {by}.");
+            let detail = format!("{column} cannot be changed: {by} to this {singular}.");
             draft.fault_at(FaultKind::Referenced, column, detail);
         }
     }
     Ok(())
 }
 
-/// How many records of what refer to one; nothing where none does.
+/// How many records of which kinds refer to one, as the beginning of a sentence; nothing where none
+/// does.
 async fn referred_to_by(
     referring: &[Reference],
     transaction: &mut Transaction,
@@ -292,11 +292,27 @@ async fn referred_to_by(
     let counts = transaction.numbers(statement).await?;
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
-        1 => format!("1 {}", reference.resource.singular),
-        _ => format!("{count} {}", reference.resource.kind),
+        1 => (format!("1 {}", reference.resource.singular), "refers"),
+        _ => (format!("{count} {}", plural(reference.resource.singular)), "refer"),
     });
-    let by: Vec<String> = by.collect();
-    Ok((!by.is_empty()).then(|| by.join(" and ")))
+    let by: Vec<(String, &str)> = by.collect();
+    Ok(match by.as_slice() {
+        [] => None,
+        [(one, verb)] => Some(format!("{one} {verb}")),
+        [several @ ..] => {
+            let several: Vec<&str> = several.iter().map(|(one, _)| one.as_str()).collect();
+            Some(format!("{} refer", several.join(" and ")))
+        }
+    })
+}
+
+/// The regular plural, which all of the resources have.
+fn plural(singular: &str) -> String {
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with('s') => format!("{singular}es"),
+        None => format!("{singular}s"),
+    }
 }
 
 /// Reads a record that is to be changed, and keeps it from others until the transaction ends.

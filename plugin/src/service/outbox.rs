@@ -152,12 +152,14 @@ impl Sender {
                 biased;
                 sent = self.send_due() => sent,
                 () = self.out_of_time() => {
-                    tracing::warn!("what became of the mails on their way is unknown: it is stopped");
+                    tracing::warn!(
+                        "stopped while mails were being sent; whether they were sent is unknown"
+                    );
                     return;
                 }
             };
             let pause = sent.unwrap_or_else(|error| {
-                tracing::error!(causes = chain(&error), "the mails that are due are unknown");
+                tracing::error!(causes = chain(&error), "cannot read which mails are due");
                 LOOK_EVERY
             });
             tokio::select! {
@@ -199,7 +201,7 @@ impl Sender {
             match sent {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::error!(causes = chain(&error), "what became of a mail is unknown");
+                    tracing::error!(causes = chain(&error), "whether a mail was sent is unknown");
                 }
                 Err(error) => tracing::error!(%error, "sending a mail broke off"),
             }
@@ -284,7 +286,7 @@ impl Claim {
             match timeout_at(until, renewal).await {
                 Ok((renewed_until, Ok(true))) => until = renewed_until,
                 Ok((_, Err(error))) => {
-                    tracing::warn!(causes = chain(&error), "a claim of a mail cannot be renewed");
+                    tracing::warn!(causes = chain(&error), "the claim on a mail cannot be renewed");
                 }
                 Ok((_, Ok(false))) | Err(_) => return,
             }
@@ -353,7 +355,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
         biased;
         sent = timeout(pace.sending, host.send_mail(&mail)) => sent,
         () = claim.lost(store, pace) => {
-            tracing::warn!(mail = mail.id, "the claim of a mail is lost; it may be sent again");
+            tracing::warn!(mail = mail.id, "the claim on a mail is lost; it may be sent again");
             return Ok(());
         }
     };
@@ -370,7 +372,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
             Outcome::GivenUp(chain(error))
         }
         Some(error) => {
-            tracing::warn!(mail = mail.id, attempts, causes = chain(error), "a mail has to wait");
+            tracing::warn!(mail = mail.id, attempts, causes = chain(error), "a mail is postponed");
             Outcome::Later(pause(attempts), chain(error))
         }
     };
@@ -378,7 +380,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
         match store::persist(|| claim.record(&outcome, store)).await {
             Ok(true) => return Ok(()),
             Ok(false) => {
-                tracing::warn!(mail = mail.id, "somebody else has taken up a mail meanwhile");
+                tracing::warn!(mail = mail.id, "another host has taken over a mail");
                 return Ok(());
             }
             // Until somebody else has claimed it, what became of it can still be told.
@@ -386,7 +388,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
                 tracing::warn!(
                     mail = mail.id,
                     causes = chain(&error),
-                    "told later what became of it"
+                    "the outcome of a mail cannot be recorded yet; trying again"
                 );
                 sleep(RECORD_EVERY).await;
             }

@@ -772,10 +772,10 @@ impl Transaction {
             Err(Error::Database(error) | Error::Unavailable(error))
                 if self.dialect.stands.is_some() && mysql::is_half_read(&error) =>
             {
-                tracing::warn!(%error, "the database cannot read its triggers, and is told to do so anew");
+                tracing::warn!(%error, "the database cannot read its triggers; reloading them");
                 let told = on_engine!(&mut self.lease, session => session.say(mysql::READ_ANEW));
                 if let Err(error) = told {
-                    tracing::warn!(causes = chain(&error), "it could not be told");
+                    tracing::warn!(causes = chain(&error), "the triggers could not be reloaded");
                 }
                 Err(Error::Conflict(error))
             }
@@ -808,7 +808,7 @@ where
             return Err(error);
         }
         let pause = Duration::from_millis(fastrand::u64(1..=5 << tries.min(TRIES)));
-        tracing::debug!(tries, ?pause, "tried again: {error}");
+        tracing::debug!(tries, ?pause, "retrying: {error}");
         tokio::time::sleep(pause).await;
     }
     Err(Error::Contract("tries have an end"))
@@ -948,12 +948,12 @@ fn kinds(page: &Page) -> Vec<Kind> {
 
 /// A sum is beyond what is counted.
 #[derive(Debug, thiserror::Error)]
-#[error("more units than are counted")]
+#[error("more units than can be counted")]
 struct TooLarge;
 
 /// What a sum that is beyond what is counted means to a request.
 pub fn too_large() -> Error {
-    Fault::new(FaultKind::Refused, "A sum is too large to be told exactly.").into()
+    Fault::new(FaultKind::Refused, "A sum is too large to be represented exactly.").into()
 }
 
 /// What it means to a request that its turn has not come in time.

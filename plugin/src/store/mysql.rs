@@ -312,7 +312,7 @@ async fn go_on_filling(
     if !is_noted(connection).await? {
         return Ok(());
     }
-    tracing::info!("somebody fills the store, or was cut off; waiting to go on");
+    tracing::info!("another process is filling the store, or was interrupted; waiting");
     lock(connection).await?;
     if !is_noted(connection).await? {
         return Ok(());
@@ -425,7 +425,7 @@ impl Session for MySqlConnection {
     /// By another connection, since the server goes on for one that is closed.
     async fn end(&mut self, brake: &Brake, pool: &MySqlPool) -> bool {
         if let Err(error) = kill(brake, &pool.connect_options()).await {
-            tracing::debug!(%error, "a statement goes on whose request is over");
+            tracing::debug!(%error, "a statement is still running although its request is over");
         }
         false
     }

@@ -55,7 +55,7 @@ impl Upkeep {
                 let seen = upkeep.written.load(Ordering::Acquire);
                 // All of it can wait for the next write, so it may fail.
                 if let Err(error) = upkeep.catch_up(seen).await {
-                    tracing::debug!(%error, "what was written is not yet in its place");
+                    tracing::debug!(%error, "what was written is not yet merged");
                 }
                 if upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
                     return;

@@ -22,7 +22,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
                 false => FaultKind::Internal,
             };
             let advice = match kind {
-                FaultKind::Unavailable => "The store cannot answer at the moment; try again.",
+                FaultKind::Unavailable => "The store is temporarily unavailable; try again.",
                 _ => "The store failed to answer.",
             };
             vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
@@ -46,7 +46,7 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
     if faults.len() > limit {
         faults.sort_by_key(|fault| fault.kind.row().0);
         faults.truncate(limit);
-        let detail = format!("There are more faults than these {limit}.");
+        let detail = format!("There are more faults; only {limit} are reported.");
         faults.push(Fault::new(FaultKind::TooManyFaults, detail));
     }
     faults

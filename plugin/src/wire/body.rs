@@ -88,12 +88,12 @@ impl<'a> Body<'a> {
                 "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
                     FaultKind::InvalidValue,
                     "/data/type".to_owned(),
-                    format!("The type of what this path names is {:?}.", resource.kind),
+                    format!("type must be {:?}.", resource.kind),
                 )),
                 "id" if !id.is_some_and(|id| is_text(literal, &id.to_string())) => {
                     let detail = match id {
-                        Some(id) => format!("The id of what this path names is \"{id}\"."),
-                        None => "The store gives a new record its id itself.".to_owned(),
+                        Some(id) => format!("id must be \"{id}\"."),
+                        None => "id must not be given: the store assigns it.".to_owned(),
                     };
                     body.faults.push(Fault::at_pointer(
                         FaultKind::InvalidValue,
@@ -126,7 +126,7 @@ pub struct Identifier<'a> {
 pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
     const NO_OBJECT: &str = "must be an object with the member data";
     const NO_IDENTIFIER: &str =
-        "must have as its data null or an object of type and id, two strings";
+        "must have as its data either null or an object with the strings type and id";
     let members = serde_json::from_str::<Members<'_>>(literal.get()).map_err(|_| NO_OBJECT)?.0;
     let data = members.iter().find(|(name, _)| name == "data").ok_or(NO_OBJECT)?.1;
     if data.get() == "null" {
@@ -146,7 +146,7 @@ pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static st
 fn check_headers(request: &Request) -> Result<(), Error> {
     let mut faults = Vec::new();
     if !is_json(request) {
-        let detail = "A body must be sent with one header Content-Type: application/json.";
+        let detail = "Send the body with exactly one header Content-Type: application/json.";
         faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
     }
     let encodings = (0..).map_while(|nth| request.header_at("content-encoding", nth));
@@ -155,7 +155,7 @@ fn check_headers(request: &Request) -> Result<(), Error> {
         encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
     };
     if !encodings.flat_map(|sent| sent.split(|byte| *byte == b',')).all(plain) {
-        let detail = "A body must be sent without any Content-Encoding.";
+        let detail = "Send the body without a Content-Encoding.";
         faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
     }
     match faults.is_empty() {
@@ -193,7 +193,7 @@ fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValu
             _ if text.is_empty() => "The body is empty; it must be a JSON object.".to_owned(),
             _ => {
                 let (line, column) = (error.line(), error.column());
-                format!("The body is not JSON at line {line}, column {column}.")
+                format!("The body is not valid JSON at line {line}, column {column}.")
             }
         };
         Fault::at_pointer(FaultKind::MalformedBody, at.to_owned(), detail)
@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                     if members.iter().any(|(known, _)| *known == name) {
                         let name = short(&name);
                         return Err(serde::de::Error::custom(format_args!(
-                            "The body gives {name:?} more than once."
+                            "The body contains the member {name:?} more than once."
                         )));
                     }
                     if members.len() == MAX_MEMBERS {

@@ -280,7 +280,7 @@ impl Draft {
     pub fn duplicate(&self, unique: &Unique) -> Fault {
         let names = unique.fields.join(" and ");
         let first = unique.fields.first().copied().unwrap_or_default();
-        let detail = format!("Another {} has this {names} already.", self.resource.singular);
+        let detail = format!("Another {} already has this {names}.", self.resource.singular);
         self.fault(FaultKind::Duplicate, first, detail)
     }
 
@@ -315,7 +315,7 @@ impl Draft {
             return self.fault_at(FaultKind::InvalidValue, name, detail);
         };
         if members.len() > MAX_PARTS {
-            let detail = format!("{name} must be at most {MAX_PARTS}.");
+            let detail = format!("{name} must have at most {MAX_PARTS} items.");
             return self.fault_at(FaultKind::InvalidValue, name, detail);
         }
         let mut found = self.faults.len();
@@ -375,7 +375,7 @@ impl Draft {
                 self.related.push((field.name, relationship.name));
             }
             Some(given) if *given != value => {
-                let detail = format!("{name} and {} name two different records.", field.name);
+                let detail = format!("{name} and {} refer to different records.", field.name);
                 self.report(Fault::at_pointer(FaultKind::InvalidValue, pointer(), detail));
             }
             _ => {}
@@ -487,11 +487,11 @@ fn related(
         };
     };
     if named.kind != relationship.kind {
-        return Err(format!("must be of the type {:?}", relationship.kind).into());
+        return Err(format!("must have the type {:?}", relationship.kind).into());
     }
     match literal::read(field.kind, false, named.id) {
         Ok(Value::Int(0)) if field.zero_is_none => Err("must have the id of a record".into()),
         Ok(value) => Ok(value),
-        Err(complaint) => Err(format!("has an id that {complaint}").into()),
+        Err(complaint) => Err(format!("has an invalid id: it {complaint}").into()),
     }
 }

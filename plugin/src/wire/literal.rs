@@ -267,13 +267,13 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
             Err(format!("must be {max} capital letters A to Z"))
         }
         Form::Name if text.is_empty() || !text.bytes().all(is_name) => {
-            Err("must be of small letters a to z, digits and underscores".to_owned())
+            Err("may contain only small letters a to z, digits and underscores".to_owned())
         }
         Form::Code if text.chars().any(|c| c.is_whitespace() || c.is_control()) => {
             Err("must not contain spaces".to_owned())
         }
         Form::Printable if text.chars().any(char::is_control) => {
-            Err("must be of printable characters".to_owned())
+            Err("must contain only printable characters".to_owned())
         }
         Form::Free | Form::Capitals | Form::Name | Form::Code | Form::Printable => Ok(()),
     }
@@ -323,7 +323,9 @@ fn object(literal: &str) -> Result<String, String> {
         match (error.classify(), message.rsplit_once(" at line ")) {
             (serde_json::error::Category::Data, Some((complaint, _))) => complaint.to_owned(),
             // It has been read once already, but not its numbers and escapes.
-            _ => "must not contain a number beyond all doubles, or half of a surrogate pair".into(),
+            _ => "must not contain a number outside the range of a double, or an unpaired \
+                  surrogate"
+                .into(),
         }
     })?;
     let mut text = String::with_capacity(literal.len());
@@ -354,7 +356,7 @@ impl Strict {
     fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
         let depth = self.depth.checked_sub(1);
         depth.map(|depth| Strict { depth }).ok_or_else(|| {
-            E::custom(format_args!("must not be nested deeper than {MAX_DEPTH} levels"))
+            E::custom(format_args!("must not be nested more than {MAX_DEPTH} levels deep"))
         })
     }
 }
@@ -414,7 +416,9 @@ impl<'de> Visitor<'de> for Strict {
             self.visit_str(&name)?;
             if names.contains(&name) {
                 let name = short(&name);
-                return Err(A::Error::custom(format_args!("must not give {name:?} twice")));
+                return Err(A::Error::custom(format_args!(
+                    "must not contain the member {name:?} twice"
+                )));
             }
             names.insert(name);
             map.next_value_seed(inner)?;

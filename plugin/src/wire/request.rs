@@ -25,7 +25,7 @@ pub const MAX_SOUGHT: usize = 255;
 /// How a list is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// How many records to pass over.
+    /// How many records to skip.
     pub offset: i64,
     /// How many records to give at most.
     pub limit: i64,
@@ -80,7 +80,7 @@ impl Listing {
                     listing.limit = number.min(MAX_LIMIT);
                 }),
                 "list[ordering]" | "list[direction]" if resource.list.is_empty() => {
-                    let detail = format!("This route does not know {name}: its order is fixed.");
+                    let detail = format!("This route has no parameter {name}: its order is fixed.");
                     Err(Fault::at_parameter(FaultKind::UnknownParameter, &name, detail))
                 }
                 "list[ordering]" => column(resource, &name, &value).map(|column| {
@@ -143,7 +143,8 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
     let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
     faults.extend(names.iter().map(|name| {
-        let detail = format!("This route does not know {}: it is no list.", short(name));
+        let detail =
+            format!("This route has no parameter {}: it does not return a list.", short(name));
         Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
     }));
     match faults.is_empty() {
@@ -186,7 +187,7 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (decode(name), decode(value)) else {
             let name = percent_decode_str(name).decode_utf8_lossy();
-            let detail = format!("{} is not UTF-8 text.", short(&name));
+            let detail = format!("{} must be UTF-8 text.", short(&name));
             faults.push(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail));
             continue;
         };
@@ -212,11 +213,11 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
 fn reserved(name: &str) -> Option<&'static str> {
     match family(name) {
         "page" if !name.contains('[') => {
-            Some("page has the members page[offset] and page[limit], and no value of its own.")
+            Some("page takes no value; use page[offset] and page[limit].")
         }
-        "sort" => Some("sort is not supported; list[ordering] and list[direction] order a list."),
-        "include" => Some("include is not supported; relationships link to what they name."),
-        "fields" => Some("fields is not supported; an answer has all of its fields."),
+        "sort" => Some("sort is not supported; use list[ordering] and list[direction]."),
+        "include" => Some("include is not supported; follow the links of the relationships."),
+        "fields" => Some("fields is not supported; every answer contains all fields."),
         _ => None,
     }
 }
@@ -314,7 +315,7 @@ fn filter(
         }
         Test::From(field) | Test::To(field) => {
             let day = moment::day(&value).ok_or_else(|| {
-                let detail = format!("{name} must be a day, YYYY-MM-DD.");
+                let detail = format!("{name} must be a date in the form YYYY-MM-DD.");
                 Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
             })?;
             let [first, last] = moment::bounds(day).map(Value::Moment);
@@ -363,8 +364,8 @@ fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
     let known = filters.chain(LISTING).filter(|known| known.starts_with(family(name)));
     let shown = short(name);
     let detail = match nearest(name, known) {
-        Some(hint) => format!("This route does not know {shown}; did you mean {hint}?"),
-        None => format!("This route does not know {shown}."),
+        Some(hint) => format!("This route has no parameter {shown}; did you mean {hint}?"),
+        None => format!("This route has no parameter {shown}."),
     };
     Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
 }

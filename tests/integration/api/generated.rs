@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 
 use host_interface::{Headers, Method, Request};
 use plugin::error::Error;
+use plugin::model::field::Field;
 use plugin::model::moment;
-use plugin::model::question::{Draft, Intent};
-use plugin::model::resource::{Field, Resource};
+use plugin::model::resource::Resource;
 use plugin::model::value::{Cell, Kind, Value};
+use plugin::wire::body::Body;
+use plugin::wire::draft::{Draft, Intent};
 use plugin::wire::literal;
-use plugin::wire::request::{Body, Listing, Scope, no_listing};
+use plugin::wire::request::{Listing, Scope, no_listing};
 use proptest::prelude::*;
 use proptest::sample::select;
 use rust_decimal::Decimal;
@@ -241,7 +243,7 @@ proptest! {
     #[test]
     fn any_bytes_are_a_body_or_a_list_of_faults(bytes in any::<Vec<u8>>()) {
         let request = request(&bytes);
-        for resource in plugin::resources::REGISTRY {
+        for resource in plugin::resources::REGISTRY.iter() {
             if let Err(error) = Body::read(&request, resource, Some(1)) {
                 prop_assert!(matches!(error, Error::Faults(faults) if !faults.is_empty()));
             }
@@ -255,7 +257,7 @@ proptest! {
         for intent in [Intent::Create, Intent::Update] {
             let draft = Draft::read(resource, &body, intent);
             for field in resource.fields() {
-                let Some(value) = draft.given(field.name) else { continue };
+                let Some(value) = draft.given(field).unwrap() else { continue };
                 // The key of the record above is set by the path.
                 if *value == Value::Null && !field.nullable {
                     continue;
@@ -272,7 +274,7 @@ proptest! {
     #[test]
     fn any_query_is_read_or_refused(query in any::<String>()) {
         let _ = no_listing(&query);
-        for resource in plugin::resources::REGISTRY {
+        for resource in plugin::resources::REGISTRY.iter() {
             let _ = Listing::read(&query, Scope::All(resource));
         }
     }

@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn any_query_is_a_listing_or_a_list_of_faults(query in any::<String>()) {
-        for resource in plugin::resources::REGISTRY {
+        for resource in plugin::resources::REGISTRY.iter() {
             let _ = Listing::read(&query, Scope::All(resource));
         }
     }

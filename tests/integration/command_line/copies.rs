@@ -484,11 +484,11 @@ async fn a_difference_is_said_with_its_table_and_both_numbers() {
         (
             "UPDATE shop_order_counts_by_day SET day = '1999-12-31' WHERE day = \
              (SELECT d FROM (SELECT max(day) AS d FROM shop_order_counts_by_day) AS newest)",
-            "shop_order_counts_by_day has the same counts and sums in the copy, but other values",
+            "shop_order_counts_by_day has the same counts and sums in the copy but different values",
         ),
         (
             "UPDATE shop_product_counts_by_category SET n = 2 * n",
-            "the sum of n in shop_product_counts_by_category is 10 in the copy and not 20",
+            "the sum of n in shop_product_counts_by_category is 10 in the copy instead of 20",
         ),
         ("CREATE TABLE shop_news (news INTEGER)", "shop_news is neither copied nor derived"),
     ] {

@@ -1,4 +1,6 @@
 //! The command line.
 
+mod audited_commands;
 mod commands;
 mod copies;
+mod start;

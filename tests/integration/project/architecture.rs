@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use plugin::model::question::{Condition, Order, Page, Shape};
-use plugin::model::resource::Test;
+use plugin::model::question::{Condition, Page, Shape};
+use plugin::model::resource::{Order, Test};
 use plugin::model::value::Value;
 use plugin::store::Store;
 use plugin::wire::literal;
@@ -63,7 +63,8 @@ fn only_the_sql_module_makes_dynamic_sql_text() {
 
 #[test]
 fn the_list_of_resources_is_alphabetical() {
-    let kinds: Vec<&str> = plugin::resources::REGISTRY.iter().map(|resource| resource.kind).collect();
+    let kinds: Vec<&str> =
+        plugin::resources::REGISTRY.iter().map(|resource| resource.kind).collect();
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
@@ -74,7 +75,8 @@ async fn every_column_that_a_resource_names_exists() {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
     // The configuration has no table.
-    for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty()) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty())
+    {
         let searched = resource.filters.iter().map(|filter| match filter.test {
             Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
             Test::Equals(name) => {
@@ -132,6 +134,24 @@ fn every_source_file_begins_with_its_purpose() {
             assert!(text.starts_with("//! "), "{} does not begin with `//!`", path.display());
         }
     }
+}
+
+/// A file holds one thing. One that is longer says why, on a line of its `//!` that begins like this.
+#[test]
+fn no_source_file_is_longer_than_600_lines_without_a_reason() {
+    const REASON: &str = "//! Above 600 lines: ";
+    /// How many files are too long today. The number may only become smaller.
+    const LEFT: usize = 7;
+    let mut long = Vec::new();
+    for of in ["host-interface", "plugin", "example-host", "tests"] {
+        for (path, text) in sources(of) {
+            let lines = text.lines().count();
+            if lines > 600 && !text.lines().any(|line| line.starts_with(REASON)) {
+                long.push(format!("{}: {lines}", path.display()));
+            }
+        }
+    }
+    assert!(long.len() <= LEFT, "{} are too long:\n{}", long.len(), long.join("\n"));
 }
 
 #[test]

@@ -1,38 +1,20 @@
 //! Totals are exact: at once after one's own write, and after a long mix of writes by several clients
 //! at the same time, some of which fail. The truth is counted here, from the records themselves.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::support::permissive::PermissiveHost;
-use fastrand::Rng;
 use futures_util::TryStreamExt;
-use host_interface::{
-    BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, Response, User, UserQuery,
-};
+use host_interface::Method;
 use plugin::bulk::copy;
 use plugin::model::value::{Kind, decimal_text};
 use plugin::resources;
-use plugin::sql::{Statement, Table};
-use serde_json::{Value, json};
+use plugin::sql::Statement;
+use serde_json::json;
 
-use crate::support::bare::Bare;
+use super::shelves::{CLIENTS, DAYS, GROUPS, STATUSES, Shelves, date, document};
+use super::writers::{CURRENCIES, Client, OWN, PAYMENTS, own_payment};
 use crate::support::databases::Engine;
-
-const CLIENTS: usize = 4;
-/// How many writes each of them makes to records of all, and to records of its own.
-const SHARED: usize = 100;
-const OWN: usize = 15;
-/// Manufacturers and categories of all; each client's own follow.
-const GROUPS: i64 = 3;
-const STATUSES: i64 = 8;
-const CURRENCIES: [&str; 3] = ["CHF", "EUR", "USD"];
-/// Names of no length worth mention and of some, one with the same again and again.
-const NAMES: [&str; 4] = ["x", "Straße", "Ring, ring, ring, ring, ring", "Ähre und Öhr 12"];
-const PAYMENTS: [&str; 3] = ["", "card", "invoice"];
-const DAYS: i64 = 12;
-/// What a write has in it that the database is made to fail over, at its last statement.
-const DOOMED: &str = "doomed";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() {
@@ -170,84 +152,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// A store with what products and orders are counted by.
-struct Shelves {
-    store: Bare,
-    /// The keys of the records of all, which may be gone.
-    products: Mutex<Vec<i64>>,
-    orders: Mutex<Vec<i64>>,
-    people: Mutex<Vec<i64>>,
-    /// Zones, each with its country.
-    zones: Vec<[i64; 2]>,
-}
-
 impl Shelves {
-    async fn open() -> Shelves {
-        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
-        for number in 0..GROUPS + CLIENTS as i64 {
-            let name = format!("m{number}");
-            for (path, body) in [
-                ("/manufacturers", json!({"manufacturer_name": name})),
-                ("/categories", json!({"title": name})),
-            ] {
-                assert_eq!(store.ask(Method::Post, path, body).await.status(), 201);
-            }
-        }
-        // One of each status that a product may have in the inventory.
-        for (quantity, managed) in [(0, 1), (2, 1), (9, 1), (9, 0)] {
-            let body = json!({"product_name": "x", "quantity": quantity, "price": "19.99"});
-            let key = id(&store.ask(Method::Post, "/products", body).await);
-            let body = json!({"manage_stock": managed});
-            let answer = store.ask(Method::Patch, &format!("/inventory/{key}"), body).await;
-            assert_eq!(answer.status(), 200);
-        }
-        let doomed = format!("NEW.upc = '{DOOMED}'");
-        store.fail("doom_products", "AFTER INSERT", "shop_variants", &doomed).await;
-        let doomed = format!("NEW.customer_note = '{DOOMED}'");
-        store.fail("doom_orders", "AFTER UPDATE", "shop_orders", &doomed).await;
-        let mut shelves = Shelves {
-            store,
-            products: Mutex::default(),
-            orders: Mutex::default(),
-            people: Mutex::default(),
-            zones: Vec::new(),
-        };
-        for number in 0..3 {
-            let zone = format!(
-                "shop_zone_id, country_id FROM shop_zones ORDER BY shop_zone_id \
-                 LIMIT 1 OFFSET {}",
-                number * 1_000
-            );
-            shelves.zones.push(shelves.numbers(zone).await.try_into().unwrap());
-        }
-        shelves
-    }
-
-    /// The total of a list.
-    async fn total(&self, path: &str) -> i64 {
-        let answer = self.store.ask(Method::Get, path, json!(null)).await;
-        assert_eq!(answer.status(), 200, "{path}: {}", text(&answer));
-        document(&answer)["meta"]["total"].as_i64().unwrap()
-    }
-
-    /// A row of numbers.
-    async fn numbers(&self, what: String) -> Vec<i64> {
-        let mut transaction = self.store.app.store.begin_read().await.unwrap();
-        let statement = Statement { text: format!("SELECT {what}"), binds: Vec::new() };
-        let row = transaction.numbers(statement).await.unwrap();
-        transaction.commit().await.unwrap();
-        row
-    }
-
-    /// The day of a moment, in the words of the engine.
-    fn day(&self, column: &str) -> String {
-        match self.store.database.engine {
-            Engine::Sqlite => format!("substr({column}, 1, 10)"),
-            Engine::Postgres => format!("to_char({column}, 'YYYY-MM-DD')"),
-            Engine::MariaDb => format!("date_format({column}, '%Y-%m-%d')"),
-        }
-    }
-
     /// The lists whose totals are told, each with the rows that are in it.
     fn totals(&self) -> Vec<(String, String)> {
         let mut totals = Vec::new();
@@ -492,7 +397,7 @@ impl Shelves {
         let mut kinds = vec![Kind::COUNT; 2];
         kinds.extend([Kind::MONEY; MONEY.len()]);
         kinds.extend([Kind::WORD; 2]);
-        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let mut transaction = self.store.app.shop.store.begin_read().await.unwrap();
         let rows = transaction.stream(statement, &kinds).unwrap();
         let rows: Vec<Vec<plugin::model::value::Value>> = rows.try_collect().await.unwrap();
         transaction.commit().await.unwrap();
@@ -556,42 +461,18 @@ impl Shelves {
 
     /// What triggers keep does not change when it is counted anew.
     async fn what_triggers_keep_is_what_counting_anew_gives(&self) {
-        let store = &self.store.app.store;
+        let store = &self.store.app.shop.store;
         let kept = copy::kept(store).await.unwrap();
         assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
         store.recount().await.unwrap();
         assert_eq!(kept, copy::kept(store).await.unwrap());
-    }
-
-    /// A report on the days from one up to the last on which orders were made.
-    async fn report(&self, name: &str, from: &str) -> Value {
-        let to = date(DAYS);
-        let path = format!(
-            "/reports/{name}?filter[date_from]={from}&filter[date_to]={to}&page[limit]=100"
-        );
-        let answer = self.store.ask(Method::Get, &path, json!(null)).await;
-        assert_eq!(answer.status(), 200, "{path}: {}", text(&answer));
-        document(&answer)
-    }
-
-    /// The store's tables with their columns.
-    async fn tables(&self) -> BTreeMap<String, BTreeSet<String>> {
-        const KINDS: &[Kind] = &[Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
-        let store = &self.store.app.store;
-        let columns = Table::new(store.dialect().columns, Vec::new(), KINDS);
-        let cells = store.table(columns).await.unwrap();
-        let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for row in cells.rows().unwrap() {
-            let columns = tables.entry(row[0].text().to_owned()).or_default();
-            columns.insert(row[1].text().to_owned());
-        }
-        tables
     }
 }
 
 /// Orders, each with how many pieces its items are of.
 const ORDERS_WITH_ITEMS: &str = "(SELECT o.*, (SELECT coalesce(sum(i.orderitem_quantity), 0) \
     FROM shop_orderitems i WHERE i.order_key = o.shop_order_id) AS pieces FROM shop_orders o) t";
+
 const ORDER_SUMS: &str = "sum(pieces), sum(order_subtotal), sum(order_discount), \
     sum(order_refund), sum(order_shipping), sum(order_tax)";
 
@@ -646,276 +527,4 @@ fn filters(name: &str, column: &str, values: impl Iterator<Item = String>) -> Ve
 /// Each of these with each of those.
 fn pairs(these: &[Filter], those: &[Filter]) -> Vec<Filter> {
     these.iter().flat_map(|one| those.iter().map(|other| one.and(other))).collect()
-}
-
-/// Somebody who writes.
-struct Client {
-    store: Arc<Shelves>,
-    number: usize,
-    chance: Rng,
-    /// The products of the client's own manufacturer, and whether each is enabled; and the orders
-    /// with a payment of its own, each with its status.
-    products: Vec<(i64, i64)>,
-    orders: Vec<(i64, i64)>,
-}
-
-impl Client {
-    fn new(store: &Arc<Shelves>, number: usize, seed: u64) -> Client {
-        let chance = Rng::with_seed(seed + number as u64);
-        let store = Arc::clone(store);
-        Client { store, number, chance, products: Vec::new(), orders: Vec::new() }
-    }
-
-    /// Writes to records of all, and from time to time to its own. Gives how many writes failed.
-    async fn work(mut self) -> usize {
-        let mut failures = 0;
-        for turn in 0..SHARED {
-            let (method, path, body) = self.shared();
-            let doomed = body.to_string().contains(DOOMED);
-            let answer = self.store.store.ask(method, &path, body.clone()).await;
-            match answer.status() {
-                201 => self.note(&path, id(&answer)),
-                200 | 204 => {}
-                404 | 422 => failures += 1,
-                500 if doomed => failures += 1,
-                status => panic!("{method} {path} {body}: {status} {}", text(&answer)),
-            }
-            if turn % (SHARED / OWN) == 0 {
-                self.write_own().await;
-                // What is kept of a day now must not be told when others have changed it.
-                for report in ["products", "customers"] {
-                    self.store.report(report, &date(1)).await;
-                }
-            }
-        }
-        failures
-    }
-
-    fn note(&self, path: &str, key: i64) {
-        let known = match path {
-            "/products" => &self.store.products,
-            "/orders" => &self.store.orders,
-            "/customers" => &self.store.people,
-            _ => return,
-        };
-        known.lock().unwrap().push(key);
-    }
-
-    /// A write that anybody else may be about to make as well.
-    fn shared(&mut self) -> (Method, String, Value) {
-        let kind = self.chance.u8(..23);
-        let (product, order) = (self.any(|store| &store.products), self.any(|store| &store.orders));
-        let person = self.any(|store| &store.people);
-        match kind {
-            0..=2 => (Method::Post, "/products".to_owned(), self.product()),
-            3..=4 => (Method::Patch, format!("/products/{product}"), self.product()),
-            5 => (Method::Delete, format!("/products/{product}"), json!({})),
-            6 => (Method::Delete, format!("/inventory/{product}"), json!({})),
-            7 => {
-                let mut stock = self.stock();
-                stock["shop_product_id"] = json!(product);
-                (Method::Post, "/inventory".to_owned(), stock)
-            }
-            8..=10 => (Method::Post, "/orders".to_owned(), self.order()),
-            11..=13 => {
-                let mut change = self.order();
-                let members = change.as_object_mut().unwrap();
-                members.retain(|name, _| name != "items");
-                if self.chance.u8(..6) == 0 {
-                    members.insert("customer_note".to_owned(), json!(DOOMED));
-                }
-                (Method::Patch, format!("/orders/{order}"), change)
-            }
-            14 => (Method::Delete, format!("/orders/{order}"), json!({})),
-            15..=16 => {
-                // One status more than there are.
-                let body = json!({"order_state_id": self.chance.i64(1..=STATUSES + 1)});
-                (Method::Post, format!("/orders/{order}/history"), body)
-            }
-            17 => (Method::Post, "/customers".to_owned(), self.person()),
-            18 => (Method::Patch, format!("/customers/{person}"), self.person()),
-            19..=21 => (Method::Patch, format!("/inventory/{product}"), self.stock()),
-            _ => (Method::Delete, format!("/customers/{person}"), json!({})),
-        }
-    }
-
-    /// One of the keys that were noted; 0 where there is none.
-    fn any(&mut self, of: impl Fn(&Shelves) -> &Mutex<Vec<i64>>) -> i64 {
-        let keys = of(&self.store).lock().unwrap();
-        self.chance.choice(keys.iter()).copied().unwrap_or_default()
-    }
-
-    fn product(&mut self) -> Value {
-        let chance = &mut self.chance;
-        // One group more than there are, and sometimes none.
-        let mut group = || match chance.i64(..=GROUPS + 1) {
-            0 => json!(null),
-            group if group > GROUPS => json!(999_999),
-            group => json!(group),
-        };
-        let (manufacturer, category) = (group(), group());
-        json!({
-            "product_name": NAMES[chance.usize(..NAMES.len())], "manufacturer_id": manufacturer, "category_id": category,
-            "enabled": chance.u8(..2), "visibility": chance.u8(..2),
-            "product_type": if chance.bool() { "simple" } else { "variable" },
-            "sku": if chance.u8(..4) == 0 { "taken" } else { "" },
-            "upc": if chance.u8(..6) == 0 { DOOMED } else { "" },
-            "price": chance.choice(["0", "19.99", "9999999999.99999"]).unwrap(),
-        })
-    }
-
-    fn stock(&mut self) -> Value {
-        let chance = &mut self.chance;
-        let mut limit = || chance.choice([json!(null), json!("1.5"), json!("7")]).unwrap();
-        let (out, notify) = (limit(), limit());
-        json!({
-            "quantity": chance.u8(..10), "manage_stock": u8::from(chance.u8(..4) > 0),
-            "min_out_qty": out, "notify_qty": notify,
-        })
-    }
-
-    fn order(&mut self) -> Value {
-        let chance = &mut self.chance;
-        let day = date(chance.i64(1..=DAYS));
-        json!({
-            "user_email": format!("{}@example.com", chance.choice(["a", "B", "b"]).unwrap()),
-            "user_id": chance.usize(..=CLIENTS),
-            "order_state_id": chance.i64(1..=STATUSES),
-            "orderpayment_type": chance.choice(PAYMENTS),
-            "currency_code": if chance.u8(..9) == 0 { Some("ZZZ") } else { chance.choice(CURRENCIES) },
-            "created_on": format!("{day}T{:02}:59:59", chance.u8(..24)),
-            "order_discount": chance.u8(..2), "order_refund": format!("0.{}", chance.u8(1..10)),
-            "order_shipping": "4.9",
-            "items": (0..chance.u8(..3)).map(|item| json!({
-                "orderitem_sku": "s", "orderitem_name": "x", "orderitem_price": format!("{item}.10"),
-                "orderitem_quantity": chance.u8(1..4), "orderitem_tax": "0.01",
-                "product_id": chance.choice([None, Some(1), Some(2), Some(999_999)]).unwrap(),
-            })).collect::<Vec<_>>(),
-        })
-    }
-
-    fn person(&mut self) -> Value {
-        let [zone, country] = *self.chance.choice(&self.store.zones).unwrap();
-        let zone = if self.chance.bool() { json!(zone) } else { json!(null) };
-        // A zone without its country is refused.
-        let country = if self.chance.u8(..3) > 0 { json!(country) } else { json!(null) };
-        json!({
-            "first_name": "a", "last_name": "b", "email": "a@example.com",
-            "country_id": country, "zone_id": zone,
-        })
-    }
-
-    /// Writes to a record that nobody else does, and looks whether its totals have that.
-    async fn write_own(&mut self) {
-        let manufacturer = GROUPS + 1 + self.number as i64;
-        match self.products.pop() {
-            Some((key, _)) if self.chance.u8(..3) == 0 => {
-                self.made(Method::Delete, &format!("/products/{key}"), json!({})).await;
-            }
-            Some((key, enabled)) if self.chance.bool() => {
-                let body = json!({"enabled": 1 - enabled});
-                self.made(Method::Patch, &format!("/products/{key}"), body).await;
-                self.products.insert(0, (key, 1 - enabled));
-            }
-            other => {
-                self.products.extend(other);
-                let sku = format!("OWN-{}", self.chance.u64(..));
-                let body = json!({
-                    "product_name": "own", "manufacturer_id": manufacturer, "sku": sku,
-                });
-                let key = self.made(Method::Post, "/products", body).await;
-                self.products.push((key, 1));
-            }
-        }
-        let payment = own_payment(self.number);
-        let status = self.chance.i64(1..=STATUSES);
-        match self.orders.pop() {
-            Some((key, _)) if self.chance.u8(..3) == 0 => {
-                self.made(Method::Delete, &format!("/orders/{key}"), json!({})).await;
-            }
-            Some((key, _)) if self.chance.bool() => {
-                let body = json!({"order_state_id": status});
-                self.made(Method::Post, &format!("/orders/{key}/history"), body).await;
-                self.orders.insert(0, (key, status));
-            }
-            other => {
-                self.orders.extend(other);
-                let body = json!({
-                    "user_email": "a@example.com", "orderpayment_type": payment,
-                    "order_state_id": status,
-                });
-                let key = self.made(Method::Post, "/orders", body).await;
-                self.orders.push((key, status));
-            }
-        }
-        let of = format!("/products?filter[manufacturer]={manufacturer}");
-        assert_eq!(self.store.total(&of).await, self.products.len() as i64);
-        let enabled = self.products.iter().filter(|(_, enabled)| *enabled == 1).count();
-        let of = format!("{of}&filter[enabled]=1");
-        assert_eq!(self.store.total(&of).await, enabled as i64);
-        let of = format!("/orders?filter[payment_type]={payment}");
-        assert_eq!(self.store.total(&of).await, self.orders.len() as i64);
-        let alike = self.orders.iter().filter(|(_, known)| *known == status).count();
-        let of = format!("{of}&filter[status]={status}");
-        assert_eq!(self.store.total(&of).await, alike as i64);
-    }
-
-    /// A write that works; the key of the record, where it is answered with one.
-    async fn made(&self, method: Method, path: &str, body: Value) -> i64 {
-        let answer = self.store.store.ask(method, path, body).await;
-        assert!(answer.status() < 300, "{method} {path}: {}", text(&answer));
-        if answer.status() == 204 { 0 } else { id(&answer) }
-    }
-}
-
-/// A payment that only this client's own orders have.
-fn own_payment(client: usize) -> String {
-    format!("own-{client}")
-}
-
-/// A day of those on which orders were made.
-fn date(number: i64) -> String {
-    format!("2026-02-{number:02}")
-}
-
-fn document(answer: &Response) -> Value {
-    serde_json::from_slice(answer.body()).unwrap()
-}
-
-fn id(answer: &Response) -> i64 {
-    document(answer)["data"]["id"].as_str().unwrap().parse().unwrap()
-}
-
-fn text(answer: &Response) -> String {
-    String::from_utf8_lossy(answer.body()).into_owned()
-}
-
-/// A host that permits everything and knows everybody, so that orders may be anybody's.
-struct Directory;
-
-impl Host for Directory {
-    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
-        PermissiveHost.authorise(user, action, asset)
-    }
-
-    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-        let UserQuery::Id(id) = query else { return PermissiveHost.find_user(query) };
-        BoxFuture::ready(Ok(Some(User::new(id, "ada", "Ada", "ada@example.com"))))
-    }
-
-    fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
-    }
-
-    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
-        PermissiveHost.send_mail(mail)
-    }
-
-    fn log(&self, record: &LogRecord<'_>) {
-        PermissiveHost.log(record);
-    }
 }

@@ -1,13 +1,20 @@
 //! The store: its records, totals, reports and mails, and how they are kept in a database.
 
+mod categories;
 mod counts;
 mod engines;
 mod filling;
+mod order_history;
 mod orders;
 mod outbox;
+mod places;
 mod plans;
+mod products;
 mod records;
 mod reports;
 pub mod season;
+mod shelves;
 mod statements;
 mod transactions;
+mod vouchers;
+mod writers;

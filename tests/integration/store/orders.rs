@@ -1,11 +1,9 @@
-//! Orders with their items: what the catalogue fills in, what it all comes to, and what is refused.
+//! Orders with their items: what the catalogue fills in, how amounts are computed, and what is refused.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
 
-use crate::support::harness::{Answer, ROOT, Shop};
-use crate::support::process::Place;
-use crate::support::smtp::Sink;
+use crate::support::harness::{Answer, Shop};
 
 fn amount(text: &Value) -> Decimal {
     text.as_str().unwrap().parse().unwrap()
@@ -277,84 +275,6 @@ async fn references_are_unique_and_sort_as_the_orders_were_made() {
     assert_eq!(all.len(), 80);
 }
 
-/// What the customer is told, by a mail server that is down at first.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_customer_is_told_of_a_move_in_the_words_of_the_site() {
-    let sink = Sink::start().await;
-    let shop = Shop::with(&sink).await;
-    let order = json!({
-        "user_email": "ada@example.com", "billing_first_name": "Ada", "billing_last_name": "Berg",
-        "order_id": "A-7", "order_total": "1234.5", "created_on": "2026-02-03",
-    });
-    let order = shop.create("/orders", order).await;
-    let history = format!("/orders/{order}/history");
-    let entry = |state: i64, notify: i64, comment: &str| json!({"order_state_id": state, "notify_customer": notify, "comment": comment});
-    shop.post(&history, entry(7, 0, "not told")).send().await.expect(201);
-    shop.post(&history, entry(99, 1, "refused")).send().await.expect(422);
-    sink.stop().await;
-    shop.post(&history, entry(7, 1, "Parcel 1 of 2.")).send().await.expect(201);
-    sink.restart().await;
-    let mails = sink.wait_for(1).await;
-    assert_eq!(mails[0].to, ["ada@example.com"]);
-    assert_eq!(mails[0].to_name(), "Ada Berg");
-    assert_eq!(mails[0].subject(), "Online store: your order A-7 is Shipped");
-    insta::assert_snapshot!(mails[0].text().replace("\r\n", "\n"), @"
-    Hello Ada,
-
-    the status of your order A-7 of 2026-02-03 is now: Shipped.
-
-    Parcel 1 of 2.
-
-    Total: 1234.50 EUR
-
-    Online store
-    ");
-
-    for (name, value) in [
-        ("store_name", "Lampenladen Jürgensen"),
-        ("order_mail_subject", "{{ store_name }}:\n {{ status|upper }}"),
-        (
-            "order_mail_text",
-            "{% if comment %}{{ comment }}{% else %}-{% endif %} {{ last_name }}\n",
-        ),
-    ] {
-        shop.site.set_parameter(name, &json!(value)).await.unwrap();
-    }
-    shop.post(&history, entry(8, 1, "")).send().await.expect(201);
-    let mails = sink.wait_for(2).await;
-    assert_eq!(mails[1].subject(), "Lampenladen Jürgensen: DELIVERED");
-    assert_eq!(mails[1].text().trim_end(), "- Berg");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_mail_that_is_refused_for_ever_is_given_up_and_keeps_no_other_waiting() {
-    let sink = Sink::start().await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Manager").await;
-    let served = place.serve_with(&[("HOST_SMTP_URL", &sink.url())]).await;
-    let ask = async |path: &str, body: Value| {
-        let request = served.ask("POST", &format!("{ROOT}{path}"), &token);
-        let request = request.header("content-type", "application/json").body(body.to_string());
-        Answer::to(request).await.expect(201);
-    };
-    ask("/orders", json!({"user_email": "ada@example.com"})).await;
-    let entry =
-        |comment: &str| json!({"order_state_id": 7, "notify_customer": 1, "comment": comment});
-    sink.refuse(550);
-    ask("/orders/1/history", entry("refused")).await;
-    served.log.wait_for("a mail is given up").await;
-    sink.refuse(450);
-    ask("/orders/1/history", entry("delayed")).await;
-    served.log.wait_for("a mail has to wait").await;
-    sink.accept();
-    ask("/orders/1/history", entry("prompt")).await;
-    let mut told: Vec<String> = sink.wait_for(2).await.iter().map(|mail| mail.text()).collect();
-    told.sort();
-    assert!(told[0].contains("delayed") && told[1].contains("prompt"), "{told:?}");
-    served.stop().await;
-    assert_eq!(sink.mails().len(), 2);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
     let shop = Shop::open().await;
@@ -395,4 +315,103 @@ async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
     shop.patch(&own, json!({"orderstatus_name": "In the basket"})).send().await.expect(200);
     shop.site.set_parameter("initial_order_status", &json!(5)).await.unwrap();
     shop.patch(&own, json!({"enabled": 0})).send().await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_order_takes_what_is_left_open_from_the_store() {
+    let shop = Shop::stocked().await;
+    shop.site.set_parameter("invoice_prefix", &json!("R-")).await.unwrap();
+    let body = json!({
+        "user_email": "cleo@example.com", "order_subtotal": "100", "order_tax": 19,
+        "order_shipping": "4.90", "order_shipping_tax": "0.93", "order_surcharge": 1,
+        "order_fees": "0.5", "order_discount": "10", "order_credit": "0.00001",
+        "currency_code": "", "order_state": "ignored", "invoice_number": 77,
+    });
+    let order = shop.post("/orders", body).send().await.expect(201);
+    assert_eq!(order.attribute("order_total"), "116.32999");
+    assert_eq!(order.attribute("currency_code"), "EUR");
+    assert_eq!(order.attribute("currency_value"), "1");
+    assert_eq!(order.attribute("orderstatus_name"), "New");
+    assert_eq!(order.attribute("order_state"), "New");
+    assert_eq!(order.attribute("invoice_prefix"), "R-");
+    assert_eq!(order.attribute("invoice_number"), order.id());
+    let history = shop.get(&format!("/orders/{}/history", order.id())).send().await.expect(200);
+    assert_eq!(history.column("order_state_id"), [5]);
+    assert_eq!(history.column("order_id"), [order.attribute("order_id")]);
+
+    // Never below nothing; references sort as the orders were made.
+    let body = json!({"user_email": "cleo@example.com", "order_credit": 5});
+    let next = shop.post("/orders", body).send().await.expect(201);
+    assert_eq!(next.attribute("order_total"), "0.00");
+    let reference = |answer: &crate::support::harness::Answer| {
+        answer.attribute("order_id").as_str().unwrap()[..10].to_owned()
+    };
+    assert!(reference(&order) <= reference(&next));
+
+    // A change never works out again what it leaves out.
+    let path = format!("/orders/{}", order.id());
+    let changed = shop.patch(&path, json!({"order_subtotal": 1})).send().await.expect(200);
+    assert_eq!(changed.attribute("order_total"), "116.32999");
+
+    for (wrong, error) in [
+        (json!({"currency_code": "XXX"}), "422 missing_reference pointer /currency_code"),
+        (json!({"order_state_id": 99}), "422 missing_reference pointer /order_state_id"),
+        (json!({"order_total": "-1"}), "422 invalid_value pointer /order_total"),
+        (json!({"order_id": ""}), "422 invalid_value pointer /order_id"),
+        (json!({"user_id": 99}), "422 missing_reference pointer /user_id"),
+        (json!({"order_id": next.attribute("order_id")}), "422 duplicate pointer /order_id"),
+    ] {
+        let answer = shop.patch(&path, wrong.clone()).send().await.expect(422);
+        assert_eq!(answer.errors(), [error], "{wrong}");
+    }
+    shop.delete(&path).send().await.expect(204);
+    let history = shop.get(&format!("{path}/history")).send().await.expect(200);
+    assert_eq!(history.total(), 0, "its history went with it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_found_by_everything_of_the_table() {
+    let shop = Shop::open().await;
+    let user = 4;
+    for (email, first, last, created) in [
+        ("ada@example.com", "Ada", "Łęcka", "2026-01-31T23:59:59"),
+        ("bo@example.com", "Bo", "Weiß", "2026-02-01"),
+        ("cy@example.com", "Cy", "Ada", "2026-02-28T12:00:00"),
+    ] {
+        let body = json!({
+            "user_email": email, "billing_first_name": first, "billing_last_name": last,
+            "created_on": created, "orderpayment_type": format!("pay_{first}"), "user_id": user,
+        });
+        shop.create("/orders", body).await;
+    }
+    let ids =
+        async |filter: &str| shop.get(&format!("/orders?{filter}")).send().await.expect(200).ids();
+    assert_eq!(ids("").await, [3, 2, 1], "the newest first");
+    assert_eq!(ids("list[ordering]=created_on").await, [1, 2, 3]);
+    assert_eq!(ids("filter[search]=ada").await, [3, 1]);
+    assert_eq!(ids("filter[search]=ADA+%C5%81").await, [1], "both names, joined by a space");
+    assert_eq!(ids("filter[search]=bo%40").await, [2]);
+    assert_eq!(ids("filter[search]=weiss").await, [2]);
+    assert_eq!(ids("filter[date_from]=2026-02-01").await, [3, 2]);
+    assert_eq!(ids("filter[date_to]=2026-02-01").await, [2, 1]);
+    assert_eq!(ids("filter[date_from]=2026-02-01&filter[date_to]=2026-02-01").await, [2]);
+    assert_eq!(ids("filter[payment_type]=pay_Bo").await, [2]);
+    assert_eq!(ids("filter[status]=5").await, [3, 2, 1]);
+    assert_eq!(ids("filter[customer_id]=1").await, [0_i64; 0]);
+    let own = shop.get("/customers/4/orders?filter[search]=bo").send().await.expect(200);
+    assert_eq!(own.ids(), [2]);
+    assert_eq!(shop.get("/customers/5/orders").send().await.expect(200).total(), 0);
+    shop.get("/customers/4/orders?filter[customer_id]=4").send().await.expect(400);
+    for (query, error) in [
+        ("filter[date_from]=2026-02-30", "422 invalid_filter parameter filter[date_from]"),
+        ("filter[date_from]=2026-02-01T00:00:00", "422 invalid_filter parameter filter[date_from]"),
+        (
+            "filter[date_from]=2026-02-02&filter[date_to]=2026-02-01",
+            "422 invalid_filter parameter filter[date_to]",
+        ),
+        ("filter[status]=new", "422 invalid_filter parameter filter[status]"),
+    ] {
+        let answer = shop.get(&format!("/orders?{query}")).send().await.expect(422);
+        assert_eq!(answer.errors(), [error]);
+    }
 }

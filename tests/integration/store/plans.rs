@@ -50,7 +50,7 @@ fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
     let resource = resources::REGISTRY.find(kind).unwrap();
     let listing = Listing::read(query, Scope::All(resource)).unwrap();
-    Page::of_list(resource, &listing, listing.conditions.clone())
+    listing.page(resource, listing.conditions.clone())
 }
 
 /// Each list as it is, in every order and with every filter that has an index.
@@ -307,7 +307,8 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
             // So few are passed over one by one, and the answer must be the same.
             page.limit = 40;
             let one_by_one = |offset| Page { offset, ..page.clone() };
-            let steps = page.resource.steps.iter().find(|steps| steps.day_of == page.order.field);
+            let steps =
+                page.resource.storage.steps.iter().find(|steps| steps.day_of == page.order.field);
             let survey = Survey::Steps(steps.unwrap());
             for offset in [0, 39, 1_000, 1_500] {
                 let near = one_by_one(offset);

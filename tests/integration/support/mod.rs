@@ -2,8 +2,10 @@
 //! the parties around it. Nothing here tests anything.
 
 pub mod bare;
+pub mod browser;
 pub mod certificate;
 pub mod databases;
+pub mod fixture;
 pub mod harness;
 #[path = "../../permissive.rs"]
 pub mod permissive;

@@ -24,6 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// a busy machine is given a few.
 const PROMPT: Duration = Duration::from_secs(5);
 
+/// A list of the store that a new site has empty.
+pub const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
+
+/// The entries in the audit trail that commands have left.
+pub const ENTRIES: &str = "SELECT concat(username, ', ', means, ': ', route, ': ', what, ': ', \
+     record_type, ' ', record_id) FROM host_audit WHERE origin = 'command-line' ORDER BY id";
+
 /// A folder in which the program is run and a database, with the libraries that it is to load.
 pub struct Place {
     pub database: Database,
@@ -420,4 +427,10 @@ pub fn operator() -> String {
 /// Whether there is nothing in a folder, or no folder.
 pub fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Each line of what a command prints as its tab-separated parts.
+pub fn table(text: &str) -> Vec<Vec<&str>> {
+    assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
+    text.lines().map(|line| line.split('\t').collect()).collect()
 }

@@ -22,14 +22,14 @@ pub(super) fn parameters() -> Value {
         "page.offset": {
             "name": "page[offset]",
             "in": "query",
-            "description": "How many records to pass over.",
+            "description": "How many records to skip.",
             "schema": {"type": "integer", "minimum": 0, "default": 0},
             "example": 20,
         },
         "page.limit": {
             "name": "page[limit]",
             "in": "query",
-            "description": format!("How many records to give; above {MAX_LIMIT} counts as that."),
+            "description": format!("How many records to return; more than {MAX_LIMIT} counts as {MAX_LIMIT}."),
             "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
             "example": 20,
         },
@@ -90,7 +90,7 @@ pub(super) fn schemas() -> Map<String, Value> {
         },
         "relationship": {
             "type": "object",
-            "description": "What the record refers to.",
+            "description": "The records that this record refers to.",
             "required": ["data"],
             "properties": {
                 "links": {"type": "object", "properties": {"related": link}},
@@ -166,7 +166,7 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (
         "Unauthorised",
-        "The token is missing, wrong, or its user may not come in.",
+        "The token is missing or wrong, or its user has no access to the API.",
         FaultKind::Forbidden,
     ),
     ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
@@ -178,8 +178,12 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
         FaultKind::UnsupportedEncoding,
     ),
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
-    ("Internal", "Something failed that must not.", FaultKind::Internal),
-    ("Unavailable", "The database does not answer; try again.", FaultKind::Unavailable),
+    ("Internal", "The store failed to answer.", FaultKind::Internal),
+    (
+        "Temporarily unavailable",
+        "The store is temporarily unavailable; try again.",
+        FaultKind::Unavailable,
+    ),
 ];
 
 /// A schema of a resource.

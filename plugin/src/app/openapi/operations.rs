@@ -22,8 +22,8 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         Operation::List | Operation::Nested(..) => ("200", "A page of records", Some(list())),
         Operation::Show => ("200", "The record", Some(one())),
         Operation::Create => ("201", "The new record", Some(one())),
-        Operation::Update => ("200", "The record as it is now", Some(one())),
-        Operation::Delete => ("204", "It is gone", None),
+        Operation::Update => ("200", "The changed record", Some(one())),
+        Operation::Delete => ("204", "The record is deleted", None),
         Operation::Special(special) => match special.gives {
             Gives::New(given) => ("201", "The new record", Some(named(given, "document"))),
             Gives::One(given) => ("200", "The record", Some(named(given, "document"))),
@@ -41,7 +41,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     }
     if status == "201" {
         success["headers"] = json!({"Location": {
-            "description": "Where the record, or the list that has it, is read.",
+            "description": "The path of the record, or of the list that contains it.",
             "schema": {"type": "string"},
         }});
     }
@@ -65,7 +65,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
         ("500", "Internal", true),
-        ("503", "Unavailable", true),
+        ("503", "Temporarily unavailable", true),
     ] {
         if applies {
             responses.insert(status.to_owned(), reference("responses", name));
@@ -118,7 +118,7 @@ fn summary(endpoint: &Endpoint) -> String {
             format!("Add one {singular}")
         }
         Operation::Special(Special { gives: Gives::Computed(..), .. }) => {
-            format!("List one's own {all}")
+            format!("List your own {all}")
         }
         Operation::Special(Special { gives: Gives::Report(_), name, .. }) => {
             format!("Report on {name}")
@@ -174,7 +174,7 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
     let (description, schema, example) = match filter.test {
         Test::Contains(fields) => {
             let fields = fields.join(", ");
-            let text = format!("Text that stands anywhere in {fields}, without regard to case.");
+            let text = format!("Text that occurs anywhere in {fields}; case is ignored.");
             let schema = schema::sought(MAX_SOUGHT);
             (text, schema, json!("lamp"))
         }

@@ -56,8 +56,7 @@ pub fn input(field: &Field) -> Value {
         Kind::DateTime => json!({
             "type": "string",
             "pattern": format!("^{}({}({})?)?$", day(), time(), offset()),
-            "description": "A day, or a day and time with or without an offset. In UTC, where \
-                there is none.",
+            "description": "A date, or a date and time with an optional offset; UTC without one.",
         }),
         Kind::Ids => json!({"anyOf": [
             {"type": "array", "items": {"anyOf": [
@@ -137,7 +136,7 @@ pub fn of_json() -> [(&'static str, Value); 2] {
         "type": "object",
         "propertyNames": text,
         "additionalProperties": value(),
-        "description": "Any JSON object, nested no deeper than 64 levels.",
+        "description": "Any JSON object, nested at most 64 levels deep.",
         "example": {},
     });
     let any = json!({

@@ -231,7 +231,7 @@ async fn fill_at_once(
             progress.report(step.name, done, wanted);
         }
         if done < wanted {
-            return Err(Error::Contract("the demonstration broke off"));
+            return Err(Error::Contract("adding demo data failed"));
         }
     }
     filling.finish(|done, total| progress.report("indexes and counts", done, total)).await
@@ -256,7 +256,7 @@ fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64,
 }
 
 fn not_empty() -> Error {
-    let detail = "The store has records of its own; demonstration data goes into an empty one.";
+    let detail = "The store already has records; demo data can only be added to an empty store.";
     Fault::new(FaultKind::Refused, detail).into()
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn check_status(
         vec![Value::Int(status)],
     );
     if transaction.numbers(statement).await? == [0] {
-        draft.refuse(&STATUS, "order_state_id must be an order status that is enabled.");
+        draft.refuse(&STATUS, "order_state_id must be an enabled order status.");
     }
     Ok(())
 }

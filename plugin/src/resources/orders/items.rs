@@ -142,7 +142,7 @@ fn work_out(
     let gross = i128::from(quantity).checked_mul(price + i128::from(option_price.0) * ONE);
     let exact = gross.map(|gross| gross - i128::from(discount.0) * ONE);
     if exact.is_some_and(|exact| exact < 0) {
-        line.refuse(&DISCOUNT, "The discount must not exceed what the line costs.");
+        line.refuse(&DISCOUNT, "The discount must not exceed the price of the line.");
         return Ok(None);
     }
     let places = u32::try_from(terms.decimals.clamp(0, 5)).unwrap_or(5);
@@ -152,7 +152,7 @@ fn work_out(
     let fits = finalprice.filter(|amount| within_limits(amount + i128::from(tax.0)).is_some());
     let finalprice = fits.and_then(within_limits);
     if finalprice.is_none() {
-        line.refuse(&QUANTITY, "The line comes to more than can be written.");
+        line.refuse(&QUANTITY, "The total of the line is too large.");
     }
     Ok(finalprice)
 }

@@ -1,0 +1,127 @@
+//! The pages about the API: every route with its description, and requests that are sent from them.
+
+use example_host::Setting;
+
+use super::audit_trail::audited;
+use crate::support::visitor::{Visitor, shop};
+
+#[tokio::test]
+async fn every_route_of_the_api_has_a_page_and_the_document_can_be_kept() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let all = ann.get("/api").await;
+    all.says(">Order history <");
+    let routes = plugin::app::describe().routes;
+    assert!(!routes.is_empty());
+    for route in &routes {
+        let page = format!("/api/webservices-shop/{}", route.name);
+        all.says(&format!("href=\"/administrator{page}\""));
+        let seen = ann.get(&page).await;
+        assert_eq!(seen.status, 200, "{page}");
+        assert!(seen.html.contains("Any</option>") || !page.ends_with(".list"), "{page}");
+    }
+    let seen = ann.get("/api/webservices-shop/manufacturers.create").await;
+    for text in [
+        "/api/index.php/v1/shop/manufacturers",
+        "<code>store.create</code> on",
+        "&#34;manufacturer_name&#34;: &#34;manufacturer name&#34;",
+        "A value breaks a rule.",
+        "name=\"sure\" value=\"yes\" required",
+    ] {
+        seen.says(text);
+    }
+    let some = ann.get("/api?group=orderhistories").await;
+    assert!(some.html.contains("orderhistories.list_of_orders"));
+    assert!(!some.html.contains("products.list"));
+
+    let kept = ann.get("/api/openapi.json").await;
+    assert_eq!(kept.headers["content-type"], "application/json");
+    assert_eq!(kept.headers["content-disposition"], "attachment; filename=\"openapi.json\"");
+    assert_eq!(kept.html, shop.site.openapi().unwrap()[0]);
+    for missing in [
+        "/api?group=nothing",
+        "/api/webservices-shop/nothing",
+        "/api/nothing/products.list",
+        "/api/openapi.json?extension=token-auth",
+    ] {
+        assert_eq!(ann.get(missing).await.status, 404, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn a_try_is_answered_as_the_api_answers_anybody() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let total = async || shop.get("/manufacturers").send().await.expect(200).total();
+    let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");
+    let body = r#"{"manufacturer_name": "Birch <b>&</b> Sons"}"#;
+
+    // What changes something is confirmed first.
+    let seen = ann.fill(&route("create"), &route("create"), &[("body", body)]).await;
+    assert_eq!(seen.status, 422);
+    seen.says("Nothing was sent. This changes the real site");
+    seen.says("Birch &#60;b&#62;");
+    assert_eq!(total().await, 0);
+    let seen = ann.post(&route("create"), &[("body", body), ("sure", "yes")]).await;
+    assert_eq!(seen.status, 200);
+    seen.says("201 Created");
+    seen.says("/api/index.php/v1/shop/manufacturers/1");
+    assert!(!seen.html.contains("<b>&"), "nothing is taken for a page's own");
+    assert_eq!(total().await, 1);
+
+    let fields = [("query-filter[search]", "bir"), ("query-page[limit]", "1")];
+    let seen = ann.fill(&route("list"), &route("list"), &fields).await;
+    for text in [
+        "200 OK",
+        "&#34;manufacturer_name&#34;: &#34;Birch &#60;b&#62;&#38;&#60;/b&#62; Sons&#34;",
+        "content-type",
+        "shop/manufacturers?page%5Blimit%5D=1&#38;filter%5Bsearch%5D=bir&#39;",
+        "value=\"bir\"",
+    ] {
+        seen.says(text);
+    }
+    for (name, fields, says) in [
+        ("list", &[("query-page[limit]", "none")][..], "400 Bad Request"),
+        ("show", &[("path-id", "99")], "404 Not Found"),
+        ("show", &[("path-id", "../1?x")], "404 Not Found"),
+        ("show", &[("path-id", "1")], "200 OK"),
+        ("create", &[("body", "{"), ("sure", "yes")], "400 Bad Request"),
+        ("create", &[("body", "{\"enabled\": 2}"), ("sure", "yes")], "400 Bad Request"),
+        ("delete", &[("path-id", "1"), ("sure", "yes")], "204 No Content"),
+        ("delete", &[("path-id", "1"), ("sure", "yes")], "404 Not Found"),
+    ] {
+        let seen = ann.fill(&route(name), &route(name), fields).await;
+        assert_eq!(seen.status, 200, "{name} {fields:?}");
+        seen.says(says);
+    }
+    assert_eq!(total().await, 0);
+    assert_eq!(
+        audited(&mut ann, "type=manufacturers", 2).await,
+        [
+            "superuser session: Delete manufacturers.delete: manufacturers 1",
+            "superuser session: Add manufacturers.create: manufacturers 1",
+        ],
+        "once each"
+    );
+
+    // It is the user who has signed in who asks, not whoever made the page.
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    bob.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
+    shop.site
+        .set_rule("Administrator", "store.view", "com_shop.manufacturers", Setting::Deny)
+        .await
+        .unwrap();
+    bob.get(&route("list")).await.says("<span class=\"unseen\">: why?</span>");
+    let seen = bob.post(&route("list"), &[]).await;
+    seen.says("403 Forbidden");
+    seen.says("You lack the permission store.view on com_shop.manufacturers.");
+    ann.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
+    shop.site.set_rule("Administrator", "core.login.api", "root", Setting::Deny).await.unwrap();
+    bob.fill(&route("list"), &route("list"), &[]).await.says("401 Unauthorized");
+
+    // Nor does another site ask for them.
+    let fields = [("path-id", "1"), ("sure", "yes")];
+    ann.get(&route("delete")).await;
+    let mut foreign = ann.with("sec-fetch-site", "cross-site");
+    assert_eq!(foreign.post(&route("delete"), &fields).await.status, 403);
+}

@@ -1,0 +1,248 @@
+//! The audit trail: every change has its entry, whichever way it was made, and the page finds it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use example_host::{ServerSettings, Site};
+use serde_json::json;
+
+use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, library};
+use crate::support::process::{Place, operator};
+use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, give_passwords, id, shop};
+
+/// What a page of the audit trail shows: who, what and to what, the newest first.
+fn changes(html: &str) -> Vec<String> {
+    let text = |html: &str| {
+        let parts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        parts.map(str::trim).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let cell = |row: &str, start: &str, end: &str| {
+        let (_, rest) = row.split_once(start).unwrap();
+        text(rest.split_once(end).unwrap().0)
+    };
+    let rows = html.split("<tr><td data-label=\"When\">").skip(1);
+    rows.map(|row| {
+        let who = cell(row, "data-label=\"Who\">", "</td>");
+        let who = who.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+        let what = cell(row, "<th scope=\"row\">", "</th>");
+        format!("{who}: {what}: {}", cell(row, "data-label=\"Record\">", "</td>"))
+    })
+    .collect()
+}
+
+/// The audit trail as soon as it has this many entries that are like the query.
+pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<String> {
+    for _ in 0..200 {
+        let seen = visitor.get(&format!("/audit?{query}")).await;
+        assert_eq!(seen.status, 200, "{}", seen.html);
+        let found = changes(&seen.html);
+        if found.len() == count {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("not {count} changes like {query:?}: {:?}", changes(&visitor.html));
+}
+
+#[tokio::test]
+async fn every_change_is_in_the_audit_trail_and_nothing_of_its_body() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let create = shop.post("/manufacturers", json!({"manufacturer_name": "Secret Birch"}));
+    let created = create.by(Role::Manager).header("x-request-id", "the-first").send().await;
+    let made = created.expect(201).id();
+    let path = format!("/manufacturers/{made}");
+    let secret = json!({"manufacturer_name": "Secret Oak"});
+    shop.patch(&path, secret.clone()).by(Role::Manager).send().await.expect(200);
+    // What was not done is not there, nor what was only read.
+    shop.delete(&path).by(Role::Manager).send().await.expect(403);
+    shop.get(&path).by(Role::Manager).send().await.expect(200);
+    shop.patch(&path, json!({"nonsense": 1})).by(Role::Manager).send().await.expect(422);
+    shop.delete(&path).by(Role::Administrator).send().await.expect(204);
+    // Those of the API are written down a moment later than what is done here.
+    audited(&mut ann, "origin=api", 3).await;
+    let user = id(&shop.site, "manager").await;
+    let page = format!("/users/{user}");
+    assert_eq!(ann.fill(&page, &format!("{page}/block"), &[]).await.status, 303);
+    let rules = "/permissions?asset=com_shop.products";
+    let html = ann.get(rules).await.html;
+    let seen = field(&html, "seen").unwrap().to_owned();
+    let fields = [("asset", "com_shop.products"), ("seen", &*seen), ("store.view-2", "deny")];
+    assert_eq!(ann.post("/permissions", &fields).await.status, 303);
+    assert_eq!(ann.fill(&page, &format!("{page}/delete"), &[]).await.status, 303);
+
+    assert_eq!(
+        audited(&mut ann, "", 6).await,
+        [
+            format!("superuser session: Delete a user administration.users.delete: user {user}"),
+            "superuser session: Change permissions: deny store.view for Registered \
+             administration.permissions: asset com_shop.products"
+                .to_owned(),
+            format!("superuser session: Block a user administration.users.block: user {user}"),
+            format!(
+                "administrator token: Delete DELETE manufacturers.delete: manufacturers {made}"
+            ),
+            format!("manager token: Change PATCH manufacturers.update: manufacturers {made}"),
+            format!("manager token: Add POST manufacturers.create: manufacturers {made}"),
+        ]
+    );
+    assert!(!ann.html.contains("Secret"), "{}", ann.html);
+    for (query, count) in [
+        ("user=MANAGER", 2),
+        ("user=nobody", 0),
+        ("origin=api", 3),
+        ("origin=administration", 3),
+        ("origin=command-line", 0),
+        ("type=manufacturers", 3),
+        (&*format!("type=manufacturers&id={made}&user=manager"), 2),
+        ("type=user", 2),
+        ("request=the-first", 1),
+        ("request=the-second", 0),
+        ("since=2020-01-01&until=2020-12-31", 0),
+        ("since=2020-01-01&until=9000-01-01&origin=api", 3),
+        ("since=never&after=nonsense", 6),
+        ("user=%27%3B%25", 0),
+    ] {
+        audited(&mut ann, query, count).await;
+    }
+    let seen = Visitor::signed_in(&shop, "administrator").await.get("/audit").await;
+    assert_eq!(seen.status, 403, "who may not do everything does not oversee who may");
+}
+
+#[tokio::test]
+async fn the_audit_trail_is_paged_without_repeating_any_and_bounded() {
+    let server = ServerSettings { audit_entries: 130, ..ServerSettings::default() };
+    let shop = Shop::with(Setup { server, ..Setup::default() }).await;
+    give_passwords(&shop.site).await;
+    let mut made = Vec::new();
+    for number in 0..140 {
+        let body = json!({"manufacturer_name": format!("Birch {number}")});
+        made.push(shop.create("/manufacturers", body).await);
+    }
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let last = format!("id={}", made[139]);
+    audited(&mut ann, &format!("type=manufacturers&{last}"), 1).await;
+    audited(&mut ann, &format!("type=manufacturers&id={}", made[9]), 0).await;
+    audited(&mut ann, &format!("type=manufacturers&id={}", made[10]), 1).await;
+
+    for query in ["", "?type=manufacturers", "?user=administrator&origin=api"] {
+        let mut path = format!("/audit{query}");
+        let (mut pages, mut html) = (Vec::new(), String::new());
+        loop {
+            html.clone_from(&ann.get(&path).await.html);
+            pages.push(changes(&html));
+            match beside(&html, "next") {
+                Some(next) => path = next,
+                None => break,
+            }
+        }
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 30], "{query}");
+        let found: Vec<String> = pages.concat();
+        let expected = made[10..].iter().rev().map(|id| {
+            format!("administrator token: Add POST manufacturers.create: manufacturers {id}")
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+        for page in pages.iter().rev().skip(1) {
+            html = ann.get(&beside(&html, "prev").unwrap()).await.html;
+            assert_eq!(&changes(&html), page, "{query}");
+        }
+        assert_eq!(beside(&html, "prev"), None);
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_is_in_the_audit_trail_after_a_shutdown() {
+    let database = crate::support::databases::Database::new().await;
+    let serve = async || {
+        let site = Site::open(&database.address(), &[library()]).await.unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let running = site.serve(listener, &ServerSettings::default()).unwrap();
+        (site, format!("http://{}", running.addr()), running)
+    };
+    let (site, origin, running) = serve().await;
+    add(&site, "ann", "Super Users").await;
+    let token = site.generate_token("ann").await.unwrap();
+    let client = reqwest::Client::new();
+    let asking = (0..20).map(|number| {
+        let request = client
+            .post(format!("{origin}{ROOT}/manufacturers"))
+            .header("authorization", format!("Bearer {token}"))
+            .header("accept", MEDIA_TYPE)
+            .json(&json!({"manufacturer_name": format!("Birch {number}")}));
+        tokio::spawn(Answer::to(request))
+    });
+    for asked in asking.collect::<Vec<_>>() {
+        asked.await.unwrap().expect(201);
+    }
+    running.shutdown().await;
+
+    let (_site, origin, running) = serve().await;
+    let mut ann = Visitor::of(&origin);
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let html = ann.get("/audit").await.html;
+    let ids: BTreeSet<String> = changes(&html).into_iter().collect();
+    assert_eq!(ids.len(), 20, "{ids:?}");
+    running.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_command_is_in_the_audit_trail_too() {
+    let place = Place::of_the_store();
+    place
+        .call("user add ann --email ann@example.com --group")
+        .word("Super Users")
+        .finish()
+        .await
+        .succeeds();
+    let set = place.call("user password ann").input(&format!("{PASSWORD}\n")).finish().await;
+    assert_eq!(set.succeeds(), "");
+    place.run("user add bob --email bob@example.com --group Manager").await;
+    place.run("permission set Manager store.delete com_shop.products allow").await;
+    place.run("user remove bob").await;
+    place.run("user list").await;
+    place.refusal("user remove bob").await;
+    let served = place.serve().await;
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let html = ann.get("/audit?origin=command-line").await.html;
+    let who = format!("{} command", operator());
+    assert_eq!(
+        changes(&html),
+        [
+            format!("{who}: Delete a user user remove: user 2"),
+            format!(
+                "{who}: Change permissions: allow store.delete for Manager permission set: \
+                 asset com_shop.products"
+            ),
+            format!("{who}: Add a user user add: user 2"),
+            format!("{who}: Set a password user password: user 1"),
+            format!("{who}: Add a user user add: user 1"),
+        ]
+    );
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_whose_browser_leaves_is_in_the_audit_trail_if_it_was_done() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let route = "/api/webservices-shop/manufacturers.create";
+    ann.get(route).await;
+    for number in 0..20 {
+        let body = json!({"manufacturer_name": format!("m{number}")}).to_string();
+        let fields = [("body", &*body), ("sure", "yes")];
+        let after = Duration::from_micros(number * 1_000);
+        // Either it is answered by then or the browser has gone.
+        let _ = tokio::time::timeout(after, ann.post(route, &fields)).await;
+    }
+    ann.fill(route, route, &[("body", "{\"manufacturer_name\": \"last\"}"), ("sure", "yes")]).await;
+    for _ in 0..200 {
+        let list = shop.get("/manufacturers?page[limit]=50").send().await.expect(200);
+        let seen = ann.get("/audit?type=manufacturers&origin=administration").await;
+        if changes(&seen.html).len() == list.ids().len() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("what is there is not what is in the audit trail: {:?}", changes(&ann.html));
+}

@@ -1,0 +1,204 @@
+//! Signing in to the administration: what a refusal tells, how guesses are slowed down, how a session is
+//! kept, and when it ends.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use example_host::{ServerSettings, Setting};
+
+use crate::support::harness::{Setup, Shop};
+use crate::support::process::{Place, eventually};
+use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id, shop};
+
+#[tokio::test]
+async fn who_is_refused_learns_nothing_of_who_there_is() {
+    let shop = shop().await;
+    shop.site.set_blocked("registered", true).await.unwrap();
+    let mut pages = BTreeSet::new();
+    for name in ["superuser", "registered", "nobody-of-that-name", "'; DROP TABLE host_users"] {
+        let mut guest = Visitor::of(&shop.url(""));
+        guest.get("/sign-in").await;
+        let seen = guest.sign_in(name, "not the password").await;
+        assert_eq!(seen.status, 422);
+        assert!(guest.cookies.is_empty());
+        pages.insert(seen.html.replace(&name.replace('\'', "&#39;"), "NAME"));
+    }
+    assert_eq!(pages.len(), 1, "all are told the same: {pages:#?}");
+
+    // Who knows the password is told that it is of no use.
+    for name in ["registered", "public", "manager"] {
+        let seen = Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await;
+        assert_eq!(seen.status, 403, "{name}");
+        seen.says("may not use the administration");
+    }
+    for name in ["administrator", "SUPERUSER"] {
+        Visitor::signed_in(&shop, name).await;
+    }
+}
+
+#[tokio::test]
+async fn guesses_have_to_wait_and_others_need_not() {
+    let shop = shop().await;
+    for name in ["superuser", "nobody-of-that-name"] {
+        let mut guest = Visitor::of(&shop.url(""));
+        for _ in 0..5 {
+            assert_eq!(guest.sign_in(name, "not the password").await.status, 422);
+        }
+        let seen = guest.sign_in(name, PASSWORD).await;
+        assert_eq!(seen.status, 429, "{name}: not even the right one");
+        assert!(seen.headers.contains_key("retry-after"));
+        seen.says("Too many attempts");
+    }
+    Visitor::signed_in(&shop, "administrator").await;
+    let began = Instant::now();
+    eventually("the wait is over", async || {
+        let seen = Visitor::of(&shop.url("")).sign_in("superuser", PASSWORD).await;
+        (seen.status == 303).then_some(())
+    })
+    .await;
+    assert!(began.elapsed() < Duration::from_secs(10), "and it was not long");
+}
+
+#[tokio::test]
+async fn the_secret_of_a_session_is_for_the_browser_alone() {
+    let proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
+    let shop = Shop::with(Setup { server, ..Setup::default() }).await;
+    give_passwords(&shop.site).await;
+    let cookie = async |visitor: Visitor| {
+        let mut visitor = visitor;
+        let seen = visitor.sign_in("superuser", PASSWORD).await;
+        assert_eq!(seen.status, 303);
+        let cookie = seen.headers["set-cookie"].to_str().unwrap().to_owned();
+        let (name, rest) = cookie.split_once('=').unwrap();
+        let (secret, attributes) = rest.split_once(';').unwrap();
+        assert_eq!(secret.len(), 64);
+        (name.to_owned(), attributes.trim().to_owned())
+    };
+    assert_eq!(
+        cookie(Visitor::of(&shop.url(""))).await,
+        (
+            "administration".to_owned(),
+            "Path=/administrator; Max-Age=43200; HttpOnly; SameSite=Strict".to_owned()
+        )
+    );
+    // Behind a proxy that is known and has a certificate.
+    let behind = Visitor::of(&shop.url("")).with("x-forwarded-proto", "https");
+    assert_eq!(
+        cookie(behind).await,
+        (
+            "__Host-administration".to_owned(),
+            "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure".to_owned()
+        )
+    );
+
+    // Each time it is another one, and the one before is worth nothing.
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let before = ann.cookies.clone();
+    assert_eq!(ann.sign_in("superuser", PASSWORD).await.status, 303);
+    assert_ne!(ann.cookies, before);
+    assert!(ann.is_in().await);
+    ann.cookies = before;
+    assert!(!ann.is_in().await);
+}
+
+#[tokio::test]
+async fn a_form_that_no_page_of_the_site_has_sent_changes_nothing() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let target = format!("/users/{}/block", id(&shop.site, "manager").await);
+    ann.get("/users").await;
+    let foreign = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+    ];
+    for (name, value) in foreign {
+        ann = ann.with(name, value);
+        let seen = ann.post(&target, &[]).await;
+        assert_eq!(seen.status, 403, "{name}: {value}");
+        ann.headers.clear();
+        ann.get("/users").await;
+    }
+    // The proof of another session is none.
+    let other = Visitor::signed_in(&shop, "administrator").await;
+    let mut stolen = Visitor::of(&shop.url(""));
+    stolen.cookies = other.cookies;
+    stolen.html.clone_from(&ann.html);
+    assert_eq!(stolen.post(&target, &[]).await.status, 403);
+    stolen.html.clear();
+    assert_eq!(stolen.post(&target, &[]).await.status, 403);
+    assert!(!shop.site.user("manager").await.unwrap().blocked);
+
+    ann.get("/users").await;
+    assert_eq!(ann.post(&target, &[]).await.status, 303);
+    assert!(shop.site.user("manager").await.unwrap().blocked);
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_to_end() {
+    let shop = shop().await;
+    let mut one = Visitor::signed_in(&shop, "superuser").await;
+    let mut two = Visitor::signed_in(&shop, "superuser").await;
+    let mut admin = Visitor::signed_in(&shop, "administrator").await;
+    assert_eq!(one.fill("/", "/sign-out", &[]).await.status, 303);
+    assert!(!one.is_in().await && two.is_in().await, "only the one");
+
+    let mut one = Visitor::signed_in(&shop, "superuser").await;
+    assert_eq!(one.fill("/account", "/account/sign-out-everywhere", &[]).await.status, 303);
+    assert!(!one.is_in().await && !two.is_in().await && admin.is_in().await);
+
+    // By another one, who blocks the user: also when they are unblocked again.
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let user = id(&shop.site, "administrator").await;
+    ann.fill(&format!("/users/{user}"), &format!("/users/{user}/block"), &[]).await;
+    assert!(!admin.is_in().await);
+    ann.fill(&format!("/users/{user}"), &format!("/users/{user}/unblock"), &[]).await;
+    assert!(!admin.is_in().await);
+
+    // By another process on the same database.
+    let mut admin = Visitor::signed_in(&shop, "administrator").await;
+    shop.site.set_password("administrator", "another password".to_owned()).await.unwrap();
+    assert!(!admin.is_in().await);
+    assert_eq!(admin.sign_in("administrator", PASSWORD).await.status, 422);
+    assert_eq!(admin.sign_in("administrator", "another password").await.status, 303);
+    shop.site.remove_user("administrator").await.unwrap();
+    assert!(!admin.is_in().await);
+
+    // And when the permission has gone.
+    shop.site.set_rule("Public", "core.admin", "root", Setting::Deny).await.unwrap();
+    assert!(!ann.is_in().await);
+}
+
+#[tokio::test]
+async fn a_session_holds_in_every_host_of_a_site_and_ends_in_every_host() {
+    let place = Place::of_the_store();
+    let (left, right) = tokio::join!(place.serve(), place.serve());
+    place
+        .call("user add ann --email ann@example.com --group")
+        .word("Super Users")
+        .finish()
+        .await
+        .succeeds();
+    let set = place.call("user password ann").input(&format!("{PASSWORD}\n")).finish().await;
+    assert_eq!(set.succeeds(), "");
+    let mut ann = Visitor::of(&left.url(""));
+    eventually("the host has heard of ann", async || {
+        let seen = Visitor::of(&left.url("")).sign_in("ann", PASSWORD).await;
+        (seen.status == 303).then_some(())
+    })
+    .await;
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let mut there = Visitor::of(&right.url(""));
+    there.cookies.clone_from(&ann.cookies);
+    assert!(there.is_in().await);
+    // What one host has changed, the next page of the other one shows.
+    let add = [("title", "Tills"), ("parent", "Public")];
+    assert_eq!(there.fill("/groups/new", "/groups/new", &add).await.status, 303);
+    ann.get("/groups").await.says("Tills");
+    place.run("user block ann").await;
+    assert!(!ann.is_in().await && !there.is_in().await);
+    left.stop().await;
+    right.stop().await;
+}

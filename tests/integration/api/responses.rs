@@ -1,0 +1,103 @@
+//! Responses to reads: HEAD, revalidation, compression, and many requests at the same time.
+
+use std::io::Read;
+
+use serde_json::json;
+
+use crate::support::harness::{Role, Shop};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn get_answers_head_too() {
+    let shop = Shop::open().await;
+    for path in ["/countries", "/countries/1", "/countries/999999999"] {
+        let get = shop.get(path).send().await;
+        let head = shop.request("HEAD", path).send().await;
+        assert_eq!(head.status, get.status);
+        assert!(head.body.is_empty());
+        assert_eq!(head.header("content-length"), get.body.len().to_string());
+        assert_eq!(head.header("content-type"), get.header("content-type"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_requests_are_all_answered() {
+    let shop = std::sync::Arc::new(Shop::open().await);
+    let asking = (0..8).map(|_| {
+        let shop = shop.clone();
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                shop.get("/countries?page[limit]=1").send().await.expect(200);
+            }
+        })
+    });
+    for asked in asking.collect::<Vec<_>>() {
+        asked.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_not_changed_is_not_sent_again() {
+    let shop = Shop::stocked().await;
+    let tag_of = async |path: &str| {
+        let answer = shop.get(path).send().await.expect(200);
+        assert_eq!(answer.header("cache-control"), "private, no-cache");
+        answer.header("etag").to_owned()
+    };
+    for path in ["/products", "/products/1", "/products?filter[search]=lamp", "/reports/sales"] {
+        let tag = tag_of(path).await;
+        for known in [tag.as_str(), &format!("\"x\", {tag}"), &tag.replace("W/", ""), "*"] {
+            for method in ["GET", "HEAD"] {
+                let ask = shop.request(method, path).header("if-none-match", known);
+                let unchanged = ask.send().await;
+                assert_eq!(unchanged.status, 304, "{method} {path} {known}");
+                assert!(unchanged.body.is_empty());
+                assert_eq!(unchanged.header("etag"), tag);
+                assert!(unchanged.headers.get("content-type").is_none());
+            }
+        }
+        shop.get(path).header("if-none-match", "W/\"x\"").send().await.expect(200);
+    }
+
+    let (list, other) = (tag_of("/products").await, tag_of("/products/2").await);
+    let mine = tag_of("/products/1").await;
+    let changed = shop.patch("/products/1", json!({"price": "20"})).header("if-none-match", "*");
+    let changed = changed.send().await.expect(200);
+    assert!(changed.headers.get("etag").is_none(), "what is written has no tag");
+    for (path, tag) in [("/products", &list), ("/products/1", &mine)] {
+        shop.get(path).header("if-none-match", tag).send().await.expect(200);
+        assert_ne!(&tag_of(path).await, tag, "{path}");
+    }
+    assert_eq!(tag_of("/products/2").await, other);
+
+    // Who may not read is told so, whatever is known.
+    let ask = shop.get("/products").header("if-none-match", &list);
+    ask.by(Role::Registered).send().await.expect(403);
+    let missing = shop.get("/products/999").header("if-none-match", "*").send().await.expect(404);
+    assert!(missing.headers.get("etag").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_compressed_when_the_client_asks() {
+    let shop = Shop::open().await;
+    let path = "/countries?page[limit]=100";
+    let plain = shop.get(path).send().await.expect(200);
+    let ask = shop.get(path).header("accept-encoding", "br;q=1.0, gzip;q=0.8");
+    let compressed = ask.send().await.expect(200);
+    assert_eq!(compressed.header("content-encoding"), "gzip");
+    assert!(compressed.body.len() * 4 < plain.body.len(), "{}", compressed.body.len());
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(&compressed.body[..]).read_to_end(&mut text).unwrap();
+    assert_eq!(text, plain.body);
+    assert_eq!(compressed.header("etag"), plain.header("etag"));
+    for answer in [&plain, &compressed] {
+        let vary = answer.headers.get_all("vary").iter().map(|value| value.to_str().unwrap());
+        let vary = vary.collect::<Vec<_>>().join(", ").to_lowercase();
+        assert_eq!(vary, "accept, authorization, accept-encoding");
+    }
+    // Not what is small already, and not for who cannot read it.
+    for (path, encoding) in [("/countries/1", "gzip"), (path, "gzip;q=0"), (path, "identity")] {
+        let answer = shop.get(path).header("accept-encoding", encoding).send().await.expect(200);
+        assert!(answer.headers.get("content-encoding").is_none(), "{path} {encoding}");
+        assert_eq!(answer.header("content-length"), answer.body.len().to_string());
+    }
+}

@@ -1,0 +1,135 @@
+//! Searching and sorting text.
+
+use serde_json::{Value, json};
+
+use crate::support::harness::Shop;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn search_takes_text_plainly_anywhere_and_in_any_case() {
+    let shop = Shop::open().await;
+    for name in ["100% Wolle", "under_score", r"back\slash", "ŁĄKA Straße", "Ünïcode 'quoted'"]
+    {
+        shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
+    }
+    let search = async |text: &str| {
+        let query: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let path = format!("/manufacturers?filter[search]={query}");
+        shop.get(&path).send().await.expect(200).column("manufacturer_name")
+    };
+    assert_eq!(search("%").await, ["100% Wolle"]);
+    assert_eq!(search("_").await, ["under_score"]);
+    assert_eq!(search(r"\").await, [r"back\slash"]);
+    assert_eq!(search("0% w").await, ["100% Wolle"]);
+    assert_eq!(search("łąka").await, ["ŁĄKA Straße"]);
+    assert_eq!(search("STRASSE").await, ["ŁĄKA Straße"]);
+    assert_eq!(search("üNÏ").await, ["Ünïcode 'quoted'"]);
+    assert_eq!(search("'QUOTED'").await, ["Ünïcode 'quoted'"]);
+    assert_eq!(search("  \u{1}back  ").await, [r"back\slash"]);
+    assert_eq!(search("   ").await.len(), 5, "an empty filter counts as not sent");
+    assert_eq!(search("nothing").await, Vec::<Value>::new());
+    let plus = shop.get("/manufacturers?filter[search]=100%25+w").send().await.expect(200);
+    assert_eq!(plus.column("manufacturer_name"), ["100% Wolle"]);
+}
+
+/// Each expectation is written out, from Unicode's table of full case folding.
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_the_same_in_any_case_where_unicode_folds_them_to_the_same() {
+    let shop = Shop::open().await;
+    for name in ["Straße", "İzmir", "ırmak", "ΟΔΟΣ", "Éclair", "Žižka"] {
+        shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
+    }
+    let search = async |text: &str| {
+        let query: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let path = format!("/manufacturers?filter[search]={query}");
+        shop.get(&path).send().await.expect(200).column("manufacturer_name")
+    };
+    for (text, found) in [
+        ("strasse", "Straße"),
+        ("STRAẞE", "Straße"),
+        ("i\u{307}zmir", "İzmir"),
+        ("ırmak", "ırmak"),
+        ("οδοσ", "ΟΔΟΣ"),
+        ("οδος", "ΟΔΟΣ"),
+        ("éCLAIR", "Éclair"),
+        ("žiŽKA", "Žižka"),
+    ] {
+        assert_eq!(search(text).await, [found], "{text}");
+    }
+    // Neither a dot nor an accent is passed over.
+    for text in ["izmir", "İZMİR", "irmak", "eclair", "ziz"] {
+        assert_eq!(search(text).await, Vec::<Value>::new(), "{text}");
+    }
+    let coupon = |code: &str| json!({"coupon_name": "c", "coupon_code": code, "value": 1});
+    for (first, same) in [("STRASSE", "straße"), ("ΟΔΟΣ", "οδος"), ("ÉTÉ", "été")] {
+        shop.create("/coupons", coupon(first)).await;
+        let answer = shop.post("/coupons", coupon(same)).send().await.expect(422);
+        assert_eq!(answer.errors(), ["422 duplicate pointer /coupon_code"], "{same}");
+    }
+    for other in ["STRASE", "ETE"] {
+        shop.create("/coupons", coupon(other)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_sorts_by_code_point_of_the_folded_value() {
+    let shop = Shop::open().await;
+    for name in ["b", "A", "ä", "Z", "a", "B", "Ä", "é", "1", "ß", "st"] {
+        shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
+    }
+    let path = "/manufacturers?list[ordering]=manufacturer_name";
+    let sorted = shop.get(path).send().await.expect(200).column("manufacturer_name");
+    assert_eq!(sorted, ["1", "A", "a", "b", "B", "ß", "st", "Z", "ä", "Ä", "é"]);
+}
+
+/// What a text costs that is searched for does not grow with what a stranger sends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_longer_than_any_that_is_searched_is_refused() {
+    let shop = Shop::open().await;
+    for (kind, filter) in [("products", "search"), ("products", "sku"), ("zones", "search")] {
+        let search = |text: &str| format!("/{kind}?filter[{filter}]={text}");
+        let longest = "ä".repeat(255);
+        let found = shop.get(&search(&longest)).send().await.expect(200);
+        assert_eq!(found.total(), 0);
+        let refused = shop.get(&search(&format!("{longest}0"))).send().await.expect(422);
+        assert_eq!(refused.errors(), [format!("422 invalid_filter parameter filter[{filter}]")]);
+        let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("255"), "{detail}");
+        // What nobody can see does not count.
+        shop.get(&search(&format!("+{longest}+%00"))).send().await.expect(200);
+    }
+}
+
+/// Long texts are found by a part of them, and must be there as a whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_text_is_found_as_a_whole() {
+    let shop = Shop::open().await;
+    let letters =
+        |from: u32| (from..from + 80).map(|n| char::from_u32('a' as u32 + n * 7 % 26).unwrap());
+    let long: String = letters(0).chain(letters(1)).chain(letters(3)).collect();
+    for (name, sku) in [
+        (long.clone(), "0".repeat(255)),
+        // The same at both ends.
+        (
+            long.replacen(&long[100..110], "##########", 1),
+            format!("{}1{}", "0".repeat(99), "0".repeat(99)),
+        ),
+    ] {
+        shop.create("/products", json!({"product_name": name, "sku": sku})).await;
+    }
+    let found = async |query: String| {
+        let found = shop.get(&format!("/products?{query}")).send().await.expect(200);
+        (found.ids(), found.total())
+    };
+    for length in [3, 17, 18, 19, 20, 40, 150, 240] {
+        let whole = found(format!("filter[search]={}", &long[..length])).await;
+        let expected = if length > 100 { (vec![1], 1) } else { (vec![1, 2], 2) };
+        assert_eq!(whole, expected, "{length}");
+        let none =
+            found(format!("filter[search]={}!{}", &long[..length / 2], &long[length / 2..length]));
+        assert_eq!(none.await, (vec![], 0), "{length}");
+    }
+    for (zeros, expected) in [(99, vec![1, 2]), (100, vec![1]), (255, vec![1])] {
+        let ids = found(format!("filter[sku]={}", "0".repeat(zeros))).await.0;
+        assert_eq!(ids, expected, "{zeros} zeros");
+    }
+}

@@ -1,0 +1,135 @@
+//! The entry in the audit trail of every command that changes something.
+
+use std::collections::BTreeSet;
+
+use crate::support::databases::{Database, Engine};
+use crate::support::process::{ENTRIES, Place, operator};
+
+/// Every command that changes something, in an order in which they can be given: its name, what is
+/// said beside it, and what the audit trail says of it and of what.
+const CHANGES: [(&str, &str, &str, &str); 15] = [
+    ("user add", "ann --email ann@example.com --group Manager", "add a user", "user 1"),
+    ("user password", "ann", "set a password", "user 1"),
+    ("user block", "ann", "block a user", "user 1"),
+    ("user unblock", "ann", "unblock a user", "user 1"),
+    ("token generate", "ann", "generate a token", "user 1"),
+    ("token revoke", "ann", "revoke a token", "user 1"),
+    ("user remove", "ann", "delete a user", "user 1"),
+    ("group add", "Clerks --parent Manager", "add a group", "group 6"),
+    (
+        "permission set",
+        "Manager fixture.look com_fixture deny",
+        "change permissions: deny fixture.look for Manager",
+        "asset com_fixture",
+    ),
+    ("extension disable", "misbehaves", "disable an extension", "extension misbehaves"),
+    ("extension enable", "misbehaves", "enable an extension", "extension misbehaves"),
+    ("config set", "patience 9", "change parameters: patience", "extension misbehaves"),
+    ("demo", "--products 4 --orders 0", "fill the store", " "),
+    // Its entry is in the copy; the site itself is not changed.
+    ("copy", "", "copy the site from ", " "),
+    // Without any command it is the quick start, whose entries stand in its own test.
+    ("", "", "", ""),
+];
+
+/// Every other command.
+const READS: [&str; 9] = [
+    "serve",
+    "user list",
+    "group list",
+    "permission list",
+    "permission explain",
+    "extension list",
+    "config list",
+    "config get",
+    "openapi",
+];
+
+/// The commands that the program says it has, those of several words with all of them.
+async fn commands(place: &Place, above: &str) -> BTreeSet<String> {
+    let help = place.run(&format!("{above} --help")).await;
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
+        return BTreeSet::from([above.trim().to_owned()]);
+    };
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let mut found = BTreeSet::new();
+    for name in names.filter(|name| !name.is_empty() && *name != "help") {
+        found.extend(Box::pin(commands(place, &format!("{above} {name}"))).await);
+    }
+    found
+}
+
+/// The entries of the audit trail, in the order in which they were written: who by what means, the
+/// command, what was done and to what.
+async fn entries(database: &Database) -> Vec<String> {
+    database.texts(ENTRIES).await
+}
+
+#[tokio::test]
+async fn every_changing_command_leaves_an_entry_by_whoever_has_given_it() {
+    let place = Place::of_the_fixture();
+    let named: BTreeSet<String> =
+        CHANGES.iter().map(|change| change.0).chain(READS).map(str::to_owned).collect();
+    let mut commands = commands(&place, "").await;
+    commands.insert(String::new());
+    assert_eq!(commands, named, "each command is in one of the tables above");
+
+    let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
+    let asked = std::process::Command::new("id").arg("-u").output().unwrap();
+    let who =
+        format!("{}, command line, uid {}", operator(), String::from_utf8(asked.stdout).unwrap());
+    let who = who.trim();
+    let mut expected = Vec::new();
+    for (name, rest, what, record) in CHANGES.into_iter().filter(|change| !change.1.is_empty()) {
+        let call = here(name).input("correct horse\n");
+        // A name in the environment can be anybody's.
+        let call = call.env("USER", "somebody").env("LOGNAME", "somebody");
+        let call = rest.split(' ').fold(call, |call, word| call.word(word));
+        call.finish().await.succeeds();
+        expected.push(format!("{who}: {name}: {what}: {record}"));
+        assert_eq!(entries(&place.database).await, expected, "{name}");
+    }
+    // What was refused has none, nor what was only read.
+    for words in ["user block ann", "group add Clerks --parent Manager", "config set patience 10"] {
+        here(words).finish().await.fails();
+    }
+    for words in ["user list", "config get patience", "openapi"] {
+        here(words).finish().await.succeeds();
+    }
+    assert_eq!(entries(&place.database).await, expected);
+
+    let copy = Database::on(Engine::Sqlite).await;
+    let from = place.database.url();
+    place.call("copy --from").word(&from).word("--to").word(copy.url()).finish().await.succeeds();
+    assert_eq!(entries(&place.database).await, expected);
+    let copied = entries(&copy).await;
+    assert_eq!(copied[..expected.len()], expected);
+    let [entry] = &copied[expected.len()..] else { panic!("{copied:#?}") };
+    assert!(entry.starts_with(&format!("{who}: copy: copy the site from ")), "{entry}");
+}
+
+#[tokio::test]
+async fn a_command_whose_entry_cannot_be_written_changes_nothing() {
+    let place = Place::of_the_fixture();
+    let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
+    let add = "user add ann --email ann@example.com --group Manager";
+    here(add).finish().await.succeeds();
+    let lists = async || {
+        let mut all = String::new();
+        for list in ["user", "group", "permission", "extension", "config"] {
+            all += &here(&format!("{list} list")).finish().await.succeeds();
+        }
+        all
+    };
+    let before = lists().await;
+    place.database.execute("ALTER TABLE host_audit RENAME TO host_audit_gone").await;
+    let changes = CHANGES.iter().filter(|change| !change.1.is_empty());
+    for (name, rest, ..) in changes.filter(|change| !matches!(change.0, "user add" | "demo")) {
+        let call = here(name).input("correct horse\n");
+        let call = rest.split(' ').fold(call, |call, word| call.word(word));
+        let line = call.finish().await.fails();
+        assert!(line.starts_with("the host's database failed"), "{name}: {line}");
+    }
+    assert_eq!(lists().await, before);
+}

@@ -1,0 +1,269 @@
+//! How the program starts and fails: arguments, environment, databases, addresses, and the first start
+//! without any argument.
+
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::support::databases::{Database, Engine};
+use crate::support::harness::{Answer, fixture, library};
+use crate::support::process::{
+    Call, ENTRIES, Lines, MANUFACTURERS, Place, eventually, patiently, table,
+};
+
+/// The value after a label in what the quick start prints.
+fn labelled(lines: &[String], label: &str) -> String {
+    let mut found = lines.iter().filter_map(|line| line.strip_prefix(label));
+    let value = found.next().unwrap_or_else(|| panic!("no {label} in {lines:#?}"));
+    assert_eq!(found.next(), None, "{label} is printed twice");
+    value.trim().to_owned()
+}
+
+/// A command line without a command, on a free port.
+fn quick_start(place: &Place) -> Call {
+    place.call("").env("HOST_LISTEN", "127.0.0.1:0")
+}
+
+/// What a quick start prints, up to what it prints last.
+async fn printed(out: &Lines, last: &str) -> Vec<String> {
+    out.wait_for(last).await;
+    out.all()
+}
+
+#[tokio::test]
+async fn an_address_with_a_password_need_not_be_an_argument() {
+    let place = Place::of_the_fixture();
+    let from = place.database.url();
+    let list = place.call("user list").env("DATABASE_URL", &from).finish().await;
+    list.succeeds();
+    let copy = Database::on(Engine::Sqlite).await;
+    let call = place.call("copy").env("COPY_FROM_URL", &from).env("COPY_TO_URL", copy.url());
+    assert!(call.finish().await.succeeds().starts_with("0 users"));
+
+    for secret in ["postgres://ann:s3cret@127.0.0.1:1/site", "mysql://ann:s3cret@localhost"] {
+        for (name, other) in [("COPY_FROM_URL", "COPY_TO_URL"), ("COPY_TO_URL", "COPY_FROM_URL")] {
+            let call = || place.call("copy").env(name, secret).env(other, &from);
+            let line = call().finish().await.fails();
+            assert!(!line.contains("s3cret"), "{name}: {line}");
+            let help = call().word("--help").finish().await;
+            assert!(!help.succeeds().contains("s3cret"), "{name}");
+        }
+    }
+    place.call("copy").env("COPY_FROM_URL", &from).finish().await.exits(2);
+}
+
+#[tokio::test]
+async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
+    let place = Place::with([]);
+    for arguments in [
+        "users",
+        "user",
+        "user add ann",
+        "user add ann --email a@example.com",
+        "token generate",
+        "permission set Manager store.view com_shop perhaps",
+        "config set greeting",
+        "serve --port 80",
+        "--plugin",
+        "demo --products -1",
+        "list user",
+    ] {
+        let finished = place.call(arguments).finish().await;
+        finished.exits(2);
+        assert_eq!(finished.out(), "", "{arguments}");
+        assert!(finished.err().contains("--help"), "{arguments}: {}", finished.err());
+    }
+}
+
+#[tokio::test]
+async fn an_environment_that_has_no_meaning_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    for (name, value) in [
+        ("HOST_LOG", "a=b=c"),
+        ("HOST_LOG_FORMAT", "xml"),
+        ("HOST_CORS_ORIGINS", "shop.example.com"),
+        ("HOST_CORS_ORIGINS", "*"),
+        ("HOST_REQUEST_TIMEOUT", "0"),
+        ("HOST_REQUEST_TIMEOUT", "soon"),
+        ("HOST_HEADER_TIMEOUT", "-1"),
+        ("HOST_CONNECTIONS", "0"),
+        ("HOST_BODY_LIMIT", "1 MiB"),
+        ("HOST_TRUSTED_PROXIES", "10.0.0.0/33"),
+        ("HOST_TRUSTED_PROXIES", "127.0.0.1, proxy.example.com"),
+        ("HOST_SMTP_TIMEOUT", "0"),
+        ("HOST_MAIL_FROM", "the shop"),
+        ("HOST_MAIL_FROM", "shop@example.com\r\nBcc: all@example.com"),
+        ("HOST_SMTP_URL", "mail.example.com"),
+        ("HOST_SMTP_URL", "ann:s3cret@mail.example.com"),
+        ("HOST_SMTP_URL", "https://ann:s3cret@mail.example.com"),
+        ("HOST_SMTP_URL", "smtp://ann:s3cret@mail.example.com?tls=always"),
+        ("HOST_SMTP_URL", "smtp://ann:s3cret@mail.example.com:66000"),
+    ] {
+        let line = place.call("user list").env(name, value).finish().await.fails();
+        assert!(line.contains(name) && !line.contains("s3cret"), "{name}={value}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    std::fs::write(
+        place.path("text.db"),
+        "no database, but long enough to be read as one".repeat(99),
+    )
+    .unwrap();
+    std::fs::write(place.path("file"), "").unwrap();
+    for (url, says) in [
+        ("postgres://ann:s3cret@127.0.0.1:1/site", "Connection refused"),
+        ("mysql://ann:s3cret@127.0.0.1:1/site", "Connection refused"),
+        ("postgres://ann:s3cret@localhost:port/site", "is no address of a database"),
+        ("mysql://ann:s3cret@localhost", "names a server and no database"),
+        ("data/host.db", "is no address of a database"),
+        ("redis://ann:s3cret@localhost", "is no address of a database"),
+        ("sqlite::memory:", "a database in memory cannot keep a site"),
+        ("sqlite://shop.db", "is kept for the extension of that name"),
+        ("sqlite://text.db", "not a database"),
+        ("sqlite://file/host.db", "file"),
+    ] {
+        let by_flag = place.call("--database").word(url).word("user").word("list").finish().await;
+        let line = by_flag.fails();
+        assert!(line.contains(says) && !line.contains("s3cret"), "{url}: {line}");
+        let by_name = place.call("user list").env("DATABASE_URL", url).finish().await;
+        assert_eq!(by_name.fails(), line, "{url} in the environment");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_listened_on_is_said_in_one_line() {
+    let place = Place::of_the_fixture();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (address, says) in [(&*address, "in use"), ("127.0.0.1", "cannot listen")] {
+        let by_flag = place.call("serve --listen").word(address).finish().await.fails();
+        assert!(by_flag.contains(says) && by_flag.contains(address), "{address}: {by_flag}");
+        let by_name = place.call("serve").env("HOST_LISTEN", address).finish().await.fails();
+        assert_eq!(by_name, by_flag);
+        // The quick start says so before it fills the store.
+        let quick = place.call("").env("HOST_LISTEN", address).finish().await.fails();
+        assert_eq!(quick, by_flag);
+    }
+    let line = place.call("serve").env("HOST_LISTEN", &address).finish().await.fails();
+    assert!(line.contains("HOST_LISTEN="), "says how to choose another: {line}");
+    assert_eq!(place.run("user list").await, "", "no administrator that nobody was told of");
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "finds the database by its file")]
+async fn the_environment_stands_in_for_the_global_options() {
+    let place = Place::with([]);
+    let both = std::env::join_paths([library(), fixture("misbehaves")]).unwrap();
+    let call = |words: &str| {
+        let call = place.call(words).env("DATABASE_URL", "sqlite://elsewhere/site.db");
+        call.env("HOST_PLUGIN", &both)
+    };
+    let listed = call("extension list").finish().await.succeeds();
+    let names: Vec<&str> = table(&listed).iter().map(|row| row[0]).collect();
+    assert_eq!(names, ["misbehaves", "token-auth", "webservices-shop"]);
+    assert!(place.path("elsewhere/site.db").exists());
+    assert!(place.path("elsewhere/shop.db").exists());
+
+    // What is said on the command line wins.
+    let library = fixture("misbehaves");
+    let named = call("--database sqlite://here/host.db --plugin");
+    let named = named.word(library).word("extension").word("list").finish().await.succeeds();
+    assert_eq!(table(&named).len(), 2);
+    assert!(place.path("here/host.db").exists());
+
+    let served = call("serve").env("HOST_LISTEN", "127.0.0.1:0").start().await;
+    served.is_alive().await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_quick_start_prints_what_one_needs_once() {
+    let place = Place::of_the_store();
+    let served = quick_start(&place).start().await;
+    let lines = printed(&served.out, "curl").await;
+    let address = format!("http://{}", served.address);
+    assert!(lines[0].ends_with(&address), "{lines:#?}");
+    assert_eq!(labelled(&lines, "Administrator"), "admin");
+    let made = place.database.texts_at(&place.site_url(), ENTRIES).await;
+    let made = made.iter().filter_map(|entry| entry.split_once(": ")).map(|(_, what)| what);
+    assert_eq!(
+        made.collect::<Vec<_>>(),
+        [
+            "quick start: fill the store:  ",
+            "quick start: add a user: user 1",
+            "quick start: generate a token: user 1",
+        ]
+    );
+    let password = labelled(&lines, "Password");
+    let token = labelled(&lines, "API token");
+    let curl = lines.iter().find(|line| line.starts_with("curl ")).unwrap();
+
+    // As it would be pasted into a shell, where there is the program.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{curl} --silent --show-error --fail")]).stdin(Stdio::null());
+    let pasted = patiently(curl, shell.kill_on_drop(true).output()).await.unwrap();
+    let missing = pasted.status.code() == Some(127);
+    assert!(pasted.status.success() || missing, "{curl}: {pasted:?}");
+    if !missing {
+        let document: serde_json::Value = serde_json::from_slice(&pasted.stdout).unwrap();
+        assert!(!document["data"].as_array().unwrap().is_empty());
+    }
+    for part in [&address, &token, MANUFACTURERS, "Accept: application/vnd.api+json"] {
+        assert!(curl.contains(part), "{part}: {curl}");
+    }
+    let first = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    assert!(first.total() > 0);
+    let log = served.log.all().join("\n");
+    assert!(!log.contains(&token) && !log.contains(&password), "a secret in the log");
+    served.stop().await;
+
+    // Started again, it serves the same and says no more than where.
+    let again = quick_start(&place).start().await;
+    let lines = printed(&again.out, "http://").await;
+    let second = Answer::to(again.get(MANUFACTURERS, &token)).await.expect(200);
+    assert_eq!(second.json()["data"], first.json()["data"]);
+    again.stop().await;
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    assert_eq!(table(&place.run("user list").await).len(), 1);
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "kills it by the files that it makes")]
+async fn a_first_start_that_was_killed_is_completed_by_the_next() {
+    let place = Place::of_the_store();
+    // Wherever it is hit: as soon as there is a file, as soon as there is the store's, at the end.
+    for file in ["data/host.db", "data/shop.db", "data/shop.db-wal"] {
+        let mut child = quick_start(&place).spawn();
+        eventually(file, async || place.path(file).exists().then_some(())).await;
+        child.kill().await.unwrap();
+    }
+    let users = place.run("user list").await;
+    let served = quick_start(&place).start().await;
+    let lines = printed(&served.out, "http://").await;
+    if users.is_empty() {
+        // Nobody was told a password, so there is a new one.
+        let lines = printed(&served.out, "curl").await;
+        let token = labelled(&lines, "API token");
+        let answer = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+        assert!(answer.total() > 0);
+    } else {
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+    }
+    served.stop().await;
+    assert_eq!(table(&place.run("user list").await).len(), 1);
+    let token = place.run("token generate admin").await;
+    let served = place.serve().await;
+    let total = Answer::to(served.get(MANUFACTURERS, token.trim())).await.expect(200).total();
+    served.stop().await;
+
+    // It has what a first start has that nobody disturbed.
+    let undisturbed = Place::of_the_store();
+    undisturbed.run("demo").await;
+    let token = undisturbed.user("ann", "Manager").await;
+    let served = undisturbed.serve().await;
+    assert_eq!(Answer::to(served.get(MANUFACTURERS, &token)).await.total(), total);
+    served.stop().await;
+}

@@ -1,0 +1,61 @@
+//! Signals: what a host finishes, and for how long it waits.
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::support::fixture::{HELD, request, serve};
+use crate::support::process::{eventually, exchange};
+
+/// Tells the program to stop while a request is in flight, and gives what became of it.
+async fn stops_by(signal: &str) {
+    let (place, mut served, token) = serve(&[]).await;
+    let mut flying = served.connect().await;
+    let held = request(&token, HELD, "in-flight");
+    flying.write_all(held.as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    let idle: TcpStream = served.connect().await;
+
+    served.signal(signal).await;
+    eventually("new connections are refused", async || {
+        TcpStream::connect(served.address).await.is_err().then_some(())
+    })
+    .await;
+    std::fs::write(place.data("release"), "").unwrap();
+    let answer = exchange(&mut flying, b"").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\"released\""), "{answer}");
+    assert_eq!(served.ended().await, Some(0));
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_finished_when_the_program_is_terminated() {
+    stops_by("TERM").await;
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_finished_when_the_program_is_interrupted() {
+    stops_by("INT").await;
+}
+
+#[tokio::test]
+async fn a_request_that_never_ends_does_not_keep_the_program_from_stopping() {
+    let (_place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
+    let mut flying = served.connect().await;
+    flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_second_signal_stops_the_program_at_once() {
+    let (_place, mut served, token) = serve(&[]).await;
+    let mut flying = served.connect().await;
+    flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    served.signal("TERM").await;
+    served.log.wait_for("stopping").await;
+    served.signal("TERM").await;
+    assert_eq!(served.ended().await, Some(0));
+    assert!(served.log.all().iter().any(|line| line.contains("at once")));
+}

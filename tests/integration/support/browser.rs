@@ -1,0 +1,295 @@
+//! A real browser, driven through `chromedriver`, and a shop for it to visit.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::support::harness::Shop;
+use crate::support::process::{eventually, patiently};
+
+pub const PASSWORD: &str = "correct horse battery";
+
+/// How somebody looks at a page.
+#[derive(Clone, Copy)]
+pub struct Look {
+    width: u32,
+    height: u32,
+    dark: bool,
+}
+
+pub const DESK: Look = Look { width: 1280, height: 800, dark: false };
+
+pub const PHONE: Look = Look { width: 390, height: 844, dark: false };
+
+pub const LOOKS: [(&str, Look); 4] = [
+    ("desk-light", DESK),
+    ("desk-dark", Look { dark: true, ..DESK }),
+    ("phone-light", PHONE),
+    ("phone-dark", Look { dark: true, ..PHONE }),
+];
+
+/// A browser with nothing in it, looking at a shop.
+pub struct Browser {
+    pub client: Client,
+    origin: String,
+    driver: Driver,
+    _profile: TempDir,
+}
+
+/// The program that steers the browser. Both end with the test, however that ends.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // The browser is in the group of whoever has started it.
+        let group = self.0.id().map(|id| format!("-{id}"));
+        let killed = group
+            .map(|group| std::process::Command::new("kill").args(["-KILL", "--", &group]).status());
+        drop(killed);
+    }
+}
+
+/// Something that only this kind of browser can do.
+#[derive(Debug)]
+struct DevTools(&'static str, Value);
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _url: &url::Url) -> (reqwest::Method, Option<String>) {
+        let body = json!({"cmd": self.0, "params": self.1});
+        (reqwest::Method::POST, Some(body.to_string()))
+    }
+}
+
+impl Browser {
+    pub async fn open(shop: &Shop, look: Look) -> Browser {
+        let mut driver = Command::new("chromedriver");
+        driver.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut driver = driver.process_group(0).spawn().expect("chromedriver is there");
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = patiently("the port of the driver", async {
+            loop {
+                let line = lines.next_line().await.unwrap().expect("a port");
+                if let Some((_, port)) = line.split_once("successfully on port ") {
+                    return port.trim_end_matches('.').to_owned();
+                }
+            }
+        })
+        .await;
+
+        let profile = tempfile::tempdir().unwrap();
+        let Look { width, height, dark } = look;
+        let args = [
+            "--headless".to_owned(),
+            "--no-sandbox".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--disable-quic".to_owned(),
+            "--no-first-run".to_owned(),
+            "--disable-background-networking".to_owned(),
+            "--disable-component-update".to_owned(),
+            "--disable-sync".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--hide-scrollbars".to_owned(),
+            format!("--window-size={width},{height}"),
+            format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)),
+            format!("--user-data-dir={}", profile.path().display()),
+        ];
+        let phone = width < 600;
+        let metrics = json!({"width": width, "height": height, "pixelRatio": 1, "mobile": phone, "touch": phone});
+        let options = json!({"args": args, "mobileEmulation": {"deviceMetrics": metrics}});
+        let capabilities = [
+            ("browserName".to_owned(), json!("chrome")),
+            ("goog:chromeOptions".to_owned(), options),
+        ];
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities.into_iter().collect())
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await
+            .expect("Chromium is there");
+        Browser { client, origin: shop.url(""), driver: Driver(driver), _profile: profile }
+    }
+
+    /// A browser of somebody who has signed in.
+    pub async fn of(shop: &Shop, username: &str, look: Look) -> Browser {
+        let browser = Browser::open(shop, look).await;
+        browser.goto("/").await;
+        browser.sign_in(username, PASSWORD).await;
+        browser.is_at("Dashboard").await;
+        browser
+    }
+
+    pub async fn goto(&self, path: &str) {
+        self.client.goto(&format!("{}/administrator{path}", self.origin)).await.unwrap();
+    }
+
+    pub async fn sign_in(&self, username: &str, password: &str) {
+        self.fill("username", username).await;
+        self.fill("password", password).await;
+        self.press("Sign in").await;
+    }
+
+    /// Types into a field, in place of what is in it.
+    pub async fn fill(&self, name: &str, text: &str) {
+        eventually(name, async || {
+            let field = self.client.find(Locator::Id(name)).await.ok()?;
+            field.clear().await.ok()?;
+            field.send_keys(text).await.ok()
+        })
+        .await;
+    }
+
+    /// Chooses from a list.
+    pub async fn choose(&self, css: &str, value: &str) {
+        eventually(css, async || {
+            let list = self.client.find(Locator::Css(css)).await.ok()?;
+            list.select_by_value(value).await.ok()
+        })
+        .await;
+    }
+
+    /// Presses the button, follows the link, or opens what is folded, with this text.
+    pub async fn press(&self, text: &str) {
+        let path = format!(
+            "//*[self::button or self::a or self::summary][normalize-space()='{text}' or \
+             normalize-space(text())='{text}']"
+        );
+        eventually(text, async || {
+            // The page may be gone before what was found on it is pressed.
+            self.client.find(Locator::XPath(&path)).await.ok()?.click().await.ok()
+        })
+        .await;
+    }
+
+    /// What stands in the first element that is like this, on the page that comes next.
+    pub async fn text(&self, css: &str) -> String {
+        eventually(css, async || {
+            // The page may be gone before its element has been asked.
+            self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()
+        })
+        .await
+    }
+
+    /// Waits for the page on which this stands in the first element that is like that.
+    pub async fn says(&self, css: &str, text: &str) {
+        eventually(text, async || {
+            let found = self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()?;
+            (found == text).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits for the page with this heading.
+    pub async fn is_at(&self, heading: &str) {
+        self.says("h1", heading).await;
+    }
+
+    /// Runs no script of any page from now on.
+    pub async fn without_script(&self) {
+        let off = json!({"value": true});
+        self.client.issue_cmd(DevTools("Emulation.setScriptExecutionDisabled", off)).await.unwrap();
+    }
+
+    /// Takes a small picture of what is shown.
+    pub async fn picture(&self) -> Vec<u8> {
+        let how = json!({"format": "webp", "quality": 82});
+        let taken = self.client.issue_cmd(DevTools("Page.captureScreenshot", how)).await.unwrap();
+        BASE64_STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
+    }
+
+    /// Presses what is like this.
+    pub async fn press_on(&self, css: &str) {
+        eventually(css, async || {
+            self.client.find(Locator::Css(css)).await.ok()?.click().await.ok()
+        })
+        .await;
+    }
+
+    /// What the keyboard does not get to on the page that is shown, by Tab alone from its top.
+    pub async fn out_of_reach(&self) -> Vec<String> {
+        let all = "window.missed = [...document.querySelectorAll('a[href], button, input, select, \
+             textarea, summary, [tabindex]')].filter(found => found.checkVisibility() && \
+             !found.matches(':disabled, [type=hidden], [tabindex=\"-1\"]')); \
+             document.activeElement.blur(); scrollTo(0, 0); \
+             return missed.length + 3 * document.querySelectorAll('[type=date]').length";
+        let step = "missed = missed.filter(found => found !== document.activeElement); \
+             return missed.map(found => found.outerHTML.slice(0, 120))";
+        let steps = self.script(all).await.as_u64().unwrap();
+        let mut missed = Vec::new();
+        for _ in 0..=steps {
+            self.client.active_element().await.unwrap().send_keys("\u{e004}").await.unwrap();
+            missed = serde_json::from_value(self.script(step).await).unwrap();
+            if missed.is_empty() {
+                break;
+            }
+        }
+        missed
+    }
+
+    pub async fn script(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    pub async fn close(self) {
+        let Browser { client, driver, .. } = self;
+        client.close().await.unwrap();
+        drop(driver);
+    }
+}
+
+/// The folder with what the tests need.
+pub fn folder() -> PathBuf {
+    PathBuf::from(std::env::var_os("TEST_BROWSER").unwrap())
+}
+
+/// A filled shop whose users have a password.
+pub async fn shop() -> Shop {
+    let shop = Shop::open().await;
+    for user in shop.site.users().await.unwrap() {
+        shop.site.set_password(&user.username, PASSWORD.to_owned()).await.unwrap();
+    }
+    shop
+}
+
+pub async fn id(shop: &Shop, name: &str) -> i64 {
+    shop.site.user(name).await.unwrap().id
+}
+
+/// What keeps somebody from using the page that is shown.
+pub async fn faults_of(browser: &Browser, axe: &str, look: Look) -> Vec<String> {
+    browser.client.execute(axe, Vec::new()).await.unwrap();
+    let run = "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then(found => \
+        done(found.violations.map(rule => rule.id + ': ' + rule.help + ': ' + \
+        rule.nodes.map(node => node.target.join(' ')).join(', '))))";
+    let found = browser.client.execute_async(run, Vec::new()).await.unwrap();
+    let mut faults: Vec<String> = serde_json::from_value(found).unwrap();
+    let measured = browser
+        .script(
+            "const root = document.documentElement; \
+             return [root.scrollWidth - root.clientWidth, \
+             matchMedia('(prefers-color-scheme: dark)').matches, root.clientWidth, \
+             getComputedStyle(document.body).colorScheme]",
+        )
+        .await;
+    if measured[0] != 0 {
+        faults.push(format!("is wider than its window by {}", measured[0]));
+    }
+    assert_eq!((&measured[1], &measured[2]), (&json!(look.dark), &json!(look.width)));
+    assert_eq!(measured[3], "light dark", "the stylesheet counts");
+    faults
+}
