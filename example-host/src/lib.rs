@@ -20,73 +20,48 @@
 //!
 //! Tables are in `example-host/migrations`, for each engine; `database/migrations.rs` lists the files.
 //!
-//! | module | content |
+//! | room | content |
 //! |---|---|
-//! | [`cli`] | the command line |
-//! | `config` | settings from the environment |
-//! | `operator` | who runs the program, as the system knows them |
-//! | `private` | files and folders that only the user of the host can read |
-//! | `quickstart` | the first start |
-//! | `site` | opening a site: database, plugins, installation |
-//! | `state` | the data kept in memory, and following other processes |
-//! | `server` | a site being served: `connections` (limits, stopping), `room` (places for connections), `progress` (a client has to read), `tls`, `client` (proxies), `host_header`; `changes` (they run to their end), `tasks` (work in the background); for the API `api` (the order of the checks, the call of the plugin), `routing`, `checks` (`Accept`, tokens), `body`, `notes` (changes and refusals), `revalidation` (304); `problem` (the table of errors), `request_id`, `access_log`, `health`; `pages` (requests to the administration), `scrape` (the address of the metrics) |
-//! | `admin` | the administration: the table of all pages and what is done for each, a file for each page with a template in `templates/admin`; `visit`, `view`, `form`, `cookies`, `throttle`, `authority`, `claim` (whether a password is right), `confirm` (asking for it again); `catalogue` (the OpenAPI documents), `sales`, `chart`, `assets` |
-//! | `acl` | rules and decisions, with reasons |
-//! | `users`, `groups`, `tokens` | users, groups, tokens and their last use |
-//! | `passwords`, `sessions` | the rules for passwords; who is signed in |
-//! | `directory` | the list of users with its search, and one user in full |
-//! | `extensions`, `parameters` | which extensions there are, enabled or not; their parameters and values |
-//! | `loader` | checks of a library file before it is opened |
-//! | `services` | the services that the host offers to a plugin |
-//! | `audit` | who changed what: notes, the task that writes them, pages of them |
-//! | `traffic`, `metrics` | the last hour of the API and its recent refusals; metrics as text |
+//! | [`cli`] | the command line; `operator`: who runs the program, as the system knows them |
+//! | `server` | HTTP: `connections` (limits, stopping), `room` (places for connections), `progress` (a client has to read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `health`; `administration` (requests to the pages), `scrape` (the address of the metrics) |
+//! | `admin` | the administration: the table of all pages and what is done for each; `pages`, a file for each with a template in `templates/admin`; `visit`, `view`, `form`, `cookies`, `throttle`, `authority`, `claim` (whether a password is right), `confirm` (asking for it again), `catalogue` (the OpenAPI documents), `assets` |
+//! | `api` | the API: `answer` (the order of the checks, the call of the plugin), `gate` (`Accept`, tokens), `body`, `notes` (changes and refusals), `changes` (they run to their end), `revalidation` (304), `problem` (the table of errors), `request_id` |
+//! | `site` | a site that is open: database, plugins, installation; `state` (what is kept in memory, and following other processes), `services` (what the host offers to a plugin), `storage` (the size of the database), `quickstart` (the first start), `copy` (moving a site to another database) |
+//! | `extensions` | `registry` (which there are, enabled or not), `parameters`, `routing`, `loader` (checks of a library file before it is opened) |
+//! | `identity` | `users`, `groups`, `acl` (rules and decisions, with reasons), `tokens`, `passwords`, `sessions`, `directory` (the list of users with its search) |
 //! | `mail` | the content of a mail; `smtp` and `folder`, the two ways to send it |
-//! | `database` | pools and transactions, the only place with SQL for an engine: `url`, `statement`, `connection`, `start` (migrations, one start at a time), `lease` (the same on a cluster) |
-//! | `copy` | moving a site to another database |
-//! | `storage` | the size of the database |
-//! | `error` | errors for the terminal |
+//! | `watch` | `audit` (who changed what), `traffic` (the last hour of the API and its recent refusals), `metrics` |
+//! | `database` | pools and transactions, the only place with SQL for an engine: `statement`, `connection`, `start` (migrations, one start at a time), `lease` (the same on a cluster) |
+//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `private` (files that only the user of the host can read) |
 
 pub mod cli;
 
-mod acl;
 mod admin;
-mod audit;
-mod config;
-mod copy;
+mod api;
+mod base;
 mod database;
-mod directory;
-mod error;
 mod extensions;
-mod groups;
-mod loader;
+mod identity;
 mod mail;
-mod metrics;
-mod operator;
-mod parameters;
-mod passwords;
-mod private;
-mod quickstart;
 mod server;
-mod services;
-mod sessions;
 mod site;
-mod state;
-mod storage;
-mod tokens;
-mod traffic;
-mod users;
+mod watch;
 
-pub use acl::{CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, Decision, ROOT, RuleEntry, Setting};
-pub use config::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError, TlsFiles};
-pub use copy::copy;
-pub use database::{DatabaseUrl, DatabaseUrlError};
-pub use error::Error;
-pub use extensions::{ExtensionEntry, TOKEN_AUTH};
-pub use groups::GroupEntry;
-pub use loader::{default_library, load};
+pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
+pub use base::error::Error;
+pub use base::settings::{
+    LogFormat, MailSettings, ServerSettings, Settings, SettingsError, TlsFiles,
+};
+pub use extensions::loader::{default_library, load};
+pub use extensions::parameters::ParameterEntry;
+pub use extensions::registry::{ExtensionEntry, TOKEN_AUTH};
+pub use identity::acl::{
+    CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, Decision, ROOT, RuleEntry, Setting,
+};
+pub use identity::groups::GroupEntry;
+pub use identity::users::{NewUser, UserEntry};
 pub use mail::{SmtpUrl, SmtpUrlError};
-pub use parameters::ParameterEntry;
-pub use quickstart::{FirstStart, prepare as quick_start};
 pub use server::{MetricsServer, Running, TlsError};
 pub use site::Site;
-pub use users::{NewUser, UserEntry};
+pub use site::copy::copy;
+pub use site::quickstart::{FirstStart, prepare as quick_start};

@@ -9,8 +9,8 @@ use abi_stable::StableAbi;
 use async_ffi::FfiFuture;
 
 use crate::error::Error;
+use crate::outcome::Outcome;
 use crate::panic::attempt;
-use crate::raw::Outcome;
 
 /// A boxed future whose panics are caught, so that it may be polled by another library.
 ///

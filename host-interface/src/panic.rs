@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::Error;
-use crate::raw::Outcome;
+use crate::outcome::Outcome;
 
 /// Runs `call`; a panic in it becomes [`Error::Panicked`].
 ///

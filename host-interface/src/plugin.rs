@@ -2,20 +2,22 @@
 //! which a host calls it.
 
 use abi_stable::sabi_trait::TD_Opaque;
-use abi_stable::std_types::{RBox, ROption, RStr, RString};
+use abi_stable::std_types::{RBox, ROption, RString};
 use serde::{Deserialize, Serialize};
 
-use crate::acl::{Action, Asset, Grant};
 use crate::auth::{Credentials, Verdict};
+use crate::description::Description;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::future::BoxFuture;
-use crate::host::{Environment, HostHandle};
+use crate::host::HostHandle;
 use crate::message::{Request, Response};
 use crate::metric::Metric;
+use crate::outcome::Outcome;
 use crate::panic::{attempt, catch};
-use crate::parameter::Parameter;
-use crate::raw::{Outcome, RawPlugin, RawPlugin_TO, RawProgress, RawProgress_TO};
-use crate::route::Route;
+use crate::progress::{Progress, ProgressHandle};
+
+use raw::{RawPlugin, RawPlugin_TO};
 
 /// A plugin, as its author writes it.
 ///
@@ -120,87 +122,6 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 }
 
-/// What a plugin says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Description {
-    /// The extension's name, which is always [`Plugin::NAME`].
-    pub name: String,
-    /// The plugin's own version.
-    pub version: String,
-    /// The media type of all of its responses. The host answers 406 to who does not accept it.
-    #[serde(default)]
-    pub media_type: String,
-    /// The routes to register.
-    #[serde(default)]
-    pub routes: Vec<Route>,
-    /// The parameters that a site may set.
-    #[serde(default)]
-    pub parameters: Vec<Parameter>,
-    /// The actions it asks about.
-    #[serde(default)]
-    pub actions: Vec<Action>,
-    /// The assets it asks about, parents before children.
-    #[serde(default)]
-    pub assets: Vec<Asset>,
-    /// The rules it suggests for a new site.
-    #[serde(default)]
-    pub grants: Vec<Grant>,
-    /// Whether [`Plugin::authenticate`] is to be asked.
-    #[serde(default)]
-    pub authenticates: bool,
-}
-
-impl Description {
-    /// A plugin of this version that brings nothing yet.
-    pub fn new(version: impl Into<String>) -> Self {
-        Self { version: version.into(), ..Self::default() }
-    }
-
-    /// Says what all of its responses are.
-    pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
-        self.media_type = media_type.into();
-        self
-    }
-
-    /// Registers a route.
-    pub fn route(mut self, route: Route) -> Self {
-        self.routes.push(route);
-        self
-    }
-
-    /// Registers routes.
-    pub fn routes(mut self, routes: impl IntoIterator<Item = Route>) -> Self {
-        self.routes.extend(routes);
-        self
-    }
-
-    /// Declares parameters.
-    pub fn parameters(mut self, parameters: impl IntoIterator<Item = Parameter>) -> Self {
-        self.parameters.extend(parameters);
-        self
-    }
-
-    /// Declares what the plugin asks permissions about.
-    pub fn permissions(
-        mut self,
-        actions: impl IntoIterator<Item = Action>,
-        assets: impl IntoIterator<Item = Asset>,
-        grants: impl IntoIterator<Item = Grant>,
-    ) -> Self {
-        self.actions.extend(actions);
-        self.assets.extend(assets);
-        self.grants.extend(grants);
-        self
-    }
-
-    /// Asks to be asked for users by credentials.
-    pub fn authenticates(mut self) -> Self {
-        self.authenticates = true;
-        self
-    }
-}
-
 /// How much demonstration data is wanted; `None` leaves it to the plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoSize {
@@ -208,34 +129,6 @@ pub struct DemoSize {
     pub products: Option<u64>,
     /// How many orders.
     pub orders: Option<u64>,
-}
-
-/// Who is told how far a long piece of work has come.
-pub trait Progress: Send + Sync + 'static {
-    /// `done` of `total` units of the step named `step` are done.
-    fn report(&self, step: &str, done: u64, total: u64);
-}
-
-/// Tells nobody.
-impl Progress for () {
-    fn report(&self, _step: &str, _done: u64, _total: u64) {}
-}
-
-/// A [`Progress`] on the other side of the boundary.
-#[repr(transparent)]
-#[derive(abi_stable::StableAbi)]
-pub struct ProgressHandle(RawProgress_TO<'static, RBox<()>>);
-
-impl ProgressHandle {
-    /// The handle to hand to [`LoadedPlugin::demo`].
-    pub fn new(progress: impl Progress) -> Self {
-        Self(RawProgress_TO::from_value(Listener(progress), TD_Opaque))
-    }
-
-    /// `done` of `total` units of the step named `step` are done.
-    pub fn report(&self, step: &str, done: u64, total: u64) {
-        self.0.report(RStr::from_str(step), done, total);
-    }
 }
 
 /// A plugin that a host has created from a library.
@@ -382,15 +275,6 @@ pub(crate) fn environment_text(environment: &Environment) -> Result<String, Erro
     serde_json::to_string(environment).map_err(Error::failed)
 }
 
-struct Listener<P>(P);
-
-impl<P: Progress> RawProgress for Listener<P> {
-    fn report(&self, step: RStr<'_>, done: u64, total: u64) {
-        // Work goes on whether or not it can be shown.
-        drop(attempt(|| self.0.report(step.as_str(), done, total)));
-    }
-}
-
 /// A plugin whose panics are caught. The option is `Some` until it is dropped.
 struct Guarded<P>(Option<P>);
 
@@ -503,4 +387,51 @@ impl<P> Drop for Guarded<P> {
 /// Makes one failure of the two that a future may have: its own, and its panic.
 fn flatten<T: Send + 'static>(future: BoxFuture<Result<T, Error>>) -> BoxFuture<Outcome<T>> {
     BoxFuture::new(async move { Outcome::from_result(future.await.and_then(|result| result)) })
+}
+
+mod raw {
+    //! The plugin as it crosses.
+    #![allow(
+        unsafe_code,
+        missing_docs,
+        unreachable_pub,
+        non_local_definitions,
+        clippy::used_underscore_items,
+        reason = "generated by sabi_trait"
+    )]
+
+    use abi_stable::sabi_trait;
+    use abi_stable::std_types::{ROption, RString};
+
+    use crate::auth::{Credentials, Verdict};
+    use crate::future::BoxFuture;
+    use crate::message::{Request, Response};
+    use crate::outcome::Outcome;
+    use crate::progress::ProgressHandle;
+
+    #[sabi_trait]
+    pub trait RawPlugin: Send + Sync {
+        fn describe(&self) -> Outcome<RString>;
+        fn openapi(&self) -> Outcome<ROption<RString>>;
+        fn install(&self) -> Outcome<BoxFuture<Outcome<()>>>;
+        fn start(&self) -> Outcome<()>;
+        fn demo(
+            &self,
+            size: RString,
+            progress: ProgressHandle,
+        ) -> Outcome<BoxFuture<Outcome<RString>>>;
+        fn copy(
+            &self,
+            target: RString,
+            progress: ProgressHandle,
+        ) -> Outcome<BoxFuture<Outcome<RString>>>;
+        fn health(&self) -> Outcome<BoxFuture<Outcome<()>>>;
+        fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>>;
+        fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>>;
+        fn check_parameter(&self, name: RString, value: RString)
+        -> Outcome<BoxFuture<Outcome<()>>>;
+        fn handle(&self, request: Request) -> Outcome<BoxFuture<Response>>;
+        #[sabi(last_prefix_field)]
+        fn shutdown(&self) -> Outcome<BoxFuture<()>>;
+    }
 }

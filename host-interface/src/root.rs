@@ -1,4 +1,4 @@
-//! The library itself: what it exports, and how a host opens it.
+//! The module that a plugin's library exports, and how a host opens it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,11 @@ use abi_stable::package_version_strings;
 use abi_stable::sabi_types::VersionStrings;
 use abi_stable::std_types::RStr;
 
+use crate::environment::Environment;
 use crate::error::Error;
-use crate::host::{Environment, HostHandle};
+use crate::host::HostHandle;
+use crate::outcome::Outcome;
 use crate::plugin::{LoadedPlugin, PluginObject, environment_text, loaded};
-use crate::raw::Outcome;
 
 /// The version of this contract. A host opens libraries of the same major version, and while that
 /// is 0, of the same or a later minor one.
@@ -130,9 +131,9 @@ fn one_line(text: &str) -> &str {
 #[sabi(missing_field(panic))]
 #[allow(unreachable_pub, missing_docs, reason = "abi_stable names it in what it generates")]
 pub struct PluginRoot {
-    name: RStr<'static>,
+    pub(crate) name: RStr<'static>,
     #[sabi(last_prefix_field)]
-    create: extern "C" fn(HostHandle, RStr<'_>) -> Outcome<PluginObject>,
+    pub(crate) create: extern "C" fn(HostHandle, RStr<'_>) -> Outcome<PluginObject>,
 }
 
 impl RootModule for PluginRootRef {
@@ -141,73 +142,4 @@ impl RootModule for PluginRootRef {
     const BASE_NAME: &'static str = "plugin";
     const NAME: &'static str = "plugin";
     const VERSION_STRINGS: VersionStrings = package_version_strings!();
-}
-
-/// Exports a type that implements [`Plugin`](crate::Plugin) as the plugin of the library that is
-/// being compiled. To be written once, in a crate of type `cdylib`.
-#[macro_export]
-macro_rules! export_plugin {
-    ($plugin:ty) => {
-        #[doc(hidden)]
-        #[allow(unsafe_code, missing_docs, reason = "the one symbol that a host looks for")]
-        // SAFETY: the name is reserved to the boundary's own library header, which this is.
-        #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
-        pub static PLUGIN_LIBRARY_HEADER: $crate::__private::LibHeader =
-            $crate::__private::header($crate::__private::construct::<$plugin>);
-    };
-}
-
-#[doc(hidden)]
-pub mod __private {
-    //! What [`export_plugin!`](crate::export_plugin) expands to; not for use by hand.
-
-    use std::sync::Once;
-
-    use abi_stable::library::{CheckTypeLayout, RootModuleResult};
-    use abi_stable::prefix_type::PrefixTypeTrait;
-
-    use super::*;
-    use crate::host::{Level, LogRecord};
-    use crate::panic::catch;
-    use crate::plugin::{Plugin, guard};
-
-    pub use abi_stable::library::LibHeader;
-
-    #[allow(unsafe_code, reason = "the constructor is known to make this root module")]
-    pub const fn header(constructor: extern "C" fn() -> RootModuleResult) -> LibHeader {
-        // SAFETY: `constructor` is an instance of `construct` below, which makes a
-        // `PluginRootRef`; the layout is exported to be checked.
-        unsafe { LibHeader::from_constructor::<PluginRootRef>(constructor, CheckTypeLayout::Yes) }
-    }
-
-    pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
-        abi_stable::library::__call_root_module_loader(|| -> PluginRootRef {
-            PluginRoot { name: RStr::from_str(P::NAME), create: create::<P> }.leak_into_prefix()
-        })
-    }
-
-    extern "C" fn create<P: Plugin>(
-        host: HostHandle,
-        environment: RStr<'_>,
-    ) -> Outcome<PluginObject> {
-        catch(|| {
-            log_panics(&host);
-            let environment: Environment = serde_json::from_str(environment.as_str())
-                .map_err(|error| Error::Contract(error.to_string()))?;
-            P::create(host, environment).map(guard)
-        })
-    }
-
-    /// Sends the message and place of each panic to the host's log instead of standard error.
-    /// The hook is this library's own: the host has another copy of the standard library.
-    fn log_panics(host: &HostHandle) {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            let host = host.clone();
-            std::panic::set_hook(Box::new(move |panic| {
-                let message = panic.to_string().replace('\n', " ");
-                host.log(&LogRecord::new(Level::Error, "plugin", &message, ""));
-            }));
-        });
-    }
 }

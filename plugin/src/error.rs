@@ -117,6 +117,17 @@ impl Fault {
     }
 }
 
+/// What a constraint that the database upheld was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// Values that another row has; the columns, where the engine names them.
+    Unique(Vec<String>),
+    /// A row that is referred to, or refers to nothing.
+    Reference,
+    /// A rule about the row itself.
+    Check,
+}
+
 /// Why a request could not be answered as it was meant.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -223,17 +234,6 @@ impl Error {
             _ => false,
         }
     }
-}
-
-/// What a constraint that the database upheld was about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Constraint {
-    /// Values that another row has; the columns, where the engine names them.
-    Unique(Vec<String>),
-    /// A row that is referred to, or refers to nothing.
-    Reference,
-    /// A rule about the row itself.
-    Check,
 }
 
 /// An error and what caused it, on one line. Errors that repeat their cause are heard once.

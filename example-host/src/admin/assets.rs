@@ -13,17 +13,17 @@ use super::href;
 const FOLDER: &str = "/assets/";
 
 /// Something that a page refers to.
-pub(super) struct Asset {
+pub(crate) struct Asset {
     /// Below the administration.
     path: String,
     media_type: &'static str,
     text: &'static str,
 }
 
-pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../assets/style.css"))
 });
-pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "script",
         "js",
@@ -31,12 +31,12 @@ pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
         include_str!("../../assets/script.js"),
     )
 });
-pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| {
+pub(crate) static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("icon", "svg", "image/svg+xml", include_str!("../../assets/icon.svg"))
 });
 
 /// The asset at a path below the administration.
-pub(super) fn find(path: &str) -> Option<&'static Asset> {
+pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     let all: [&'static Asset; 3] = [&STYLE, &SCRIPT, &ICON];
     all.into_iter().find(|asset| asset.path == path)
 }
@@ -49,11 +49,11 @@ impl Asset {
     }
 
     /// Its address.
-    pub(super) fn href(&self) -> String {
+    pub(crate) fn href(&self) -> String {
         href(&self.path)
     }
 
-    pub(super) fn response(&self) -> Response<Body> {
+    pub(crate) fn response(&self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.text));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));

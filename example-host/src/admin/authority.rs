@@ -2,17 +2,17 @@
 //! their own way in, so that there is always somebody left who has one; and nobody without
 //! `core.admin` touches, becomes or makes somebody who has it.
 
-use crate::acl::{Access, CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::base::error::Error;
 use crate::database::{Connection, sql};
-use crate::error::Error;
-use crate::sessions;
-use crate::state::State;
-use crate::users;
+use crate::identity::acl::{Access, CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::identity::sessions;
+use crate::identity::users;
+use crate::site::state::State;
 
 use super::visit::Visit;
 
 /// Whoever changes something, as the database has them in the transaction of the change.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     actor: i64,
     is_admin: bool,
     access: Access,
@@ -20,7 +20,7 @@ pub(super) struct Authority {
 
 impl Authority {
     /// Refuses whoever has lost the session or the permission since the page was asked for.
-    pub(super) async fn of(visit: &Visit, transaction: &mut Connection) -> Result<Self, Error> {
+    pub(crate) async fn of(visit: &Visit, transaction: &mut Connection) -> Result<Self, Error> {
         let actor = visit.session.user;
         if !sessions::is_there(transaction, &visit.secret).await? {
             return Err(refused("your session has ended meanwhile"));
@@ -34,7 +34,7 @@ impl Authority {
     }
 
     /// Refuses to touch a user who may do everything on behalf of somebody who may not.
-    pub(super) async fn over(&self, transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    pub(crate) async fn over(&self, transaction: &mut Connection, user: i64) -> Result<(), Error> {
         let groups = users::groups_of(transaction, user).await?;
         if !self.is_admin && self.grants_everything(&groups) {
             return Err(refused("only users with core.admin may change others who have it"));
@@ -43,7 +43,7 @@ impl Authority {
     }
 
     /// Refuses groups that are more than whoever gives them has.
-    pub(super) fn to_give(&self, groups: &[i64]) -> Result<(), Error> {
+    pub(crate) fn to_give(&self, groups: &[i64]) -> Result<(), Error> {
         if !self.is_admin && self.grants_everything(groups) {
             return Err(refused(
                 "only users with core.admin may put somebody into a group with it",
@@ -54,7 +54,7 @@ impl Authority {
 
     /// Refuses, at the end of a change, one that has taken from whoever makes it what it was made
     /// by. The last one who may do everything can only be themselves, so it holds for them too.
-    pub(super) async fn is_left(
+    pub(crate) async fn is_left(
         &self,
         state: &State,
         transaction: &mut Connection,

@@ -5,18 +5,18 @@ use host_interface::Method;
 use once_cell::sync::OnceCell;
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::site::Site;
 
 use super::view::Field;
 
 /// The documents of a site, read when they are first asked for. They are the same each time.
 #[derive(Default)]
-pub(super) struct Catalogue(OnceCell<Vec<Document>>);
+pub(crate) struct Catalogue(OnceCell<Vec<Document>>);
 
 impl Catalogue {
     /// The documents of the extensions that have one.
-    pub(super) fn documents(&self, site: &Site) -> Result<&[Document], Error> {
+    pub(crate) fn documents(&self, site: &Site) -> Result<&[Document], Error> {
         let documents = self.0.get_or_try_init(|| {
             let texts = site.openapi_documents()?;
             let read = |(of, text): (&host_interface::Description, String)| {
@@ -33,84 +33,84 @@ impl Catalogue {
 }
 
 /// The document of one extension.
-pub(super) struct Document {
-    pub(super) extension: String,
-    pub(super) text: String,
-    pub(super) groups: Vec<Group>,
+pub(crate) struct Document {
+    pub(crate) extension: String,
+    pub(crate) text: String,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// Routes that belong together.
-pub(super) struct Group {
-    pub(super) name: String,
-    pub(super) title: String,
-    pub(super) operations: Vec<Operation>,
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) operations: Vec<Operation>,
 }
 
 /// A route as its document has it.
-pub(super) struct Operation {
-    pub(super) id: String,
-    pub(super) method: Method,
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: Method,
     /// What stands before the path, up to the host's name.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// The path below that, with its parameters in braces.
-    pub(super) path: String,
-    pub(super) summary: String,
+    pub(crate) path: String,
+    pub(crate) summary: String,
     /// What whoever asks has to be permitted.
-    pub(super) permission: Option<Permission>,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) body: Option<Body>,
+    pub(crate) permission: Option<Permission>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) body: Option<Body>,
     /// What it accepts to answer with.
-    pub(super) media_type: String,
-    pub(super) answers: Vec<Answer>,
+    pub(crate) media_type: String,
+    pub(crate) answers: Vec<Answer>,
 }
 
 /// An action, and the asset that it has to be permitted on.
-pub(super) struct Permission {
-    pub(super) action: String,
-    pub(super) asset: String,
+pub(crate) struct Permission {
+    pub(crate) action: String,
+    pub(crate) asset: String,
 }
 
 /// What stands in the path or the query.
-pub(super) struct Parameter {
-    pub(super) name: String,
-    pub(super) in_path: bool,
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) in_path: bool,
     description: String,
     schema: Value,
     example: String,
 }
 
 /// What a route takes.
-pub(super) struct Body {
-    pub(super) media_type: String,
+pub(crate) struct Body {
+    pub(crate) media_type: String,
     /// An example, as it may be sent.
-    pub(super) example: String,
-    pub(super) members: Vec<Member>,
+    pub(crate) example: String,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A member of a body.
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) takes: String,
-    pub(super) required: bool,
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) takes: String,
+    pub(crate) required: bool,
 }
 
 /// What a route may answer.
-pub(super) struct Answer {
-    pub(super) status: String,
-    pub(super) description: String,
+pub(crate) struct Answer {
+    pub(crate) status: String,
+    pub(crate) description: String,
     /// Of what is answered where all goes well.
-    pub(super) example: Option<String>,
+    pub(crate) example: Option<String>,
 }
 
 impl Answer {
-    pub(super) fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.status.starts_with('2')
     }
 }
 
 impl Document {
     /// The route of this name.
-    pub(super) fn operation(&self, id: &str) -> Option<&Operation> {
+    pub(crate) fn operation(&self, id: &str) -> Option<&Operation> {
         self.groups.iter().flat_map(|group| &group.operations).find(|operation| operation.id == id)
     }
 
@@ -198,25 +198,25 @@ impl Operation {
     }
 
     /// Whether asking it leaves everything as it is.
-    pub(super) fn only_reads(&self) -> bool {
+    pub(crate) fn only_reads(&self) -> bool {
         self.method == Method::Get
     }
 }
 
 impl Parameter {
     /// What it is called in a form, where it may have the name of another field.
-    pub(super) fn field_name(&self) -> String {
+    pub(crate) fn field_name(&self) -> String {
         let place = if self.in_path { "path" } else { "query" };
         format!("{place}-{}", self.name)
     }
 
     /// What it has before anybody has entered anything: a path has to have something.
-    pub(super) fn value(&self) -> &str {
+    pub(crate) fn value(&self) -> &str {
         if self.in_path { &self.example } else { "" }
     }
 
     /// The field to enter it in.
-    pub(super) fn field(&self) -> Field {
+    pub(crate) fn field(&self) -> Field {
         let (name, label) = (self.field_name(), self.name.clone());
         let schema = &self.schema;
         let limit = |name: &str| schema[name].as_i64().map(|limit| limit.to_string());
@@ -255,7 +255,7 @@ impl Body {
 }
 
 /// JSON as people read it.
-pub(super) fn indented(value: &Value) -> String {
+pub(crate) fn indented(value: &Value) -> String {
     // What is JSON can be written as JSON.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

@@ -5,23 +5,23 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
+use crate::base::error::Error;
 use crate::database::{Database, sql};
-use crate::error::Error;
-use crate::passwords;
-use crate::users::{self, fold};
+use crate::identity::passwords;
+use crate::identity::users::{self, fold};
 
 use super::throttle::Throttle;
 
 /// A user whose password was right.
-pub(super) struct Proven {
-    pub(super) id: i64,
-    pub(super) blocked: bool,
+pub(crate) struct Proven {
+    pub(crate) id: i64,
+    pub(crate) blocked: bool,
     /// What was kept of the password. It may have been changed since.
-    pub(super) hash: Option<String>,
+    pub(crate) hash: Option<String>,
 }
 
 /// What came of a claim.
-pub(super) enum Claim {
+pub(crate) enum Claim {
     Right(Proven),
     Wrong,
     /// Nothing was looked at. How many seconds it takes until something is.
@@ -29,7 +29,7 @@ pub(super) enum Claim {
 }
 
 /// Looks whether this is the password of that user.
-pub(super) async fn check(
+pub(crate) async fn check(
     database: &Database,
     throttle: &Throttle,
     client: IpAddr,
@@ -56,7 +56,7 @@ pub(super) async fn check(
 }
 
 /// What somebody is told who has to wait.
-pub(super) fn too_many(seconds: u64) -> String {
+pub(crate) fn too_many(seconds: u64) -> String {
     format!("Too many attempts. Try again in {seconds} seconds.")
 }
 

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 
-use crate::sessions;
+use crate::identity::sessions;
 
 use super::claim::{self, Claim};
 use super::form::{self, PROOF};
@@ -37,7 +37,7 @@ struct Page {
 }
 
 /// What somebody is answered who has not confirmed their password lately, nor does so now.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     administration: &Administration,
     visit: &Visit,
     arrival: &Arrival,
@@ -72,7 +72,7 @@ pub(super) async fn answer(
 }
 
 /// The page that a form was sent from before anything had to be confirmed, to go back to.
-pub(super) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
+pub(crate) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
     let before = visit.form.given(BACK).and_then(form::inside);
     before.unwrap_or_else(|| form::page_before(&arrival.headers))
 }

@@ -4,7 +4,7 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::sessions;
+use crate::identity::sessions;
 
 use super::view::Notice;
 use super::{Arrival, BASE};
@@ -17,7 +17,7 @@ const PLAIN_SESSION: &str = "administration";
 const NOTICE: &str = "administration-notice";
 
 /// What came with a request, and what goes with the answer.
-pub(super) struct Cookies {
+pub(crate) struct Cookies {
     encrypted: bool,
     session: Option<String>,
     notice: Option<Notice>,
@@ -25,7 +25,7 @@ pub(super) struct Cookies {
 }
 
 impl Cookies {
-    pub(super) fn of(arrival: &Arrival) -> Self {
+    pub(crate) fn of(arrival: &Arrival) -> Self {
         let encrypted = arrival.encrypted;
         let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
         let notice = value(&arrival.headers, NOTICE)
@@ -39,33 +39,33 @@ impl Cookies {
     }
 
     /// The secret of the session.
-    pub(super) fn session(&self) -> Option<&str> {
+    pub(crate) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    pub(super) fn begin_session(&mut self, secret: &str) {
+    pub(crate) fn begin_session(&mut self, secret: &str) {
         self.write_session(secret, sessions::LONGEST.as_secs());
     }
 
-    pub(super) fn end_session(&mut self) {
+    pub(crate) fn end_session(&mut self) {
         self.write_session("", 0);
     }
 
     /// What this page is to say, once.
-    pub(super) fn take_notice(&mut self) -> Option<Notice> {
+    pub(crate) fn take_notice(&mut self) -> Option<Notice> {
         let notice = self.notice.take()?;
         self.write_notice("", 0);
         Some(notice)
     }
 
     /// What the next page is to say.
-    pub(super) fn leave_notice(&mut self, notice: &Notice) {
+    pub(crate) fn leave_notice(&mut self, notice: &Notice) {
         let text = notice.to_string();
         self.write_notice(&utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string(), 60);
     }
 
     /// Puts what is to be kept into the answer.
-    pub(super) fn write(self, headers: &mut HeaderMap) {
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
         for cookie in self.written {
             match HeaderValue::try_from(cookie) {
                 Ok(cookie) => {

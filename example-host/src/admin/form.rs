@@ -8,71 +8,71 @@ use subtle::ConstantTimeEq;
 use super::{BASE, href, text_of};
 
 /// The field of each form that proves that it was made for the session that sends it.
-pub(super) const PROOF: &str = "proof";
+pub(crate) const PROOF: &str = "proof";
 
 /// What browsers say of where a request comes from, on connections that nobody can listen to.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Names with their values, in the order that they came in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
-    pub(super) fn of_body(body: &[u8]) -> Self {
+    pub(crate) fn of_body(body: &[u8]) -> Self {
         Self(form_urlencoded::parse(body).into_owned().collect())
     }
 
-    pub(super) fn of_query(query: &str) -> Self {
+    pub(crate) fn of_query(query: &str) -> Self {
         Self::of_body(query.as_bytes())
     }
 
     /// The value of a field, empty where it is not there.
-    pub(super) fn get(&self, name: &str) -> &str {
+    pub(crate) fn get(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default()
     }
 
     /// The value of a field that may be left empty.
-    pub(super) fn given(&self, name: &str) -> Option<&str> {
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
         Some(self.get(name)).filter(|value| !value.is_empty())
     }
 
     /// Every value of a field.
-    pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         let named =
             move |(called, value): &'a (String, String)| (called == name).then_some(value.as_str());
         self.0.iter().filter_map(named)
     }
 
     /// Every field with its value.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Whether there is a NUL in it, which no text of the site has and no server takes.
-    pub(super) fn has_nul(&self) -> bool {
+    pub(crate) fn has_nul(&self) -> bool {
         self.fields().any(|(name, value)| name.contains('\0') || value.contains('\0'))
     }
 
     /// The values of a field that are keys.
-    pub(super) fn keys(&self, name: &str) -> Vec<i64> {
+    pub(crate) fn keys(&self, name: &str) -> Vec<i64> {
         self.all(name).filter_map(|value| value.parse().ok()).collect()
     }
 }
 
 /// What a form of a session has to carry: whoever knows it knows the session's secret, or has been
 /// shown a page of it. The secret cannot be worked out from it.
-pub(super) fn proof(secret: &str) -> String {
+pub(crate) fn proof(secret: &str) -> String {
     let digest = Sha256::new().chain_update(b"form ").chain_update(secret.as_bytes()).finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a form was made for this session.
-pub(super) fn is_proven(form: &Form, secret: &str) -> bool {
+pub(crate) fn is_proven(form: &Form, secret: &str) -> bool {
     form.get(PROOF).as_bytes().ct_eq(proof(secret).as_bytes()).into()
 }
 
 /// What tells whether something has changed since a form about it was made.
-pub(super) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part);
@@ -83,7 +83,7 @@ pub(super) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
 
 /// Whether a browser sends this on behalf of a page of this site. Every browser says so by one of
 /// two headers, which no page can write; who sends neither is not believed.
-pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
+pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     if let Some(site) = text_of(headers, &SITE) {
         return site == "same-origin";
     }
@@ -96,14 +96,14 @@ pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
 }
 
 /// The page that a form was sent from, to go back to.
-pub(super) fn page_before(headers: &HeaderMap) -> String {
+pub(crate) fn page_before(headers: &HeaderMap) -> String {
     let before = text_of(headers, &header::REFERER).and_then(|before| before.parse::<Uri>().ok());
     let before = before.as_ref().and_then(Uri::path_and_query).map(|path| path.as_str());
     before.and_then(inside).unwrap_or_else(|| href("/"))
 }
 
 /// An address within the administration, as somebody may have made it up.
-pub(super) fn inside(address: &str) -> Option<String> {
+pub(crate) fn inside(address: &str) -> Option<String> {
     let below = address.strip_prefix(BASE)?;
     let plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     (plain && below.starts_with('/')).then(|| address.to_owned())

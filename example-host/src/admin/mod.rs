@@ -6,30 +6,18 @@
 //! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
 //! extensions only by way of [`Visit::ask`].
 
-mod account;
-mod api;
 mod assets;
-mod audit;
 mod authority;
 mod catalogue;
-mod chart;
 mod claim;
 mod confirm;
 mod cookies;
-mod dashboard;
-mod extensions;
 mod form;
-mod groups;
-mod parameters;
-mod permissions;
-mod sales;
+mod pages;
 mod sign_in;
 mod throttle;
-mod token;
-mod users;
 mod view;
 mod visit;
-mod why;
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -38,16 +26,19 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 
-use crate::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
-use crate::audit::Audit;
-use crate::error::Error;
-use crate::server::Api;
-use crate::sessions;
+use crate::api::answer::Api;
+use crate::base::error::Error;
+use crate::identity::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
+use crate::identity::sessions;
 use crate::site::Site;
+use crate::watch::audit::Audit;
 
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
 use self::form::Form;
+use self::pages::{
+    account, api, audit, dashboard, extensions, groups, parameters, permissions, token, users, why,
+};
 use self::throttle::Throttle;
 use self::view::{Notice, View};
 use self::visit::{Outcome, Problem, Recorded, Visit};

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::sessions;
+use crate::identity::sessions;
 
 use super::claim::{self, Claim};
 use super::cookies::Cookies;
@@ -47,7 +47,7 @@ impl Page {
 
 /// Sends whoever has not signed in to where that is done, and from there back to where they wanted
 /// to go.
-pub(super) fn first(arrival: &Arrival, reads: bool) -> Response<Body> {
+pub(crate) fn first(arrival: &Arrival, reads: bool) -> Response<Body> {
     if !reads || arrival.path == "/" {
         return redirect(&href(SIGN_IN));
     }
@@ -58,7 +58,7 @@ pub(super) fn first(arrival: &Arrival, reads: bool) -> Response<Body> {
 }
 
 /// The page itself, and what is sent from it.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     administration: &Administration,
     arrival: &Arrival,
     cookies: &mut Cookies,
@@ -103,7 +103,7 @@ pub(super) async fn answer(
 }
 
 /// Ends the session.
-pub(super) async fn end(
+pub(crate) async fn end(
     administration: &Administration,
     cookies: &mut Cookies,
     reads: bool,

@@ -25,7 +25,7 @@ const REMEMBERED: usize = 10_000;
 
 /// Failures of all who try.
 #[derive(Debug, Default)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     tries: Mutex<Tries>,
 }
 
@@ -52,7 +52,7 @@ struct Limits {
 impl Throttle {
     /// Begins a try, which counts as a failure until it is known to be none, so that many at the
     /// same time count too. Or gives how long to wait.
-    pub(super) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let (name, address) = (hash(name), network(address));
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = wait(&tries.names, &name, &NAME, now).max(wait(
@@ -70,7 +70,7 @@ impl Throttle {
     }
 
     /// Takes back what [`Throttle::begin`] has counted: the password was right.
-    pub(super) fn succeed(&self, name: &str, address: IpAddr) {
+    pub(crate) fn succeed(&self, name: &str, address: IpAddr) {
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
         tries.names.remove(&hash(name));
         // Whoever has a password of their own must not be able to guess others' without a wait.

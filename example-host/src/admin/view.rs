@@ -21,7 +21,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
      img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// A page that is written.
-pub(super) struct View {
+pub(crate) struct View {
     text: String,
     status: StatusCode,
     media_type: &'static str,
@@ -30,17 +30,17 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn page(html: String) -> Self {
+    pub(crate) fn page(html: String) -> Self {
         let media_type = "text/html; charset=utf-8";
         Self { text: html, status: StatusCode::OK, media_type, file: None }
     }
 
     /// Something to download.
-    pub(super) fn file(media_type: &'static str, name: &'static str, text: String) -> Self {
+    pub(crate) fn file(media_type: &'static str, name: &'static str, text: String) -> Self {
         Self { text, status: StatusCode::OK, media_type, file: Some(name) }
     }
 
-    pub(super) fn response(self) -> Response<Body> {
+    pub(crate) fn response(self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.text));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -52,14 +52,14 @@ impl View {
         response
     }
 
-    pub(super) fn with_status(mut self, status: StatusCode) -> Response<Body> {
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Response<Body> {
         self.status = status;
         self.response()
     }
 }
 
 /// Sends a browser on to a page.
-pub(super) fn redirect(to: &str) -> Response<Body> {
+pub(crate) fn redirect(to: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     // What is no header's value was made up by somebody, and the first page is as good.
@@ -69,7 +69,7 @@ pub(super) fn redirect(to: &str) -> Response<Body> {
 }
 
 /// The headers of every page.
-pub(super) fn protect(headers: &mut HeaderMap) {
+pub(crate) fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CACHE_CONTROL, "no-store"),
@@ -84,7 +84,7 @@ pub(super) fn protect(headers: &mut HeaderMap) {
 }
 
 /// What addresses of the site begin with, as the browser knows it.
-pub(super) fn origin(arrival: &Arrival) -> String {
+pub(crate) fn origin(arrival: &Arrival) -> String {
     let scheme = if arrival.encrypted { "https" } else { "http" };
     let host = text_of(&arrival.headers, &header::HOST).unwrap_or("localhost");
     format!("{scheme}://{host}")
@@ -92,22 +92,22 @@ pub(super) fn origin(arrival: &Arrival) -> String {
 
 /// What a page says of what has been done before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Notice {
-    pub(super) good: bool,
-    pub(super) text: String,
+pub(crate) struct Notice {
+    pub(crate) good: bool,
+    pub(crate) text: String,
 }
 
 impl Notice {
-    pub(super) fn good(text: impl Into<String>) -> Self {
+    pub(crate) fn good(text: impl Into<String>) -> Self {
         Self { good: true, text: text.into() }
     }
 
-    pub(super) fn bad(text: impl Into<String>) -> Self {
+    pub(crate) fn bad(text: impl Into<String>) -> Self {
         Self { good: false, text: text.into() }
     }
 
     /// What [`Notice`] is written as.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         match text.split_at_checked(1)? {
             ("+", text) => Some(Self::good(text)),
             ("-", text) => Some(Self::bad(text)),
@@ -123,37 +123,37 @@ impl fmt::Display for Notice {
 }
 
 /// What is around a page: its title, the navigation, who has signed in.
-pub(super) struct Layout {
-    pub(super) title: String,
+pub(crate) struct Layout {
+    pub(crate) title: String,
     /// Nobody has signed in on the page where that is done.
-    pub(super) signed_in: Option<SignedIn>,
-    pub(super) notice: Option<Notice>,
-    pub(super) style: String,
-    pub(super) script: String,
-    pub(super) icon: String,
+    pub(crate) signed_in: Option<SignedIn>,
+    pub(crate) notice: Option<Notice>,
+    pub(crate) style: String,
+    pub(crate) script: String,
+    pub(crate) icon: String,
 }
 
 /// Whoever has signed in, and where they may go.
-pub(super) struct SignedIn {
-    pub(super) name: String,
+pub(crate) struct SignedIn {
+    pub(crate) name: String,
     /// What each form has to carry.
-    pub(super) proof: String,
-    pub(super) navigation: Vec<Link>,
+    pub(crate) proof: String,
+    pub(crate) navigation: Vec<Link>,
     /// Whether this is their own page.
-    pub(super) own: bool,
+    pub(crate) own: bool,
 }
 
 /// An entry of the navigation.
-pub(super) struct Link {
-    pub(super) title: &'static str,
-    pub(super) href: String,
-    pub(super) icon: &'static str,
-    pub(super) current: bool,
+pub(crate) struct Link {
+    pub(crate) title: &'static str,
+    pub(crate) href: String,
+    pub(crate) icon: &'static str,
+    pub(crate) current: bool,
 }
 
 impl Layout {
     /// Around a page that anybody may see.
-    pub(super) fn bare(title: impl Into<String>) -> Self {
+    pub(crate) fn bare(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
             signed_in: None,
@@ -165,7 +165,7 @@ impl Layout {
     }
 
     /// Around a page of a visit.
-    pub(super) fn of(visit: &Visit, title: String) -> Self {
+    pub(crate) fn of(visit: &Visit, title: String) -> Self {
         let section = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
         let here = section(visit.path);
         let entries = PAGES.iter().filter_map(|page| {
@@ -191,34 +191,34 @@ impl Layout {
     }
 
     /// What each form has to carry, for its hidden field.
-    pub(super) fn proof(&self) -> &str {
+    pub(crate) fn proof(&self) -> &str {
         self.signed_in.as_ref().map_or("", |signed_in| signed_in.proof.as_str())
     }
 
     /// The same with something to say.
-    pub(super) fn saying(mut self, notice: Notice) -> Self {
+    pub(crate) fn saying(mut self, notice: Notice) -> Self {
         self.notice = Some(notice);
         self
     }
 }
 
 /// The pages about one thing, of which one is shown.
-pub(super) struct Tabs {
+pub(crate) struct Tabs {
     /// What they are about.
-    pub(super) label: &'static str,
-    pub(super) tabs: Vec<Tab>,
+    pub(crate) label: &'static str,
+    pub(crate) tabs: Vec<Tab>,
 }
 
 /// One of them.
-pub(super) struct Tab {
-    pub(super) title: &'static str,
-    pub(super) href: String,
-    pub(super) current: bool,
+pub(crate) struct Tab {
+    pub(crate) title: &'static str,
+    pub(crate) href: String,
+    pub(crate) current: bool,
 }
 
 impl Tabs {
     /// Pages by their titles and what follows the path that they have in common.
-    pub(super) fn new(
+    pub(crate) fn new(
         label: &'static str,
         path: &str,
         tabs: &[(&'static str, &str)],
@@ -239,31 +239,31 @@ type Words = Cow<'static, str>;
 /// A field of a form, with its label and what is wrong with its value.
 #[derive(Clone, Default, Template)]
 #[template(path = "admin/field.html")]
-pub(super) struct Field {
-    pub(super) name: Words,
-    pub(super) label: Words,
+pub(crate) struct Field {
+    pub(crate) name: Words,
+    pub(crate) label: Words,
     /// What programs call it, beside its label.
-    pub(super) code: Words,
+    pub(crate) code: Words,
     /// That of an input, or `area` for text of several lines, `choice` for one of several.
-    pub(super) kind: &'static str,
-    pub(super) value: String,
+    pub(crate) kind: &'static str,
+    pub(crate) value: String,
     /// The values that may be chosen, with what they are called.
-    pub(super) choices: Vec<(String, String)>,
-    pub(super) least: Option<String>,
-    pub(super) greatest: Option<String>,
+    pub(crate) choices: Vec<(String, String)>,
+    pub(crate) least: Option<String>,
+    pub(crate) greatest: Option<String>,
     /// How many characters may be entered.
-    pub(super) longest: Option<usize>,
-    pub(super) hint: Words,
+    pub(crate) longest: Option<usize>,
+    pub(crate) hint: Words,
     /// What a browser or a password manager may fill in.
-    pub(super) autocomplete: &'static str,
-    pub(super) required: bool,
+    pub(crate) autocomplete: &'static str,
+    pub(crate) required: bool,
     /// Whether the label says so where it is not required.
-    pub(super) marked: bool,
-    pub(super) fault: String,
+    pub(crate) marked: bool,
+    pub(crate) fault: String,
 }
 
 impl Field {
-    pub(super) fn text(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+    pub(crate) fn text(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self {
             name: name.into(),
             label: label.into(),
@@ -276,11 +276,11 @@ impl Field {
         }
     }
 
-    pub(super) fn email(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+    pub(crate) fn email(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "email", ..Self::text(name, label) }
     }
 
-    pub(super) fn password(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+    pub(crate) fn password(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self {
             kind: "password",
             longest: None,
@@ -290,12 +290,12 @@ impl Field {
     }
 
     /// Text of several lines.
-    pub(super) fn area(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+    pub(crate) fn area(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "area", longest: None, ..Self::text(name, label) }
     }
 
     /// A number within limits, each of which may be missing.
-    pub(super) fn number(
+    pub(crate) fn number(
         name: impl Into<Words>,
         label: impl Into<Words>,
         least: Option<String>,
@@ -305,12 +305,12 @@ impl Field {
     }
 
     /// A day.
-    pub(super) fn date(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+    pub(crate) fn date(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "date", longest: None, ..Self::text(name, label) }
     }
 
     /// One of several values.
-    pub(super) fn choice(
+    pub(crate) fn choice(
         name: impl Into<Words>,
         label: impl Into<Words>,
         choices: Vec<(String, String)>,
@@ -319,36 +319,36 @@ impl Field {
     }
 
     /// May be left empty, which its label says.
-    pub(super) fn optional(self) -> Self {
+    pub(crate) fn optional(self) -> Self {
         Self { required: false, ..self }
     }
 
     /// May be left empty, which is a value as good as any.
-    pub(super) fn maybe_empty(self) -> Self {
+    pub(crate) fn maybe_empty(self) -> Self {
         Self { required: false, marked: false, ..self }
     }
 
-    pub(super) fn code(self, code: impl Into<Words>) -> Self {
+    pub(crate) fn code(self, code: impl Into<Words>) -> Self {
         Self { code: code.into(), ..self }
     }
 
-    pub(super) fn longest(self, longest: Option<usize>) -> Self {
+    pub(crate) fn longest(self, longest: Option<usize>) -> Self {
         Self { longest, ..self }
     }
 
-    pub(super) fn hint(self, hint: impl Into<Words>) -> Self {
+    pub(crate) fn hint(self, hint: impl Into<Words>) -> Self {
         Self { hint: hint.into(), ..self }
     }
 
-    pub(super) fn value(self, value: impl Into<String>) -> Self {
+    pub(crate) fn value(self, value: impl Into<String>) -> Self {
         Self { value: value.into(), ..self }
     }
 
-    pub(super) fn fault(self, fault: Option<&str>) -> Self {
+    pub(crate) fn fault(self, fault: Option<&str>) -> Self {
         Self { fault: sentence(fault.unwrap_or_default()), ..self }
     }
 
-    pub(super) fn autocomplete(self, autocomplete: &'static str) -> Self {
+    pub(crate) fn autocomplete(self, autocomplete: &'static str) -> Self {
         Self { autocomplete, ..self }
     }
 
@@ -378,7 +378,7 @@ impl HtmlSafe for Field {}
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
     ext = "html"
 )]
-pub(super) struct Moment(pub(super) PrimitiveDateTime);
+pub(crate) struct Moment(pub(super) PrimitiveDateTime);
 
 impl HtmlSafe for Moment {}
 
@@ -402,7 +402,7 @@ impl Moment {
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
     ext = "html"
 )]
-pub(super) struct Exactly(pub(super) PrimitiveDateTime);
+pub(crate) struct Exactly(pub(super) PrimitiveDateTime);
 
 impl HtmlSafe for Exactly {}
 
@@ -420,7 +420,7 @@ impl Exactly {
 }
 
 /// A message as a sentence: the first letter large, a full stop at the end.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let Some(first) = characters.next() else { return String::new() };
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
@@ -436,7 +436,7 @@ struct ProblemPage<'a> {
 }
 
 /// The page that says why there is none, and its status.
-pub(super) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
+pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
     let (status, title, text) = match problem {
         Problem::NotFound => {
             (404, "Not found", "There is no such page, or what it was about has gone.")

@@ -8,13 +8,13 @@ use axum::body::Bytes;
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 
-use crate::audit::{Audit, Entry, Means, Origin, Record};
+use crate::api::answer::Api;
+use crate::base::error::Error;
 use crate::database::Connection;
-use crate::error::Error;
-use crate::server::Api;
-use crate::sessions::Session;
+use crate::identity::sessions::Session;
+use crate::identity::tokens::{self, TokenHash};
 use crate::site::Site;
-use crate::tokens::{self, TokenHash};
+use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
 use super::catalogue::Catalogue;
 use super::form::Form;
@@ -24,36 +24,36 @@ use super::{ADMIN, Needed, may};
 
 /// A request to a page, by somebody who may come in.
 #[derive(Clone)]
-pub(super) struct Visit {
-    pub(super) site: Site,
-    pub(super) api: Arc<Api>,
-    pub(super) audit: Arc<Audit>,
-    pub(super) catalogue: Arc<Catalogue>,
-    pub(super) throttle: Arc<Throttle>,
+pub(crate) struct Visit {
+    pub(crate) site: Site,
+    pub(crate) api: Arc<Api>,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) throttle: Arc<Throttle>,
     /// Where it comes from.
-    pub(super) client: IpAddr,
+    pub(crate) client: IpAddr,
     /// What the log calls the request.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// What the client calls it.
-    pub(super) id_of_client: Option<String>,
-    pub(super) session: Session,
+    pub(crate) id_of_client: Option<String>,
+    pub(crate) session: Session,
     /// What the browser keeps of the session.
-    pub(super) secret: String,
-    pub(super) params: Vec<String>,
-    pub(super) query: Form,
-    pub(super) form: Form,
+    pub(crate) secret: String,
+    pub(crate) params: Vec<String>,
+    pub(crate) query: Form,
+    pub(crate) form: Form,
     /// The path of the page, as the table of pages has it.
-    pub(super) path: &'static str,
+    pub(crate) path: &'static str,
     /// What the logs and the audit trail call the page.
-    pub(super) page: &'static str,
+    pub(crate) page: &'static str,
     /// What addresses of the site begin with, as the browser knows it.
-    pub(super) origin: String,
-    pub(super) notice: Option<Notice>,
+    pub(crate) origin: String,
+    pub(crate) notice: Option<Notice>,
 }
 
 /// What comes of a form that was sent. What has changed something is certain to stand in the audit
 /// trail: only [`Visit::record`] makes what says so.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// It is done; the browser goes on to another page, which says so.
     Done { recorded: Recorded, to: String, says: String },
     /// It is done, and what came of it can be shown this once.
@@ -67,22 +67,22 @@ pub(super) enum Outcome {
 }
 
 /// A change that was written down in the audit trail by the transaction that made it.
-pub(super) struct Recorded(Change);
+pub(crate) struct Recorded(Change);
 
 impl Recorded {
     /// What was changed.
-    pub(super) fn change(&self) -> &Change {
+    pub(crate) fn change(&self) -> &Change {
         &self.0
     }
 }
 
 /// What was changed, for the log and the audit trail.
-pub(super) struct Change {
+pub(crate) struct Change {
     /// What was done, for example `block a user`.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
     /// To what, for example `user 5`: a word for its kind, then what tells it, and where there is
     /// more to say, that after a colon.
-    pub(super) record: String,
+    pub(crate) record: String,
 }
 
 impl Change {
@@ -96,7 +96,7 @@ impl Change {
 
 /// Why there is no page.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     NotFound,
     NoSuchMethod,
     /// The form was not sent from a page of this site, or the session has changed since.
@@ -138,23 +138,23 @@ impl From<askama::Error> for Problem {
 
 impl Visit {
     /// Whether whoever has signed in has a permission.
-    pub(super) fn may(&self, needed: Needed) -> bool {
+    pub(crate) fn may(&self, needed: Needed) -> bool {
         may(&self.site, self.session.user, needed)
     }
 
     /// Refuses whoever has not.
-    pub(super) fn must(&self, needed: Needed) -> Result<(), Problem> {
+    pub(crate) fn must(&self, needed: Needed) -> Result<(), Problem> {
         if self.may(needed) { Ok(()) } else { Err(Problem::Forbidden(needed)) }
     }
 
     /// Whether whoever has signed in may do everything.
-    pub(super) fn is_admin(&self) -> bool {
+    pub(crate) fn is_admin(&self) -> bool {
         self.may(ADMIN)
     }
 
     /// Asks the API as whoever has signed in, who needs no token for it here. The same is checked as
     /// of any other request, and the same is answered.
-    pub(super) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
+    pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
         let answered = self.api.ask(self.session.user, self.kept(), &self.id, request).await;
         let (parts, body) = answered.into_parts();
         let body = body.collect().await.map_err(|error| {
@@ -166,7 +166,7 @@ impl Visit {
 
     /// Writes a change down in the audit trail, within the transaction that makes it: there is
     /// neither without the other.
-    pub(super) async fn record(
+    pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
         change: Change,
@@ -175,7 +175,7 @@ impl Visit {
     }
 
     /// The same where what came of it is shown at once.
-    pub(super) async fn record_shown(
+    pub(crate) async fn record_shown(
         &self,
         transaction: &mut Connection,
         change: Change,
@@ -205,23 +205,23 @@ impl Visit {
     }
 
     /// What is kept of the session.
-    pub(super) fn kept(&self) -> TokenHash {
+    pub(crate) fn kept(&self) -> TokenHash {
         tokens::hash(&self.secret)
     }
 
     /// The key in the path.
-    pub(super) fn id(&self) -> Result<i64, Problem> {
+    pub(crate) fn id(&self) -> Result<i64, Problem> {
         let id = self.params.first().and_then(|id| id.parse().ok());
         id.ok_or(Problem::NotFound)
     }
 
     /// What is around the page of this visit.
-    pub(super) fn layout(&self, title: impl Into<String>) -> Layout {
+    pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         Layout::of(self, title.into())
     }
 }
 
 /// A page from its template.
-pub(super) fn show(template: &impl Template) -> Result<View, Problem> {
+pub(crate) fn show(template: &impl Template) -> Result<View, Problem> {
     Ok(View::page(template.render()?))
 }

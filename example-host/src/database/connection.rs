@@ -9,7 +9,7 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, MySql, Postgres, Sqlite};
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 use super::refused_for_others;
 use super::statement::{Engine, Statement, arguments};

@@ -9,7 +9,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError, MySqlPool};
 use sqlx::{ConnectOptions, Executor, MySqlConnection};
 use tokio::task::JoinHandle;
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 use super::connection::in_time;
 use super::refused_for_others;

@@ -7,7 +7,6 @@ mod lease;
 mod migrations;
 mod start;
 mod statement;
-mod url;
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,15 +19,14 @@ use sqlx::sqlite::{
 };
 use sqlx::{Executor, MySql, Pool};
 
-use crate::error::Error;
-use crate::private;
+use crate::base::error::Error;
+use crate::base::private;
 
 use self::connection::{PATIENCE, Raw, Words};
-use self::url::Kind;
+use crate::base::database_url::{self, DatabaseUrl, DatabaseUrlError, Kind};
 
 pub(crate) use self::connection::{Connection, Record};
 pub(crate) use self::statement::{Engine, Statement, sql};
-pub use self::url::{DatabaseUrl, DatabaseUrlError};
 
 /// How many connections a process has to a server at most. A request needs one for as long as a
 /// token is looked up that has not been seen before.
@@ -66,12 +64,12 @@ impl Database {
         match url.kind() {
             Kind::File(path) => Self::open_file(path).await,
             Kind::Postgres(url) => {
-                let options = url::postgres(url).ok_or_else(unknown)?;
+                let options = database_url::postgres(url).ok_or_else(unknown)?;
                 let options = options.application_name(env!("CARGO_PKG_NAME"));
                 Ok(Self::Postgres(server_pool(PgPoolOptions::new()).connect_lazy_with(options)))
             }
             Kind::MySql(url) => {
-                let options = url::mysql(url).ok_or_else(unknown)?;
+                let options = database_url::mysql(url).ok_or_else(unknown)?;
                 let pool = server_pool(PoolOptions::<MySql>::new())
                     .after_connect(|connection, _| Box::pin(async { strict(connection).await }));
                 Ok(Self::MySql(pool.connect_lazy_with(options)))
@@ -216,7 +214,7 @@ macro_rules! transact {
     ($database:expr, |$transaction:ident| $work:expr) => {{
         let mut attempts = $crate::database::Attempts::default();
         loop {
-            let attempt: Result<_, $crate::error::Error> = async {
+            let attempt: Result<_, $crate::base::error::Error> = async {
                 let mut connection = $database.begin_write().await?;
                 let $transaction = &mut connection;
                 let done = async { $work }.await;

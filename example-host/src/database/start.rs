@@ -11,12 +11,13 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{ConnectOptions, Connection as _, Executor, MySqlConnection, PgConnection};
 use tokio::time::timeout;
 
-use crate::error::Error;
-use crate::private;
+use crate::base::error::Error;
+use crate::base::private;
 
 use super::connection::in_time;
 use super::lease::Lease;
-use super::{Database, DatabaseUrl, migrations};
+use super::{Database, migrations};
+use crate::base::database_url::DatabaseUrl;
 
 /// How often a start that waits for another one looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -4,23 +4,23 @@
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
-use crate::private;
-use crate::tokens;
+use crate::base::error::Error;
+use crate::base::private;
+use crate::identity::tokens;
 
 /// The folder that mails are written to.
 #[derive(Clone, Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
     /// Writes a mail, unless one of its id has been written before.
-    pub(super) async fn write(&self, id: &str, text: Vec<u8>) -> Result<(), Error> {
+    pub(crate) async fn write(&self, id: &str, text: Vec<u8>) -> Result<(), Error> {
         let folder = self.path.clone();
         let path = folder.join(format!("{id}.eml"));
         let unfinished = folder.join(format!(".{id}.{}.part", tokens::random_text()?));

@@ -13,9 +13,9 @@ use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION
 use lettre::message::{Mailbox, Message};
 use lettre::{Address, transport};
 
-use crate::config::MailSettings;
-use crate::error::Error;
-use crate::metrics::Metrics;
+use crate::base::error::Error;
+use crate::base::settings::MailSettings;
+use crate::watch::metrics::Metrics;
 
 use self::folder::Folder;
 use self::smtp::Server;

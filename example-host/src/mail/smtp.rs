@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 use super::MailError;
 
@@ -114,7 +114,7 @@ impl FromStr for SmtpUrl {
 /// The connections are kept here and not in the library's own pool: its time limit ends with the
 /// connecting, and a conversation that is given up would be taken up again in the middle, where
 /// the answer to one mail is read as that to another.
-pub(super) struct Server {
+pub(crate) struct Server {
     url: SmtpUrl,
     tls: Option<TlsParameters>,
     time: Duration,
@@ -123,7 +123,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(url: SmtpUrl, time: Duration) -> Result<Self, Error> {
+    pub(crate) fn new(url: SmtpUrl, time: Duration) -> Result<Self, Error> {
         let tls = match url.security {
             Security::None => None,
             _ => Some(TlsParameters::new(url.host.clone()).map_err(|error| {
@@ -135,7 +135,7 @@ impl Server {
     }
 
     /// Sends a mail within the time that there is, the wait for its turn included.
-    pub(super) async fn send(&self, envelope: &Envelope, text: &[u8]) -> Result<(), MailError> {
+    pub(crate) async fn send(&self, envelope: &Envelope, text: &[u8]) -> Result<(), MailError> {
         // Dropping a conversation closes its connection.
         let sent = timeout(self.time, self.converse(envelope, text)).await;
         sent.unwrap_or(Err(MailError::TooSlow(self.time)))

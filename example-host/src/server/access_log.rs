@@ -11,25 +11,25 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header
 use axum::middleware::Next;
 use tracing::{Instrument, Span};
 
-use crate::metrics::Held;
+use crate::watch::metrics::Held;
 
 use super::Server;
-use super::api;
 use super::client::{self, Peer};
 use super::host_header;
-use super::request_id::{self, RequestId};
+use crate::api::answer as api;
+use crate::api::request_id::{self, RequestId};
 
 /// What only the one who answered knows about a request, left in the response's extensions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// The route's name.
-    pub(super) route: Arc<str>,
+    pub(crate) route: Arc<str>,
     /// The user's key; 0 where nobody was asked for.
-    pub(super) user: i64,
+    pub(crate) user: i64,
 }
 
 /// Gives the request its id, passes it on, and logs what became of it.
-pub(super) async fn observe(
+pub(crate) async fn observe(
     State(server): State<Arc<Server>>,
     Extension(peer): Extension<Peer>,
     mut request: Request<Body>,

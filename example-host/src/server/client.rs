@@ -11,16 +11,16 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The other end of the connection that a request came on, left in the request's extensions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(crate) struct Peer(pub(super) IpAddr);
 
 /// Whether the peer is a proxy that is known.
-pub(super) fn is_known(peer: Peer, proxies: &[IpNet]) -> bool {
+pub(crate) fn is_known(peer: Peer, proxies: &[IpNet]) -> bool {
     let peer = peer.0.to_canonical();
     proxies.iter().any(|proxy| proxy.contains(&peer))
 }
 
 /// The client: the peer, or as long as that is a proxy that is known, whom it was asked by.
-pub(super) fn of(peer: Peer, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+pub(crate) fn of(peer: Peer, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let values = headers.get_all(FORWARDED_FOR);
     let values: Vec<&str> = values.iter().map(|value| value.to_str().unwrap_or_default()).collect();
     let mut hops = values.iter().rev().flat_map(|value| value.rsplit(',')).map(address);

@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::metrics::{Held, Metrics};
+use crate::watch::metrics::{Held, Metrics};
 
 use super::client::{self, Peer};
 use super::progress::Progress;
@@ -42,40 +42,40 @@ const LEAVING_TIME: Duration = Duration::from_secs(2);
 
 /// What is done with connections.
 #[derive(Clone)]
-pub(super) struct Connections {
-    pub(super) router: Router,
+pub(crate) struct Connections {
+    pub(crate) router: Router,
     /// What answers those for whom there is no room. Without it they are closed.
-    pub(super) full: Option<Router>,
-    pub(super) tls: Option<Arc<Tls>>,
+    pub(crate) full: Option<Router>,
+    pub(crate) tls: Option<Arc<Tls>>,
     /// How long the headers of a request may take, and before them the beginning of TLS.
-    pub(super) header_timeout: Duration,
+    pub(crate) header_timeout: Duration,
     /// How long the other end may take nothing of what it is sent.
-    pub(super) stall_time: Duration,
+    pub(crate) stall_time: Duration,
     /// How many there may be.
-    pub(super) limit: usize,
+    pub(crate) limit: usize,
     /// How many one client may have.
-    pub(super) limit_of_one: usize,
+    pub(crate) limit_of_one: usize,
     /// The proxies that may have more.
-    pub(super) trusted_proxies: Vec<IpNet>,
+    pub(crate) trusted_proxies: Vec<IpNet>,
     /// Where they are counted.
-    pub(super) metrics: Option<Arc<Metrics>>,
+    pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     /// Until when requests in flight may finish.
-    pub(super) patience: Instant,
+    pub(crate) patience: Instant,
     /// Until when those that did not are waited for that have been cut off.
-    pub(super) end: Instant,
+    pub(crate) end: Instant,
 }
 
 /// The word to stop, when there is one.
-pub(super) type Stopping = watch::Receiver<Option<Stop>>;
+pub(crate) type Stopping = watch::Receiver<Option<Stop>>;
 
 impl Connections {
     /// Takes connections until it is told to stop, then waits for the requests in flight.
-    pub(super) async fn accept(self, listener: TcpListener, mut stopping: Stopping) {
+    pub(crate) async fn accept(self, listener: TcpListener, mut stopping: Stopping) {
         let room = Room::new(self.limit, self.limit_of_one);
         let outside = Room::new(OUTSIDE, OUTSIDE_OF_ONE);
         let (cut, cutting) = watch::channel(());

@@ -52,7 +52,7 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
 /// How a site is, found out once for all who ask at the same moment: anybody may ask, and as often as
 /// they like.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     /// What was found last, and when that was begun.
     last: Mutex<Option<(Instant, Vec<String>)>>,
 }
@@ -75,7 +75,7 @@ impl Watch {
 }
 
 /// The answer to `GET /health`.
-pub(super) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
+pub(crate) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
     let failing = watch.failing(site).await;
     if failing.is_empty() {
         return response(StatusCode::OK, &serde_json::json!({ "status": "ok" }));

@@ -5,11 +5,11 @@
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Request, Version, header};
 
-use super::problem::Refusal;
+use crate::api::problem::Refusal;
 
 /// Refuses a request that does not name one host. What stands in the target itself counts in place
 /// of the header, which then says the same.
-pub(super) fn settle<B>(request: &mut Request<B>) -> Result<(), Refusal> {
+pub(crate) fn settle<B>(request: &mut Request<B>) -> Result<(), Refusal> {
     let named = of_header(request.headers(), request.version())?;
     let uri = request.uri();
     let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {

@@ -1,23 +1,14 @@
 //! The HTTP server: serves a site until it is told to stop. How connections are taken and what is
 //! answered stands in the files beside this one.
 
-mod access_log;
-mod api;
-mod body;
-mod changes;
-mod checks;
+pub(crate) mod access_log;
+pub(crate) mod administration;
 mod client;
 mod connections;
-mod health;
+pub(crate) mod health;
 mod host_header;
-mod notes;
-mod pages;
-mod problem;
 mod progress;
-mod request_id;
-mod revalidation;
 mod room;
-mod routing;
 mod scrape;
 mod tasks;
 mod tls;
@@ -39,21 +30,21 @@ use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::Administration;
-use crate::audit::{self, Writing};
-use crate::config::ServerSettings;
-use crate::error::Error;
+use crate::base::error::Error;
+use crate::base::settings::ServerSettings;
+use crate::identity::tokens::Usage;
 use crate::site::Site;
-use crate::tokens::Usage;
+use crate::watch::audit::{self, Writing};
 
-use self::changes::Changes;
 use self::connections::{Connections, Stop};
 use self::health::Watch;
-use self::request_id::RequestIds;
-use self::routing::Routes;
 use self::tasks::Background;
 use self::tls::Tls;
+use crate::api::answer::{self as api, Api};
+use crate::api::changes::Changes;
+use crate::api::request_id::{self, RequestIds};
+use crate::extensions::routing::Routes;
 
-pub(crate) use self::api::Api;
 pub(crate) use self::health::failing;
 pub use self::scrape::MetricsServer;
 pub use self::tls::TlsError;
@@ -242,12 +233,12 @@ pub(crate) fn check_routes<'a>(
 }
 
 /// What every request needs.
-struct Server {
-    api: Arc<Api>,
+pub(crate) struct Server {
+    pub(crate) api: Arc<Api>,
     administration: Administration,
     /// The forms of the administration that are being dealt with.
     forms: Changes,
-    health: Watch,
+    pub(crate) health: Watch,
     /// Whether connections to this server are encrypted.
     encrypted: bool,
     /// What browsers are told of that, if anything.

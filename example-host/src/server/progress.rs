@@ -15,7 +15,7 @@ const LEAST: usize = 16 * 1024;
 
 /// A stream that fails when the other end does not read.
 #[derive(Debug)]
-pub(super) struct Progress<S> {
+pub(crate) struct Progress<S> {
     stream: S,
     time: Duration,
     /// Runs while something is written that the other end does not take.
@@ -26,7 +26,7 @@ pub(super) struct Progress<S> {
 
 impl<S> Progress<S> {
     /// The other end of the stream has so much time.
-    pub(super) fn within(time: Duration, stream: S) -> Self {
+    pub(crate) fn within(time: Duration, stream: S) -> Self {
         Self { stream, time, waiting: None, written: 0 }
     }
 

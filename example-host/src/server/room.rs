@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 /// Places for connections.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(crate) struct Room {
     limit: usize,
     of_one: usize,
     began: Instant,
@@ -40,7 +40,7 @@ struct Seat {
 
 /// A connection with a place, which it gives back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Guest {
+pub(crate) struct Guest {
     room: Arc<Room>,
     number: u64,
     seat: Arc<Seat>,
@@ -48,12 +48,12 @@ pub(super) struct Guest {
 
 impl Room {
     /// Room for so many, of which one client may have so many.
-    pub(super) fn new(limit: usize, of_one: usize) -> Arc<Self> {
+    pub(crate) fn new(limit: usize, of_one: usize) -> Arc<Self> {
         Arc::new(Self { limit, of_one, began: Instant::now(), seats: Mutex::default() })
     }
 
     /// A place for a connection from this address, unless all that it may have are in use.
-    pub(super) fn enter(self: &Arc<Self>, address: IpAddr, known_proxy: bool) -> Option<Guest> {
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, known_proxy: bool) -> Option<Guest> {
         let whose = (!known_proxy).then(|| client(address));
         let mut seats = self.seats();
         let has = |whose: IpAddr| seats.of.get(&whose).copied().unwrap_or_default();
@@ -116,23 +116,23 @@ impl Seats {
 
 impl Guest {
     /// Something is asked on the connection.
-    pub(super) fn is_busy(&self) {
+    pub(crate) fn is_busy(&self) {
         self.seat.used.store(true, Ordering::Relaxed);
         self.seat.idle_since.store(0, Ordering::Relaxed);
     }
 
     /// What was asked has its answer.
-    pub(super) fn is_idle(&self) {
+    pub(crate) fn is_idle(&self) {
         self.seat.idle_since.store(self.room.now(), Ordering::Relaxed);
     }
 
     /// Whether anything has been asked on the connection.
-    pub(super) fn has_asked(&self) -> bool {
+    pub(crate) fn has_asked(&self) -> bool {
         self.seat.used.load(Ordering::Relaxed)
     }
 
     /// Waits until the place is wanted for somebody else.
-    pub(super) async fn has_to_leave(&self) {
+    pub(crate) async fn has_to_leave(&self) {
         self.seat.leave.notified().await;
     }
 }

@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::error::Error;
-use crate::metrics::MEDIA_TYPE;
+use crate::base::error::Error;
 use crate::site::Site;
+use crate::watch::metrics::MEDIA_TYPE;
 
 use super::connections::{Connections, Stop};
 

@@ -9,11 +9,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Something that goes on until it is dropped.
 #[derive(Debug)]
-pub(super) struct Background(JoinHandle<()>);
+pub(crate) struct Background(JoinHandle<()>);
 
 impl Background {
     /// Begins it, and begins it again whenever it panics.
-    pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
+    pub(crate) fn begin<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         begin: impl Fn() -> F + Send + 'static,
     ) -> Self {

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-use crate::config::TlsFiles;
+use crate::base::settings::TlsFiles;
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -46,21 +46,21 @@ pub enum TlsError {
 }
 
 /// A pair that is in use, and the files that it is from.
-pub(super) struct Tls {
+pub(crate) struct Tls {
     files: TlsFiles,
     first: Fingerprint,
     config: ArcSwap<ServerConfig>,
 }
 
 impl Tls {
-    pub(super) fn open(files: &TlsFiles) -> Result<Self, TlsError> {
+    pub(crate) fn open(files: &TlsFiles) -> Result<Self, TlsError> {
         let pair = Pair::read(files)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
         Ok(Self { files: files.clone(), first: pair.fingerprint(), config })
     }
 
     /// What a new connection is taken with.
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.load_full())
     }
 
@@ -68,7 +68,7 @@ impl Tls {
     ///
     /// Whoever replaces a certificate and its key writes one after the other, so what is there
     /// counts only when it has been seen twice.
-    pub(super) async fn follow(&self) {
+    pub(crate) async fn follow(&self) {
         let mut settled = Ok(self.first);
         let mut last = settled.clone();
         loop {

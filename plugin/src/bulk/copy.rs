@@ -118,7 +118,7 @@ pub async fn copy(
     }
 
     let tables: Vec<&str> = layout.copied.iter().map(|(table, _)| table.name).collect();
-    target.learn(&tables).await?;
+    target.analyze(&tables).await?;
     compare_all(&mut from, target, &layout, &last_keys, &mut meter).await
 }
 

@@ -123,13 +123,14 @@ async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
     insert(transaction, "shop_orderstatuses", &columns, &rows).await
 }
 
+/// Inserts rows with their keys, which are the first column.
 async fn insert(
     transaction: &mut Transaction,
     table: &str,
     columns: &[&str],
     rows: &[Vec<Value>],
 ) -> Result<(), Error> {
-    for statement in sql::insert_rows(table, columns, rows, transaction.dialect()) {
+    for statement in sql::insert_keyed(table, columns, rows, transaction.dialect()) {
         transaction.execute(statement).await?;
     }
     Ok(())

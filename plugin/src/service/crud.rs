@@ -191,7 +191,7 @@ pub(crate) async fn validate(
     if faults.is_empty() {
         return Ok(());
     }
-    transaction.stands().await?;
+    transaction.ensure_open().await?;
     Err(faults.into())
 }
 
@@ -252,7 +252,7 @@ fn unique_of(constraint: &Constraint, resource: &Resource) -> Option<&'static Un
 async fn refuse_if_referenced(record: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
     let referring = scene.call.shop.registry.referring_to(record)?;
     let Some(by) = referred_to_by(&referring, scene.transaction).await? else { return Ok(()) };
-    scene.transaction.stands().await?;
+    scene.transaction.ensure_open().await?;
     let singular = record.resource().singular;
     let detail = format!("This {singular} cannot be deleted: {by} to it.");
     Err(Fault::new(FaultKind::Referenced, detail).into())
@@ -288,7 +288,8 @@ async fn referred_to_by(
     if referring.is_empty() {
         return Ok(None);
     }
-    let statement = sql::count_references(referring, transaction.dialect());
+    let columns = referring.iter().map(|by| (by.resource.table, by.field.name, &by.value));
+    let statement = sql::count_references(columns, transaction.dialect());
     let counts = transaction.numbers(statement).await?;
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
@@ -334,7 +335,7 @@ pub(crate) async fn record(
     match cells.records(resource)?.pop() {
         Some(record) => Ok(record),
         None => {
-            transaction.stands().await?;
+            transaction.ensure_open().await?;
             Err(missing(resource))
         }
     }

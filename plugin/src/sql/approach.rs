@@ -19,7 +19,7 @@ pub const BLOCK: i64 = 4_096;
 
 /// What has to be asked before a page can be read at a small cost.
 #[derive(Clone, Copy, Debug)]
-pub enum Survey {
+pub enum Probe {
     /// The keys of the records that a text was found in, and one more at most than [`FEW`]: to find
     /// them is all that such a page costs, so it is not to be done twice.
     Few,
@@ -31,13 +31,13 @@ pub enum Survey {
     Groups(&'static Join, &'static Count),
 }
 
-/// What the answer to a survey leads to.
+/// What the answer to a probe leads to.
 #[derive(Clone, Debug)]
 pub enum Next {
     /// The page can be read.
     Read(Approach),
     /// Something else has to be asked.
-    Ask(Survey),
+    Ask(Probe),
 }
 
 /// How the records of a page are found.
@@ -74,7 +74,7 @@ pub enum Keys {
     /// others are tested on the way: many records satisfy them.
     Walked(Option<&'static Index>),
     /// By the conditions, and put into order then: few records satisfy them.
-    Gathered,
+    FilterThenSort,
     /// From a bound on, behind which so many more are passed over.
     From(Condition, i64),
     /// From groups of records that belong to the same joined ones, or to such of one name.
@@ -98,34 +98,34 @@ pub struct Group {
     pub limit: i64,
 }
 
-impl Survey {
+impl Probe {
     /// What has to be asked before this page is read; nothing where an index leads to it.
-    pub fn of(page: &Page) -> Option<Survey> {
+    pub fn of(page: &Page) -> Option<Probe> {
         // Only large tables are counted.
         if page.resource.storage.counts.is_empty() || is_of_few(page) {
             return None;
         }
         if let Some(join) = joined_order(page) {
             let count = counted(page, Some(join.by));
-            return Some(count.map_or(Survey::Totals, |count| Survey::Groups(join, count)));
+            return Some(count.map_or(Probe::Totals, |count| Probe::Groups(join, count)));
         }
         let far = page.offset >= FAR;
         let steps = page.resource.storage.steps.iter().find(|steps| far && leads(steps, page));
         match steps {
-            Some(steps) => Some(Survey::Steps(steps)),
-            None if is_of_text(page) => Some(Survey::Few),
-            None => (!is_indexed(page)).then_some(Survey::Totals),
+            Some(steps) => Some(Probe::Steps(steps)),
+            None if is_of_text(page) => Some(Probe::Few),
+            None => (!is_indexed(page)).then_some(Probe::Totals),
         }
     }
 
     /// What the columns of the answer hold.
     pub fn kinds(&self) -> &'static [Kind] {
         match self {
-            Survey::Few => &[Kind::WORD],
-            Survey::Totals => &[Kind::COUNT; 2],
-            Survey::Steps(Steps { day_of: None, .. }) => &[Kind::COUNT; 2],
-            Survey::Steps(_) => &[Kind::WORD, Kind::COUNT],
-            Survey::Groups(..) => &[Kind::COUNT; 3],
+            Probe::Few => &[Kind::WORD],
+            Probe::Totals => &[Kind::COUNT; 2],
+            Probe::Steps(Steps { day_of: None, .. }) => &[Kind::COUNT; 2],
+            Probe::Steps(_) => &[Kind::WORD, Kind::COUNT],
+            Probe::Groups(..) => &[Kind::COUNT; 3],
         }
     }
 
@@ -133,26 +133,26 @@ impl Survey {
     pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Next {
         let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
         Next::Read(match (self, rows.first()) {
-            (Survey::Few, row) => {
+            (Probe::Few, row) => {
                 let text = row.and_then(|row| row.first()).map_or("", Value::text);
                 return match few(text) {
                     Some(keys) => Next::Read(by_keys(page, keys)),
-                    None => Next::Ask(Survey::Totals),
+                    None => Next::Ask(Probe::Totals),
                 };
             }
-            (Survey::Totals, row) => {
+            (Probe::Totals, row) => {
                 let row = row.map(Vec::as_slice).unwrap_or_default();
                 let (total, all) = (number(row, 0), number(row, 1));
                 Approach { total: Some(total), keys: by_totals(page, total, all) }
             }
-            (Survey::Groups(..), None) => Approach { total: None, keys: Keys::Nothing },
-            (Survey::Steps(_), None) => Approach::default(),
-            (Survey::Steps(steps), Some(row)) => {
+            (Probe::Groups(..), None) => Approach { total: None, keys: Keys::Nothing },
+            (Probe::Steps(_), None) => Approach::default(),
+            (Probe::Steps(steps), Some(row)) => {
                 let bound = bound(page, steps, &row[0]);
                 let keys = Keys::From(bound, page.offset.saturating_sub(number(row, 1)));
                 Approach { total: None, keys }
             }
-            (Survey::Groups(join, _), Some(_)) => {
+            (Probe::Groups(join, _), Some(_)) => {
                 let rows = rows.iter().map(|row| [0, 1, 2].map(|column| number(row, column)));
                 Approach { total: None, keys: Keys::Grouped(groups(page, join.by, rows)) }
             }
@@ -259,7 +259,7 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
     }
     let walked = i128::from(all) * i128::from(end.min(total)) / i128::from(total);
     if joined_order(page).is_some() || i128::from(total) <= walked {
-        return Keys::Gathered;
+        return Keys::FilterThenSort;
     }
     let leads = |index: &&Index| narrowed_by(index, page).is_some_and(|fields| fields > 0);
     let indexes = page.resource.storage.indexes.iter().filter(leads);

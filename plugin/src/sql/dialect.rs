@@ -25,7 +25,7 @@ pub struct Dialect {
     /// What makes a text of all values of a column: a list in JSON.
     pub list: &'static str,
     /// A column so that no index serves it, where the engine would take one that it should not.
-    pub walked_past: fn(&str) -> String,
+    pub without_index: fn(&str) -> String,
     /// What follows a table that is to be read by the index of this name, where the engine would
     /// rather read fewer rows and sort them, and is wrong about how many they are.
     pub by_index: fn(&str) -> String,
@@ -42,7 +42,7 @@ pub struct Dialect {
     /// Fails where a transaction is not there any more. A node of a cluster may undo one for the
     /// sake of another node's; where it was about to prepare a statement, it loses the error or makes
     /// one up, and what follows would be done outside of it.
-    pub stands: Option<&'static str>,
+    pub ensure_open: Option<&'static str>,
     /// Commits a transaction that is still there.
     pub commit: &'static str,
     /// Reads what time it is, in whole seconds since 1970.
@@ -105,13 +105,13 @@ pub static SQLITE: Dialect = Dialect {
         format!("(sum({column} / 1000000000) * 1000000000 + sum({column} % 1000000000))")
     },
     list: "json_group_array",
-    walked_past: |column| format!("+{column}"),
+    without_index: |column| format!("+{column}"),
     by_index: |_| String::new(),
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
     begin_read: "BEGIN",
-    stands: None,
+    ensure_open: None,
     commit: "COMMIT",
     seconds: "SELECT unixepoch()",
     locks: None,
@@ -148,13 +148,13 @@ pub static POSTGRES: Dialect = Dialect {
     },
     narrow_sum: |column| format!("sum({column})"),
     list: "json_agg",
-    walked_past: str::to_owned,
+    without_index: str::to_owned,
     by_index: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
     begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-    stands: None,
+    ensure_open: None,
     commit: "COMMIT",
     seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE", of_one_node: false }),
@@ -190,7 +190,7 @@ pub static MYSQL: Dialect = Dialect {
     },
     narrow_sum: |column| format!("sum({column})"),
     list: "json_arrayagg",
-    walked_past: str::to_owned,
+    without_index: str::to_owned,
     by_index: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",
@@ -200,7 +200,7 @@ pub static MYSQL: Dialect = Dialect {
     // The level is that of the next transaction alone; at any other there is no such snapshot.
     begin_read: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
         START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY; SAVEPOINT begun",
-    stands: Some("RELEASE SAVEPOINT begun"),
+    ensure_open: Some("RELEASE SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
     seconds: "SELECT CAST(unix_timestamp() AS SIGNED)",
     locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE", of_one_node: true }),

@@ -1,17 +1,18 @@
 //! Ending the statement of a connection when nobody waits for it any more: its request is over, or the
-//! answer takes too long.
+//! answer takes too long. Knows no driver.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::ENDING;
+/// How long a statement is given to notice that it is ended.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// A handle that ends a statement of a connection while another task waits for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Brake {
-    /// Set to end the statement. An engine in this process asks for it as it works.
+    /// Set to end the statement. An engine in this process reads it as it works.
     pressed: Arc<AtomicBool>,
     /// The server and the connection's id there, where the server does not notice by itself that a
     /// connection was closed.
@@ -41,8 +42,8 @@ impl Brake {
     }
 
     /// Waits for an answer up to the limit, then ends the statement and waits a little for the failure
-    /// that says so, after which the connection owes no answer. A server ends a statement by itself at the
-    /// same limit. Nothing where no answer comes.
+    /// that this leads to, after which the connection owes no answer. A server ends a statement by itself
+    /// at the same limit. Nothing where no answer comes.
     pub(super) async fn answered<T>(
         &self,
         limit: Duration,

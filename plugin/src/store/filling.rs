@@ -6,28 +6,18 @@
 //! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
 //! leaves no store behind that is served without what was taken away.
 
-use super::{Pool, Store, mysql, postgres, sqlite};
+use std::sync::Arc;
+
+use super::database::Store;
+use super::driver::Fill;
+use super::engine::Engine;
 use crate::error::Error;
 use crate::sql::{RowsOf, Statement};
 
 /// A store that is being filled.
-pub struct Filling(Engine);
-
-enum Engine {
-    Sqlite(sqlite::Filling),
-    Postgres(postgres::Filling),
-    MySql(mysql::Filling),
-}
-
-/// Does the same on each engine, and says what a failure means.
-macro_rules! on_engine {
-    ($engine:expr, $filling:ident => $work:expr) => {
-        match $engine {
-            Engine::Sqlite($filling) => $work.await.map_err(sqlite::classify),
-            Engine::Postgres($filling) => $work.await.map_err(postgres::classify),
-            Engine::MySql($filling) => $work.await.map_err(mysql::classify),
-        }
-    };
+pub struct Filling {
+    fill: Box<dyn Fill>,
+    engine: Arc<dyn Engine>,
 }
 
 impl Store {
@@ -41,21 +31,9 @@ impl Store {
     ) -> Result<Option<Filling>, Error> {
         tables.sort_unstable();
         tables.dedup();
-        let engine = match &self.pool {
-            Pool::Sqlite(pools) => sqlite::Filling::begin(pools, &tables)
-                .await
-                .map(|filling| Some(Engine::Sqlite(filling)))
-                .map_err(sqlite::classify),
-            Pool::Postgres(pool) => postgres::Filling::begin(pool.pool(), tables)
-                .await
-                .map(|filling| Some(Engine::Postgres(filling)))
-                .map_err(postgres::classify),
-            Pool::MySql(pool) => mysql::Filling::begin(pool.pool(), tables)
-                .await
-                .map(|filling| filling.map(Engine::MySql))
-                .map_err(mysql::classify),
-        };
-        Ok(engine?.map(Filling))
+        let engine = self.engine();
+        let fill = engine.begin_filling(tables).await?;
+        Ok(fill.map(|fill| Filling { fill, engine: Arc::clone(engine) }))
     }
 }
 
@@ -65,7 +43,7 @@ impl Filling {
     /// # Errors
     /// Those of the database.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        on_engine!(&mut self.0, filling => filling.numbers(statement))
+        self.fill.numbers(statement).await.map_err(|error| self.engine.classify(error))
     }
 
     /// Adds rows to the tables, all of them or none.
@@ -73,14 +51,15 @@ impl Filling {
     /// # Errors
     /// Those of the database.
     pub async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), Error> {
-        on_engine!(&mut self.0, filling => filling.insert(batch))
+        self.fill.insert(batch).await.map_err(|error| self.engine.classify(error))
     }
 
-    /// Makes anew what was taken away, and tells how many of how many pieces are done.
+    /// Makes anew what was taken away, and reports how many of how many pieces are done.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn finish(self, tell: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
-        on_engine!(self.0, filling => filling.finish(tell))
+    pub async fn finish(self, mut report: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
+        let Self { fill, engine } = self;
+        fill.finish(&mut report).await.map_err(|error| engine.classify(error))
     }
 }

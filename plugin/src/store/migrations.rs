@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-/// Files of migrations with their text, by name.
-pub(super) type Files = &'static [(&'static str, &'static str)];
+use super::driver::Files;
 
 macro_rules! files {
     ($folder:literal: $($file:literal),+ $(,)?) => {
@@ -73,4 +72,10 @@ pub(super) fn migrator(files: Files) -> Migrator {
         Some(Migration::new(version.parse().ok()?, description, kind, sql, false))
     });
     Migrator::with_migrations(migrations.collect())
+}
+
+/// The host keeps the versions of its tables beside those of the store.
+pub(super) fn in_own_table(mut migrator: Migrator) -> Migrator {
+    migrator.dangerous_set_table_name("shop_migrations");
+    migrator
 }

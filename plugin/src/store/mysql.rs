@@ -2,97 +2,244 @@
 
 use std::collections::VecDeque;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use rust_decimal::Decimal;
-use sqlx::migrate::MigrateError;
 use sqlx::mysql::{
-    MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlPool,
-    MySqlPoolOptions, MySqlRow,
+    MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlPoolOptions, MySqlQueryResult,
+    MySqlRow,
 };
-use sqlx::query::Query;
 use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
-use time::PrimitiveDateTime;
 
 use super::brake::Brake;
-use super::{Cells, LOCK_PATIENCE, Rows, Session, Stream, bounded};
-use super::{count, sql_text, statements, units, values};
+use super::cells;
+use super::driver::{
+    Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text, statements,
+};
+use super::failure::{columns_of_index, without_code};
+use super::migrations::{self, in_own_table, migrator};
+use super::pools::Pools;
+use super::ready::Ready;
+use super::session;
 use crate::error::{Constraint, Error};
-use crate::model::question::Page;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::dialect::MYSQL;
-use crate::sql::{self, RowsOf, Statement, Table};
-
-pub(super) const RECOUNT: &str = include_str!("../../recount/mysql.sql");
+use crate::sql::dialect::{Dialect, MYSQL};
+use crate::sql::{self, RowsOf, Statement};
 
 /// How many prepared statements a connection keeps. A server has 16,382 for all connections of all
 /// hosts, by default.
 const STATEMENTS: usize = 64;
 
-pub(super) fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
-    Ok(MySqlConnectOptions::from_str(url)?
-        .statement_cache_capacity(STATEMENTS)
-        .disable_statement_logging())
+/// The number of the failure to prepare one more statement than the server has for all connections.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+
+impl Driver for MySql {
+    const DIALECT: &'static Dialect = &MYSQL;
+    const MIGRATIONS: Files = migrations::MYSQL;
+    const RECOUNT: &'static str = include_str!("../../recount/mysql.sql");
+    const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
+
+    fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
+        Ok(MySqlConnectOptions::from_str(url)?
+            .statement_cache_capacity(STATEMENTS)
+            .disable_statement_logging())
+    }
+
+    fn pools(options: MySqlConnectOptions, answer: Duration) -> Pools<Self> {
+        let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
+        // What does not fit is refused, whatever the server's own mode is; a statement sees what
+        // others have committed before it; and what nobody waits for any more is given up by the
+        // server too, by MySQL where it only reads.
+        let session = format!(
+            "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
+             innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
+             /*!50708 , max_execution_time = {} */",
+            LOCK_PATIENCE.as_secs(),
+            answer.as_secs(),
+            answer.as_millis()
+        );
+        let pool = pool.after_connect(move |connection, _| {
+            let session = sql_text(session.clone());
+            Box::pin(async move {
+                connection.execute(session).await?;
+                let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+                connection.execute(isolation).await.map(drop)
+            })
+        });
+        Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
+    }
+
+    /// On a connection of its own: what the pool's connections wait for at most is too short here.
+    async fn migrate(options: &MySqlConnectOptions, _: &Pools<Self>) -> Result<(), Error> {
+        let migrated = async {
+            let mut connection = MySqlConnection::connect_with(options).await?;
+            resume_filling(&mut connection, options).await?;
+            let migrator = in_own_table(migrator(Self::MIGRATIONS));
+            migrator.run_direct(None, &mut connection, false).await?;
+            Ok(connection.close().await?)
+        };
+        migrated.await.map_err(Error::of_migration)
+    }
+
+    /// Removes the store's tables, with their triggers.
+    async fn drop_tables(options: &MySqlConnectOptions) -> Result<(), Error> {
+        let dropped = async {
+            let find = "SELECT concat('DROP TABLE `', table_name, '`') \
+                FROM information_schema.tables \
+                WHERE table_schema = database() AND left(table_name, 5) = 'shop_'";
+            let mut connection = MySqlConnection::connect_with(options).await?;
+            // They refer to each other.
+            connection.execute("SET foreign_key_checks = 0").await?;
+            for found in sqlx::query(find).fetch_all(&mut connection).await? {
+                let drop: String = found.try_get_unchecked(0)?;
+                connection.execute(sql_text(drop)).await?;
+            }
+            connection.close().await
+        };
+        dropped.await.map_err(Self::classify)
+    }
+
+    async fn begin_filling(
+        options: &MySqlConnectOptions,
+        tables: Vec<&'static str>,
+    ) -> Result<Option<Box<dyn Fill>>, sqlx::Error> {
+        let filling = Filling::begin(options, tables).await?;
+        Ok(filling.map(|filling| Box::new(filling) as Box<dyn Fill>))
+    }
+
+    async fn brake(connection: &mut MySqlConnection) -> Result<Brake, sqlx::Error> {
+        let row = sqlx::raw_sql(WHO).fetch_one(connection).await?;
+        Ok(Brake::at(row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
+    }
+
+    /// By another connection, since the server goes on for one that is closed.
+    async fn end(_: &mut MySqlConnection, brake: &Brake, options: &MySqlConnectOptions) -> bool {
+        if let Err(error) = kill(brake, options).await {
+            tracing::debug!(%error, "a statement is still running although its request is over");
+        }
+        false
+    }
+
+    async fn analyze(connection: &mut MySqlConnection, tables: &[&str]) -> Result<(), sqlx::Error> {
+        let analyze = sql_text(format!("ANALYZE TABLE {}", tables.join(", ")));
+        Self::execute_batch(connection, analyze).await
+    }
+
+    fn bind(query: Bound<Self>, value: Value) -> Bound<Self> {
+        match value {
+            Value::Null => query.bind(None::<i64>),
+            Value::Int(number) => query.bind(number),
+            Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
+            Value::Text(text) | Value::Json(text) => query.bind(text),
+            Value::Moment(moment) => query.bind(moment),
+        }
+    }
+
+    fn number(row: &MySqlRow, column: usize) -> Result<i64, sqlx::Error> {
+        let raw = row.try_get_raw(column)?;
+        match raw.type_info().name() {
+            "DECIMAL" => cells::count(row.try_get(column)?),
+            _ => row.try_get_unchecked(column),
+        }
+    }
+
+    fn cell(row: &MySqlRow, column: usize, kind: Kind) -> Result<Cell<'_>, sqlx::Error> {
+        cells::typed(row, column, kind, "DECIMAL", Self::number)
+    }
+
+    fn affected(result: &MySqlQueryResult) -> u64 {
+        result.rows_affected()
+    }
+
+    fn inserted(result: &MySqlQueryResult) -> i64 {
+        // Keys are given from 1, far below what this could not hold.
+        i64::try_from(result.last_insert_id()).unwrap_or_default()
+    }
+
+    fn classify(error: sqlx::Error) -> Error {
+        let database = error.as_database_error();
+        let database = database.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+        let Some(database) = database else { return without_code(error) };
+        match database.number() {
+            // A value that is taken: "Duplicate entry '...' for key 'index'", where MySQL names the
+            // table too.
+            1062 | 1586 => {
+                let index =
+                    database.message().rsplit_once("for key '").map_or("", |(_, rest)| rest);
+                let index = index.trim_end_matches('\'');
+                let index = index.rsplit_once('.').map_or(index, |(_, index)| index);
+                let columns = columns_of_index(index);
+                Error::Constraint(Constraint::Unique(columns), error)
+            }
+            1216 | 1217 | 1451 | 1452 => Error::Constraint(Constraint::Reference, error),
+            3819 | 4025 => Error::Constraint(Constraint::Check, error),
+            // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
+            // that changed after it was read, a transaction that has gone with its savepoint.
+            1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
+            // Others have them; those of this connection are given back.
+            TOO_MANY_STATEMENTS => Error::Conflict(error),
+            // A table that is not there: the store is being filled, and its tables have other names.
+            1146 => Error::Unavailable(error),
+            // The server stops, has killed the connection, is not yet part of its cluster.
+            1053 | 1047 | 1927 | 3169 => Error::Lost(error),
+            // Files, disks and memory that the server is out of, a read-only server, too many
+            // connections, who may connect and to what, statements that took too long, a commit that a
+            // node could not bring to its cluster.
+            3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049
+            | 1114 | 1180 | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => {
+                Error::Unavailable(error)
+            }
+            _ => Error::Database(error),
+        }
+    }
+
+    fn is_worn_out(error: &sqlx::Error) -> bool {
+        number_of(error) == Some(TOO_MANY_STATEMENTS)
+    }
+
+    /// A failure may be that of a table whose triggers the server has read by half, as a node of a
+    /// cluster has that undid a transaction while it read them. It fails over them until it reads them
+    /// anew, which is all that a repair does to tables of this kind.
+    fn remedy(error: &sqlx::Error) -> Option<&'static str> {
+        let is_half_read = matches!(number_of(error), Some(1064 | 1146));
+        is_half_read.then_some(
+            "ROLLBACK; SET STATEMENT lock_wait_timeout = 2 FOR \
+             REPAIR LOCAL TABLE shop_addresses, shop_orders, shop_products",
+        )
+    }
 }
 
-/// Connections that wait so long for an answer.
-pub(super) fn connect(options: MySqlConnectOptions, answer: Duration) -> MySqlPool {
-    let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
-    // What does not fit is refused, whatever the server's own mode is; a statement sees what
-    // others have committed before it; and what nobody waits for any more is given up by the
-    // server too, by MySQL where it only reads.
-    let session = format!(
-        "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
-         innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
-         /*!50708 , max_execution_time = {} */",
-        LOCK_PATIENCE.as_secs(),
-        answer.as_secs(),
-        answer.as_millis()
-    );
-    let pool = pool.after_connect(move |connection, _| {
-        let session = sql_text(session.clone());
-        Box::pin(async move {
-            connection.execute(session).await?;
-            let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-            connection.execute(isolation).await.map(drop)
-        })
-    });
-    pool.connect_lazy_with(options)
-}
+/// What a connection is, and to which server: one behind the same address may be another.
+const WHO: &str =
+    "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
 
-/// On a connection of its own: what the pool's connections wait for at most is too short here.
-pub(super) async fn migrate(pool: &MySqlPool) -> Result<(), MigrateError> {
-    let options = pool.connect_options();
-    let mut connection = MySqlConnection::connect_with(&options).await?;
-    go_on_filling(&mut connection, &options).await?;
-    let migrator = super::in_own_table(super::migrations::migrator(super::migrations::MYSQL));
-    migrator.run_direct(None, &mut connection, false).await?;
-    Ok(connection.close().await?)
-}
-
-/// Takes away the store's tables, with their triggers.
-pub(super) async fn drop_tables(pool: &MySqlPool) -> Result<(), sqlx::Error> {
-    let find = "SELECT concat('DROP TABLE `', table_name, '`') FROM information_schema.tables \
-        WHERE table_schema = database() AND left(table_name, 5) = 'shop_'";
-    let mut connection = MySqlConnection::connect_with(&pool.connect_options()).await?;
-    // They refer to each other.
-    connection.execute("SET foreign_key_checks = 0").await?;
-    for found in sqlx::query(find).fetch_all(&mut connection).await? {
-        let drop: String = found.try_get_unchecked(0)?;
-        connection.execute(sql_text(drop)).await?;
+/// Ends the statement of another connection.
+async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::Error> {
+    let Some((server, id)) = &brake.at else { return Ok(()) };
+    let mut connection = MySqlConnection::connect_with(options).await?;
+    let here = MySql::brake(&mut connection).await?.at.is_some_and(|(here, _)| here == *server);
+    if here {
+        connection.execute(sql_text(format!("KILL QUERY {id}"))).await?;
     }
     connection.close().await
+}
+
+/// The number of a failure that the server told of.
+fn number_of(error: &sqlx::Error) -> Option<u16> {
+    let error = error.as_database_error();
+    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+    error.map(MySqlDatabaseError::number)
 }
 
 /// Filling a store step by step, since this engine cannot undo that a table changes. The tables have
 /// other names meanwhile, so that a host that serves them finds none instead of half of them. What
 /// was taken away is written down before, so that the next start can make it anew where this one was
 /// cut off.
-pub(super) struct Filling {
+struct Filling {
     connection: MySqlConnection,
-    options: Arc<MySqlConnectOptions>,
+    options: MySqlConnectOptions,
     tables: Vec<&'static str>,
     /// How many rows have not been committed.
     open: usize,
@@ -129,18 +276,18 @@ const TRIGGERS: &str = "SELECT trigger_name, concat('CREATE TRIGGER IF NOT EXIST
 
 impl Filling {
     /// Nothing for a node of a cluster: the others know nothing of its locks.
-    pub(super) async fn begin(
-        pool: &MySqlPool,
+    async fn begin(
+        options: &MySqlConnectOptions,
         tables: Vec<&'static str>,
     ) -> Result<Option<Self>, sqlx::Error> {
-        let options = pool.connect_options();
+        let options = options.clone();
         let mut connection = MySqlConnection::connect_with(&options).await?;
         let cluster = sqlx::query("SHOW STATUS LIKE 'wsrep_gcomm_uuid'");
         if cluster.fetch_optional(&mut connection).await?.is_some() {
             return Ok(None);
         }
         lock(&mut connection).await?;
-        go_on_filling(&mut connection, &options).await?;
+        resume_filling(&mut connection, &options).await?;
         let (mut gone, mut indexes, mut triggers) = (Vec::new(), Vec::new(), Vec::new());
         for table in &tables {
             let name = hidden_name(table);
@@ -168,38 +315,45 @@ impl Filling {
         connection.execute("START TRANSACTION").await?;
         Ok(Some(Self { connection, options, tables, open: 0 }))
     }
+}
 
-    pub(super) async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, sqlx::Error> {
+impl Fill for Filling {
+    fn numbers(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<i64>, sqlx::Error>> {
         let text = hidden(&statement.text, &self.tables);
-        self.connection.numbers(Statement { text, ..statement }).await
+        let statement = Statement { text, ..statement };
+        Box::pin(session::numbers::<MySql>(&mut self.connection, statement))
     }
 
-    pub(super) async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), sqlx::Error> {
-        for RowsOf { table, columns, values } in batch {
-            let rows = values.len() / columns.len().max(1);
-            let bytes: usize = values.iter().map(|value| value.text().len() + 8).sum();
-            let at_once = rows * INSERTED_AT_ONCE / bytes.max(1);
-            let table = hidden_name(table);
-            for statement in sql::insert_many(&table, columns, values, at_once, &MYSQL) {
-                query(statement)?.execute(&mut self.connection).await?;
+    fn insert(&mut self, batch: Vec<RowsOf>) -> BoxFuture<'_, Result<(), sqlx::Error>> {
+        Box::pin(async {
+            for RowsOf { table, columns, values, .. } in batch {
+                let rows = values.len() / columns.len().max(1);
+                let bytes: usize = values.iter().map(|value| value.text().len() + 8).sum();
+                let at_once = rows * INSERTED_AT_ONCE / bytes.max(1);
+                let table = hidden_name(table);
+                for statement in sql::insert_many(&table, columns, values, at_once, &MYSQL) {
+                    MySql::execute(&mut self.connection, bound::<MySql>(statement)).await?;
+                }
+                self.open += rows;
             }
-            self.open += rows;
-        }
-        if self.open >= COMMITTED_AT_ONCE {
-            self.connection.execute("COMMIT; START TRANSACTION").await?;
-            self.open = 0;
-        }
-        Ok(())
+            if self.open >= COMMITTED_AT_ONCE {
+                self.connection.execute("COMMIT; START TRANSACTION").await?;
+                self.open = 0;
+            }
+            Ok(())
+        })
     }
 
-    pub(super) async fn finish(
-        mut self,
-        tell: impl FnMut(u64, u64) + Send,
-    ) -> Result<(), sqlx::Error> {
-        self.connection.execute("COMMIT").await?;
-        finish_filling(&self.tables, &mut self.connection, &self.options, tell).await?;
-        self.connection.learn(&self.tables).await?;
-        self.connection.close().await
+    fn finish<'a>(
+        mut self: Box<Self>,
+        report: &'a mut (dyn FnMut(u64, u64) + Send),
+    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+        Box::pin(async move {
+            self.connection.execute("COMMIT").await?;
+            finish_filling(&self.tables, &mut self.connection, &self.options, report).await?;
+            MySql::analyze(&mut self.connection, &self.tables).await?;
+            self.connection.close().await
+        })
     }
 }
 
@@ -244,7 +398,7 @@ async fn finish_filling(
     // Those that take longest first, or one of the two connections would wait for them in the end.
     indexes.sort_by_key(|add| std::cmp::Reverse(add.len()));
     let mut counts: Vec<Vec<String>> = Vec::new();
-    for statement in statements(RECOUNT).map(|statement| hidden(statement, tables)) {
+    for statement in statements(MySql::RECOUNT).map(|statement| hidden(statement, tables)) {
         match counts.last_mut() {
             Some(count) if !statement.starts_with("DELETE") => count.push(statement),
             _ => counts.push(vec![statement]),
@@ -305,7 +459,7 @@ async fn side_by_side(
 }
 
 /// Finishes what another program has begun to fill in, as soon as that has ended.
-async fn go_on_filling(
+async fn resume_filling(
     connection: &mut MySqlConnection,
     options: &MySqlConnectOptions,
 ) -> Result<(), sqlx::Error> {
@@ -376,132 +530,4 @@ fn hidden(text: &str, tables: &[&str]) -> String {
         }
     });
     words.collect()
-}
-
-/// Ends the statement of another connection.
-async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::Error> {
-    let Some((server, id)) = &brake.at else { return Ok(()) };
-    let mut connection = MySqlConnection::connect_with(options).await?;
-    let here = connection.brake().await?.at.is_some_and(|(here, _)| here == *server);
-    if here {
-        connection.execute(sql_text(format!("KILL QUERY {id}"))).await?;
-    }
-    connection.close().await
-}
-
-/// The number of a failure that the server told of.
-fn number_of(error: &sqlx::Error) -> Option<u16> {
-    let error = error.as_database_error();
-    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
-    error.map(MySqlDatabaseError::number)
-}
-
-/// The number of the failure to prepare one more statement than the server has for all connections.
-const TOO_MANY_STATEMENTS: u16 = 1461;
-
-/// Whether a failure is that of a table whose triggers the server has read by half, as a node of a
-/// cluster has that undid a transaction while it read them. It fails over them until it reads them
-/// anew.
-pub(super) fn is_half_read(error: &sqlx::Error) -> bool {
-    matches!(number_of(error), Some(1064 | 1146))
-}
-
-/// Has the server read its triggers anew. That is all that a repair does to tables of this kind.
-pub(super) const READ_ANEW: &str = "ROLLBACK; SET STATEMENT lock_wait_timeout = 2 FOR \
-    REPAIR LOCAL TABLE shop_addresses, shop_orders, shop_products";
-
-/// What a connection is, and to which server: one behind the same address may be another.
-const WHO: &str =
-    "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
-
-impl Session for MySqlConnection {
-    const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
-
-    async fn brake(&mut self) -> Result<Brake, sqlx::Error> {
-        let row = sqlx::raw_sql(WHO).fetch_one(self).await?;
-        Ok(Brake::at(row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
-    }
-
-    /// By another connection, since the server goes on for one that is closed.
-    async fn end(&mut self, brake: &Brake, pool: &MySqlPool) -> bool {
-        if let Err(error) = kill(brake, &pool.connect_options()).await {
-            tracing::debug!(%error, "a statement is still running although its request is over");
-        }
-        false
-    }
-
-    fn is_worn_out(error: &sqlx::Error) -> bool {
-        number_of(error) == Some(TOO_MANY_STATEMENTS)
-    }
-
-    answers_in_rows!(MYSQL, Rows::MySql);
-
-    async fn learn(&mut self, tables: &[&str]) -> Result<(), sqlx::Error> {
-        self.execute(sql_text(format!("ANALYZE TABLE {}", tables.join(", ")))).await.map(drop)
-    }
-
-    async fn run(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
-        let done = query(statement)?.execute(self).await?;
-        // Keys are given from 1, far below what this could not hold.
-        Ok(i64::try_from(done.last_insert_id()).unwrap_or_default())
-    }
-}
-
-fn query(statement: Statement) -> Result<Query<'static, MySql, MySqlArguments>, sqlx::Error> {
-    let query = sqlx::query(sql_text(statement.text));
-    statement.binds.into_iter().try_fold(query, |query, value| {
-        Ok(match value {
-            Value::Null => query.bind(None::<i64>),
-            Value::Int(number) => query.bind(number),
-            Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
-            Value::Text(text) | Value::Json(text) => query.bind(text),
-            Value::Moment(moment) => query.bind(moment),
-        })
-    })
-}
-
-/// A whole number; a decimal is counted in units of its last place.
-fn number(row: &MySqlRow, column: usize) -> Result<i64, sqlx::Error> {
-    let raw = row.try_get_raw(column)?;
-    match raw.type_info().name() {
-        "DECIMAL" => count(row.try_get(column)?),
-        _ => row.try_get_unchecked(column),
-    }
-}
-
-cells_of!(MySqlRow, "DECIMAL");
-
-/// What a failure of the database means to a request.
-pub(super) fn classify(error: sqlx::Error) -> Error {
-    let database = error.as_database_error();
-    let database = database.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
-    let Some(database) = database else { return super::without_code(error) };
-    match database.number() {
-        // A value that is taken: "Duplicate entry '...' for key 'index'", where MySQL names the
-        // table too.
-        1062 | 1586 => {
-            let index = database.message().rsplit_once("for key '").map_or("", |(_, rest)| rest);
-            let index = index.trim_end_matches('\'');
-            let index = index.rsplit_once('.').map_or(index, |(_, index)| index);
-            let columns = super::columns_of_index(index);
-            Error::Constraint(Constraint::Unique(columns), error)
-        }
-        1216 | 1217 | 1451 | 1452 => Error::Constraint(Constraint::Reference, error),
-        3819 | 4025 => Error::Constraint(Constraint::Check, error),
-        // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
-        // that changed after it was read, a transaction that has gone with its savepoint.
-        1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
-        // Others have them; those of this connection are given back.
-        TOO_MANY_STATEMENTS => Error::Conflict(error),
-        // A table that is not there: the store is being filled, and its tables have other names.
-        1146 => Error::Unavailable(error),
-        // The server stops, has killed the connection, is not yet part of its cluster.
-        1053 | 1047 | 1927 | 3169 => Error::Lost(error),
-        // Files, disks and memory that the server is out of, a read-only server, too many
-        // connections, who may connect and to what, statements that took too long, a commit that a
-        // node could not bring to its cluster.
-        3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049 | 1114
-        | 1180 | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => Error::Unavailable(error),
-        _ => Error::Database(error),
-    }
 }

@@ -1,6 +1,7 @@
 //! Connections at hand, in front of the driver's own pool: that one asks every connection which comes
 //! back whether it is still there, by a task of its own, and both cost as much as a small query does.
-//! Whoever gives a connection back here says that it owes nothing; any other one goes to the pool.
+//! Whoever gives a connection back here promises that it owes nothing; any other one goes to the pool.
+//! Knows no engine.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,17 +11,21 @@ use sqlx::{Database, Pool};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::brake::Brake;
-use super::{IDLE, PATIENCE, Session};
 
+/// How long one waits for a connection.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// A connection that nobody has used for as long is asked whether it is still there.
+pub(super) const IDLE: Duration = Duration::from_secs(1);
 /// After how long a connection in use goes to the pool once, which closes those that are too old.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// The connections to a database: as many as the pool has, for one after the other who waits.
+/// The connections to a database: as many as the pool has, for those who wait, one after the other.
 #[derive(Debug)]
 pub(super) struct Ready<DB: Database> {
     pool: Pool<DB>,
     shelf: Arc<Shelf<DB>>,
-    turns: Arc<Semaphore>,
+    /// One for each connection that may be in use.
+    permits: Arc<Semaphore>,
 }
 
 /// Connections that nobody uses now; the one that was used last comes last.
@@ -31,33 +36,34 @@ struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
 #[derive(Debug)]
 pub(super) struct Taken<DB: Database> {
     pub(super) connection: PoolConnection<DB>,
-    /// What ends what it does.
-    pub(super) brake: Brake,
+    /// What ends its statement, once that is known of this connection.
+    pub(super) brake: Option<Brake>,
     /// When it came from the pool.
     since: Instant,
-    _turn: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 #[derive(Debug)]
 struct AtHand<DB: Database> {
     connection: PoolConnection<DB>,
-    brake: Brake,
+    brake: Option<Brake>,
     since: Instant,
     used: Instant,
 }
 
 impl<DB: Database> Clone for Ready<DB> {
     fn clone(&self) -> Self {
-        let (shelf, turns) = (Arc::clone(&self.shelf), Arc::clone(&self.turns));
-        Self { pool: self.pool.clone(), shelf, turns }
+        let (shelf, permits) = (Arc::clone(&self.shelf), Arc::clone(&self.permits));
+        Self { pool: self.pool.clone(), shelf, permits }
     }
 }
 
 impl<DB: Database> Ready<DB> {
+    /// The connections of a pool.
     pub(super) fn new(pool: Pool<DB>) -> Self {
         let most = usize::try_from(pool.options().get_max_connections()).unwrap_or(1);
         let shelf = Arc::new(Shelf(Mutex::new(Vec::new())));
-        Self { pool, shelf, turns: Arc::new(Semaphore::new(most)) }
+        Self { pool, shelf, permits: Arc::new(Semaphore::new(most)) }
     }
 
     /// The pool, for what is known of it.
@@ -65,38 +71,26 @@ impl<DB: Database> Ready<DB> {
         &self.pool
     }
 
-    /// A connection, as soon as it is the caller's turn.
-    pub(super) async fn acquire(&self) -> Result<Taken<DB>, sqlx::Error>
-    where
-        DB::Connection: Session,
-    {
-        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| sqlx::Error::PoolTimedOut)?;
-        let turn = turn.map_err(|_| sqlx::Error::PoolClosed)?;
+    /// A connection, as soon as one is free.
+    pub(super) async fn acquire(&self) -> Result<Taken<DB>, sqlx::Error> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(PATIENCE, permit).await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
         let last = self.at_hand().pop();
         if let Some(AtHand { connection, brake, since, used }) = last
             && used.elapsed() < IDLE
             && since.elapsed() < LIFE
         {
-            return Ok(Taken { connection, brake, since, _turn: turn });
+            return Ok(Taken { connection, brake, since, _permit: permit });
         }
-        let mut connection = self.pool.acquire().await?;
-        let brake = match tokio::time::timeout(PATIENCE, connection.brake()).await {
-            Ok(Ok(brake)) => brake,
-            gone => {
-                connection.close_on_drop();
-                return Err(match gone {
-                    Ok(Err(error)) => error,
-                    _ => sqlx::Error::PoolTimedOut,
-                });
-            }
-        };
-        Ok(Taken { connection, brake, since: Instant::now(), _turn: turn })
+        let connection = self.pool.acquire().await?;
+        Ok(Taken { connection, brake: None, since: Instant::now(), _permit: permit })
     }
 
-    /// Keeps a connection for who comes next. One that has not been of use for a while goes.
+    /// Keeps a connection for the next one who wants it. One that has not been of use for a while goes.
     pub(super) fn give_back(&self, taken: Taken<DB>) {
-        let Taken { connection, brake, since, _turn } = taken;
+        let Taken { connection, brake, since, _permit } = taken;
         if self.pool.is_closed() {
             return;
         }

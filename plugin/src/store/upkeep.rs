@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{Executor, Sqlite};
 
+use super::pools::Upkeep;
 use super::ready::Ready;
 
 /// How long after a write it is done.
@@ -25,10 +27,10 @@ const MERGE: &str = "BEGIN IMMEDIATE; \
 /// What the latest of them added is so little that the engine may merge it where it lies.
 const WRITES: usize = 25;
 /// How often it is done at most before somebody else comes.
-const TURNS: usize = 4;
+const ROUNDS: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Upkeep {
+pub(super) struct LogAndIndexes {
     /// One connection, so that nobody else waits for the file.
     log: SqlitePool,
     /// Merging is writing, and has to queue for that.
@@ -37,40 +39,14 @@ pub(super) struct Upkeep {
     written: AtomicUsize,
 }
 
-impl Upkeep {
+impl LogAndIndexes {
     pub(super) fn new(log: SqlitePool, writer: Ready<Sqlite>) -> Self {
         Self { log, writer, written: AtomicUsize::new(0) }
     }
 
-    /// Something was committed.
-    pub(super) fn written(self: &Arc<Self>) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.written.fetch_add(1, Ordering::AcqRel) > 0 {
-            return;
-        }
-        let upkeep = Arc::clone(self);
-        runtime.spawn(async move {
-            loop {
-                tokio::time::sleep(PAUSE).await;
-                let seen = upkeep.written.load(Ordering::Acquire);
-                // All of it can wait for the next write, so it may fail.
-                if let Err(error) = upkeep.catch_up(seen).await {
-                    tracing::debug!(%error, "what was written is not yet merged");
-                }
-                if upkeep.written.fetch_sub(seen, Ordering::AcqRel) == seen {
-                    return;
-                }
-            }
-        });
-    }
-
-    pub(super) async fn close(&self) {
-        self.log.close().await;
-    }
-
     /// Does what so many writes have left.
     async fn catch_up(&self, written: usize) -> Result<(), sqlx::Error> {
-        for _ in 0..written.div_ceil(WRITES).min(TURNS) {
+        for _ in 0..written.div_ceil(WRITES).min(ROUNDS) {
             let mut writer = self.writer.acquire().await?;
             if let Err(error) = writer.connection.execute(MERGE).await {
                 // A transaction may be open.
@@ -81,5 +57,31 @@ impl Upkeep {
         }
         // What readers still need stays in the log.
         self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
+    }
+}
+
+impl Upkeep for LogAndIndexes {
+    fn committed(self: Arc<Self>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.written.fetch_add(1, Ordering::AcqRel) > 0 {
+            return;
+        }
+        runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(PAUSE).await;
+                let seen = self.written.load(Ordering::Acquire);
+                // All of it can wait for the next write, so it may fail.
+                if let Err(error) = self.catch_up(seen).await {
+                    tracing::debug!(%error, "what was written is not yet merged");
+                }
+                if self.written.fetch_sub(seen, Ordering::AcqRel) == seen {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.log.close())
     }
 }

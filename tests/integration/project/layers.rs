@@ -20,9 +20,65 @@ struct House {
 }
 
 const HOUSES: &[House] = &[
-    House { source: "host-interface/src", layers: &[], foundations: &[], left: 0 },
-    House { source: "plugin/src", layers: &[], foundations: &[], left: 0 },
-    House { source: "example-host/src", layers: &[], foundations: &[], left: 0 },
+    House {
+        source: "host-interface/src",
+        layers: &[
+            &["export"],
+            &["root"],
+            &["plugin"],
+            &["description", "host", "message", "progress"],
+            &["future"],
+            &["panic"],
+            &["outcome"],
+            &[
+                "acl",
+                "auth",
+                "environment",
+                "error",
+                "log",
+                "mail",
+                "metric",
+                "parameter",
+                "route",
+                "user",
+            ],
+        ],
+        foundations: &[],
+        left: 0,
+    },
+    House {
+        source: "plugin/src",
+        layers: &[
+            &["boundary"],
+            &["app"],
+            &["resources"],
+            &["service"],
+            &["reports", "bulk"],
+            &["store"],
+            &["wire", "sql"],
+            &["model"],
+            &["error"],
+        ],
+        foundations: &[],
+        left: 0,
+    },
+    House {
+        source: "example-host/src",
+        layers: &[
+            &["cli"],
+            &["server"],
+            &["admin"],
+            &["api"],
+            &["site"],
+            &["extensions"],
+            &["identity", "mail"],
+            &["watch"],
+            &["database"],
+            &["base"],
+        ],
+        foundations: &["site/mod.rs"],
+        left: 50,
+    },
 ];
 
 #[test]
@@ -72,12 +128,16 @@ fn paths_are_found_in_every_form() {
         use crate::{a::{b, c::D}, e}; // crate::comment
         fn f() { super::g(); let _ = "crate::string"; let c = '"'; crate::h::i!(); }
         const RAW: &str = r#"crate::raw"#; impl<'a> self::j::K<'a> {}
+        mod tests { use super::*; use crate::l; } use super::m;
     "##;
     let mut found = String::new();
     for path in paths(&tokens(&code(text)), &BTreeSet::new()) {
         write!(found, "{} ", path.join("::")).unwrap();
     }
-    assert_eq!(found, "crate::a::b crate::a::c::D crate::e super::g crate::h::i self::j::K ");
+    assert_eq!(
+        found,
+        "crate::a::b crate::a::c::D crate::e super::g crate::h::i self::j::K crate::l super::m "
+    );
 }
 
 /// The first part of a file's path below `src`, without the extension.
@@ -254,10 +314,19 @@ fn tokens(code: &str) -> Vec<&str> {
 /// Every path within the crate: those from its root, from the module, and from a child of it.
 fn paths(tokens: &[&str], children: &BTreeSet<&str>) -> Vec<Vec<String>> {
     let mut found = Vec::new();
+    // The braces that are open, and whether each is that of a module within the file, whose `super`
+    // is the file itself.
+    let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
+        match *token {
+            "{" => open.push(at >= 2 && tokens[at - 2] == "mod"),
+            "}" => drop(open.pop()),
+            _ => {}
+        }
         let begins = at == 0 || tokens[at - 1] != "::";
         let anchored = matches!(*token, "crate" | "super" | "self") || children.contains(token);
-        if begins && anchored && tokens.get(at + 1) == Some(&"::") {
+        let within = *token == "super" && open.contains(&true);
+        if begins && anchored && !within && tokens.get(at + 1) == Some(&"::") {
             tree(tokens, at, &[], &mut found);
         }
     }

@@ -8,7 +8,7 @@ use plugin::model::question::{Check, Condition, Page};
 use plugin::model::resource::Resource;
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
-use plugin::sql::approach::{Approach, Keys, Next, Survey};
+use plugin::sql::approach::{Approach, Keys, Next, Probe};
 use plugin::sql::{self, Statement};
 use plugin::store::{Store, Transaction};
 use plugin::wire::request::{Listing, Scope};
@@ -171,7 +171,7 @@ async fn no_list_scans_or_sorts_a_table() {
         // it must not be sorted.
         let approach = transaction.approach(&page).await.unwrap();
         assert_ne!(approach.keys, Keys::Nothing, "{request} is about something");
-        let sorts = approach.keys == Keys::Gathered;
+        let sorts = approach.keys == Keys::FilterThenSort;
         let keys = sql::keys(&page, &approach, dialect);
         let found = plan(&mut transaction, database.engine, keys).await;
         if let Some(waste) = waste(database.engine, &found, sorts) {
@@ -207,11 +207,11 @@ async fn few_records_are_sorted_and_many_are_walked() {
         ),
     ] {
         let page = page_of(request);
-        assert!(matches!(Survey::of(&page), Some(Survey::Totals)), "{request}");
+        assert!(matches!(Probe::of(&page), Some(Probe::Totals)), "{request}");
         let approach = transaction.approach(&page).await.unwrap();
         match approach.keys {
             Keys::Walked(_) => assert!(many, "{request} is walked"),
-            Keys::Gathered => assert!(!many, "{request} is sorted"),
+            Keys::FilterThenSort => assert!(!many, "{request} is sorted"),
             ref keys => panic!("{request} is found by {keys:?}"),
         }
         let keys = sql::keys(&page, &approach, dialect);
@@ -309,15 +309,13 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
             let one_by_one = |offset| Page { offset, ..page.clone() };
             let steps =
                 page.resource.storage.steps.iter().find(|steps| steps.day_of == page.order.field);
-            let survey = Survey::Steps(steps.unwrap());
+            let probe = Probe::Steps(steps.unwrap());
             for offset in [0, 39, 1_000, 1_500] {
                 let near = one_by_one(offset);
-                let asked = sql::survey(&survey, &near, store.dialect());
-                let rows = transaction.stream(asked, survey.kinds()).unwrap();
+                let asked = sql::probe(&probe, &near, store.dialect());
+                let rows = transaction.stream(asked, probe.kinds()).unwrap();
                 let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
-                let Next::Read(approach) = survey.answered(&near, &rows) else {
-                    panic!("{rows:?}")
-                };
+                let Next::Read(approach) = probe.answered(&near, &rows) else { panic!("{rows:?}") };
                 let Keys::From(bound, passed) = &approach.keys else { panic!("{approach:?}") };
                 assert!(matches!(bound, Condition::AtLeast(..) | Condition::AtMost(..)));
                 assert!(*passed <= offset);

@@ -65,7 +65,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
         ("500", "Internal", true),
-        ("503", "Temporarily unavailable", true),
+        ("503", "Unavailable", true),
     ] {
         if applies {
             responses.insert(status.to_owned(), reference("responses", name));

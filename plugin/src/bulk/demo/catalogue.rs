@@ -6,7 +6,10 @@ use crate::model::value::Value;
 use crate::sql::RowsOf;
 
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
+use super::{
+    Step, World, cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of,
+    text,
+};
 
 pub(super) static PRODUCTS: Step = Step {
     name: "products",
@@ -15,7 +18,7 @@ pub(super) static PRODUCTS: Step = Step {
     make,
     tables: || {
         vec![
-            rows_of(
+            keyed_rows_of(
                 "shop_products",
                 &[
                     "shop_product_id",

@@ -140,9 +140,14 @@ fn next_batch(done: u64, wanted: u64) -> Range<u64> {
     done..wanted.min((done / BATCH + 1) * BATCH)
 }
 
-/// No rows yet of these columns.
+/// No rows yet of these columns. The engine gives the keys.
 fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
-    RowsOf { table, columns, values: Vec::new() }
+    RowsOf { table, columns, keyed: false, values: Vec::new() }
+}
+
+/// No rows yet of these columns, of which the first is the key.
+fn keyed_rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { keyed: true, ..rows_of(table, columns) }
 }
 
 impl RowsOf {
@@ -154,7 +159,8 @@ impl RowsOf {
         let rows: Vec<Vec<Value>> =
             self.values.chunks(self.columns.len()).map(<[Value]>::to_vec).collect();
         let dialect = transaction.dialect();
-        for statement in sql::insert_rows(self.table, self.columns, &rows, dialect) {
+        let insert = if self.keyed { sql::insert_keyed } else { sql::insert_rows };
+        for statement in insert(self.table, self.columns, &rows, dialect) {
             transaction.execute(statement).await?;
         }
         Ok(())

@@ -10,7 +10,10 @@ use crate::sql::RowsOf;
 use super::catalogue::product;
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{Step, World, cents, chance, days_ago, flag, folded, key, moment, pick, rows_of, text};
+use super::{
+    Step, World, cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of,
+    text,
+};
 
 pub(super) static ORDERS: Step = Step {
     name: "orders",
@@ -19,7 +22,7 @@ pub(super) static ORDERS: Step = Step {
     make,
     tables: || {
         vec![
-            rows_of(
+            keyed_rows_of(
                 "shop_orders",
                 &[
                     "shop_order_id",

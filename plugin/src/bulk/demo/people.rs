@@ -3,7 +3,7 @@
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::{Step, World, chance, folded, key, pick, rows_of, text};
+use super::{Step, World, chance, folded, key, keyed_rows_of, pick, text};
 
 pub(super) static CUSTOMERS: Step = Step {
     name: "customers",
@@ -11,7 +11,7 @@ pub(super) static CUSTOMERS: Step = Step {
     wanted: |world| world.customers,
     make,
     tables: || {
-        vec![rows_of(
+        vec![keyed_rows_of(
             "shop_addresses",
             &[
                 "shop_address_id",

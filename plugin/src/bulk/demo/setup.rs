@@ -7,7 +7,9 @@ use crate::model::value::Value;
 use crate::sql::{RowsOf, Statement};
 use crate::store::{Store, Transaction};
 
-use super::{cents, chance, flag, folded, key, moment, not_empty, pick, rows_of, text};
+use super::{
+    cents, chance, flag, folded, key, keyed_rows_of, moment, not_empty, pick, rows_of, text,
+};
 
 /// What the records of a shop refer to.
 pub(super) struct Setup {
@@ -146,7 +148,7 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
 }
 
 fn manufacturers() -> RowsOf {
-    let mut rows = rows_of(
+    let mut rows = keyed_rows_of(
         "shop_manufacturers",
         &[
             "shop_manufacturer_id",
@@ -175,7 +177,7 @@ fn manufacturers() -> RowsOf {
 }
 
 fn categories() -> RowsOf {
-    let mut rows = rows_of(
+    let mut rows = keyed_rows_of(
         "shop_categories",
         &[
             "id",
@@ -230,7 +232,7 @@ fn methods() -> RowsOf {
 }
 
 fn taxes() -> [RowsOf; 2] {
-    let mut profiles = rows_of(
+    let mut profiles = keyed_rows_of(
         "shop_taxprofiles",
         &["shop_taxprofile_id", "taxprofile_name", "taxprofile_name_fold"],
     );
@@ -309,7 +311,7 @@ fn coupons() -> RowsOf {
 const VOUCHERS: u64 = 40;
 
 fn vouchers() -> RowsOf {
-    let mut rows = rows_of(
+    let mut rows = keyed_rows_of(
         "shop_vouchers",
         &[
             "shop_voucher_id",

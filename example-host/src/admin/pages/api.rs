@@ -1,0 +1,281 @@
+//! The API as its documents describe it, and a form to try each route with, as whoever has signed
+//! in. What is asked by it is asked of the real site, and answered as anybody's request is.
+
+use std::borrow::Cow;
+
+use askama::Template;
+use axum::body::Bytes;
+use axum::http::{Request, Response, header};
+use host_interface::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::admin::catalogue::{Body, Document, Group, Operation, indented};
+use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::visit::{Outcome, Problem, Visit, show};
+
+/// How much of an answer is shown. Nobody reads more.
+const SHOWN: usize = 200_000;
+
+/// The field by which somebody says that something is to be changed.
+const SURE: &str = "sure";
+
+#[derive(Template)]
+#[template(path = "admin/api.html")]
+struct ListPage<'a> {
+    layout: Layout,
+    sections: Vec<Section<'a>>,
+    /// The group that is asked for, or none for all.
+    wanted: &'a str,
+}
+
+/// The routes of one extension.
+struct Section<'a> {
+    document: &'a Document,
+    enabled: bool,
+    shown: Vec<&'a Group>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/operation.html")]
+struct OperationPage<'a> {
+    layout: Layout,
+    extension: &'a str,
+    enabled: bool,
+    operation: &'a Operation,
+    fields: Vec<Field>,
+    body: Option<Field>,
+    /// Whether whoever looks may do what the route needs.
+    allowed: bool,
+    username: &'a str,
+    /// What is wrong with how the form was sent.
+    fault: &'a str,
+    tried: Option<Tried>,
+}
+
+/// What came of trying a route.
+struct Tried {
+    status: u16,
+    reason: &'static str,
+    headers: Vec<(String, String)>,
+    body: String,
+    /// Whether the body is longer than what is shown of it.
+    cut: bool,
+    /// The id of the request in the log.
+    id: String,
+    /// A command that does the same.
+    command: String,
+}
+
+impl Tried {
+    fn is_good(&self) -> bool {
+        self.status < 400
+    }
+}
+
+/// A request that is to be tried.
+struct Asked {
+    /// With the query.
+    address: String,
+    body: Option<String>,
+}
+
+pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
+    let snapshot = visit.site.state().snapshot();
+    let wanted = visit.query.get("group");
+    let documents = visit.catalogue.documents(&visit.site)?;
+    let is_wanted = |group: &&Group| wanted.is_empty() || group.name == wanted;
+    let sections = documents.iter().map(|document| Section {
+        document,
+        enabled: snapshot.enabled(&document.extension),
+        shown: document.groups.iter().filter(is_wanted).collect(),
+    });
+    let sections: Vec<Section<'_>> = sections.collect();
+    if !wanted.is_empty() && sections.iter().all(|section| section.shown.is_empty()) {
+        return Err(Problem::NotFound);
+    }
+    show(&ListPage { layout: visit.layout("API"), sections, wanted })
+}
+
+/// The document itself: of the extension that is asked for, or of the first that has one.
+pub(crate) async fn download(visit: Visit) -> Result<View, Problem> {
+    let mut documents = visit.catalogue.documents(&visit.site)?.iter();
+    let document = match visit.query.given("extension") {
+        Some(name) => documents.find(|document| document.extension == name),
+        None => documents.next(),
+    };
+    let document = document.ok_or(Problem::NotFound)?;
+    Ok(View::file("application/json", "openapi.json", document.text.clone()))
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let (document, operation) = asked_for(&visit)?;
+    written(&visit, document, operation, "", None)
+}
+
+/// Sends the request that was entered, as whoever has signed in.
+pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
+    let (document, operation) = asked_for(&visit)?;
+    if !operation.only_reads() && visit.form.get(SURE) != "yes" {
+        let fault = "Nothing was sent. This changes the real site, so tick that you are sure.";
+        return Ok(Outcome::Again(written(&visit, document, operation, fault, None)?));
+    }
+    let asked = Asked::of(&visit, operation);
+    let mut request = Request::builder()
+        .method(operation.method.as_str())
+        .uri(&asked.address)
+        .header(header::ACCEPT, &operation.media_type);
+    if let Some(body) = &operation.body {
+        request = request.header(header::CONTENT_TYPE, &body.media_type);
+    }
+    let request = request.body(asked.body.clone().unwrap_or_default().into_bytes());
+    let request = request.map_err(|_| {
+        Problem::Refused("what was entered is no address that can be asked for".to_owned())
+    })?;
+    let answer = visit.ask(request).await?;
+    let tried = Tried::of(&visit, operation, &asked, answer);
+    // What it changed, the API itself has written down.
+    Ok(Outcome::Answered(written(&visit, document, operation, "", Some(tried))?))
+}
+
+/// A command that sends a request with a token.
+pub(crate) fn command(
+    method: Method,
+    address: &str,
+    token: &str,
+    media_type: &str,
+    body: Option<(&str, &str)>,
+) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let mut words = vec![Cow::Borrowed("curl")];
+    if method != Method::Get {
+        words.push(format!("-X {method}").into());
+    }
+    words.push(format!("-H {}", quoted(&format!("Authorization: Bearer {token}"))).into());
+    if !media_type.is_empty() {
+        words.push(format!("-H {}", quoted(&format!("Accept: {media_type}"))).into());
+    }
+    if let Some((media_type, text)) = body {
+        words.push(format!("-H {}", quoted(&format!("Content-Type: {media_type}"))).into());
+        words.push(format!("-d {}", quoted(text)).into());
+    }
+    words.push(quoted(address).into());
+    words.join(" ")
+}
+
+impl Asked {
+    fn of(visit: &Visit, operation: &Operation) -> Self {
+        let mut path = operation.path.clone();
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for parameter in &operation.parameters {
+            let value = visit.form.get(&parameter.field_name()).trim();
+            if parameter.in_path {
+                let value = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+                path = path.replace(&format!("{{{}}}", parameter.name), &value);
+            } else if !value.is_empty() {
+                query.append_pair(&parameter.name, value);
+            }
+        }
+        let (root, query) = (&operation.root, query.finish());
+        let address = match query.as_str() {
+            "" => format!("{root}{path}"),
+            query => format!("{root}{path}?{query}"),
+        };
+        let body = operation.body.as_ref().map(|_| visit.form.get("body").to_owned());
+        Self { address, body }
+    }
+}
+
+impl Tried {
+    fn of(visit: &Visit, operation: &Operation, asked: &Asked, answer: Response<Bytes>) -> Self {
+        let headers = answer.headers().iter().map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        let text = match serde_json::from_slice::<Value>(answer.body()) {
+            Ok(value) => indented(&value),
+            Err(_) => String::from_utf8_lossy(answer.body()).into_owned(),
+        };
+        let body = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or(&text).to_owned();
+        let sent = operation.body.as_ref().zip(asked.body.as_deref());
+        let sent = sent.map(|(Body { media_type, .. }, text)| (media_type.as_str(), text));
+        let address = format!("{}{}", visit.origin, asked.address);
+        Self {
+            status: answer.status().as_u16(),
+            reason: answer.status().canonical_reason().unwrap_or_default(),
+            headers: headers.collect(),
+            cut: body.len() < text.len(),
+            body,
+            id: visit.id.clone(),
+            command: command(operation.method, &address, "TOKEN", &operation.media_type, sent),
+        }
+    }
+}
+
+/// The route that a page is about.
+fn asked_for(visit: &Visit) -> Result<(&Document, &Operation), Problem> {
+    let [extension, id] = visit.params.as_slice() else { return Err(Problem::NotFound) };
+    let mut documents = visit.catalogue.documents(&visit.site)?.iter();
+    let document = documents.find(|document| document.extension == *extension);
+    let found = document.and_then(|document| Some((document, document.operation(id)?)));
+    found.ok_or(Problem::NotFound)
+}
+
+fn written(
+    visit: &Visit,
+    document: &Document,
+    operation: &Operation,
+    fault: &str,
+    tried: Option<Tried>,
+) -> Result<View, Problem> {
+    // A form that was sent is shown as it was; a new one has what makes it one that can be sent.
+    let sent = !fault.is_empty() || tried.is_some();
+    let fields = operation.parameters.iter().map(|parameter| match sent {
+        true => parameter.field().value(visit.form.get(&parameter.field_name())),
+        false => parameter.field().value(parameter.value()),
+    });
+    let body = operation.body.as_ref().map(|body| {
+        let value = if sent { visit.form.get("body") } else { body.example.as_str() };
+        Field::area("body", "Body").hint(format!("As {}.", body.media_type)).value(value)
+    });
+    let mut layout = visit.layout(operation.summary.clone());
+    if !fault.is_empty() {
+        layout = layout.saying(Notice::bad("Nothing was sent. See below."));
+    }
+    let snapshot = visit.site.state().snapshot();
+    let allowed = operation.permission.as_ref().is_none_or(|needed| {
+        snapshot.access.allows(visit.session.user, &needed.action, &needed.asset)
+    });
+    show(&OperationPage {
+        layout,
+        extension: &document.extension,
+        enabled: snapshot.enabled(&document.extension),
+        operation,
+        fields: fields.collect(),
+        body,
+        allowed,
+        username: &visit.session.username,
+        fault,
+        tried,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_quoted_as_a_shell_reads_it() {
+        let address = "http://shop.example/things?page%5Blimit%5D=1";
+        assert_eq!(
+            command(Method::Get, address, "TOKEN", "", None),
+            format!("curl -H 'Authorization: Bearer TOKEN' '{address}'")
+        );
+        let body = Some(("application/json", "{\"name\": \"it's\"}"));
+        assert_eq!(
+            command(Method::Post, "http://shop.example/things", "TOKEN", "text/plain", body),
+            "curl -X POST -H 'Authorization: Bearer TOKEN' -H 'Accept: text/plain' \
+             -H 'Content-Type: application/json' -d '{\"name\": \"it'\\''s\"}' \
+             'http://shop.example/things'"
+        );
+    }
+}

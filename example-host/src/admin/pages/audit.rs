@@ -1,0 +1,116 @@
+//! The page of the audit trail: who has changed what, the newest first, with filters. Reads what
+//! `audit.rs` beside the administration keeps, and can change nothing of it.
+
+use askama::Template;
+use axum::http::StatusCode;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use time::format_description::StaticFormatDescription;
+use time::macros::format_description;
+use time::{Date, PrimitiveDateTime, Time};
+
+use crate::watch::audit::{self, Entry, From, Listed, Origin, Place, Record, Wanted};
+
+use crate::admin::form::Form;
+use crate::admin::href;
+use crate::admin::view::{Exactly, Layout, View};
+use crate::admin::visit::{Problem, Visit, show};
+
+/// A moment in an address.
+const MOMENT: StaticFormatDescription =
+    format_description!("[year][month][day]T[hour][minute][second]");
+
+#[derive(Template)]
+#[template(path = "admin/audit.html")]
+struct Page {
+    layout: Layout,
+    listed: Listed,
+    wanted: Wanted,
+    /// As they were sent, for the form.
+    since: String,
+    until: String,
+    /// The addresses of the pages beside this one.
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+impl Page {
+    /// Whether the list is of some entries only.
+    fn is_filtered(&self) -> bool {
+        let Wanted { username, origin, record, request, since, until, .. } = &self.wanted;
+        let texts = [username, &record.kind, &record.id, request];
+        let asked = texts.iter().any(|text| !text.is_empty());
+        asked || origin.is_some() || since.is_some() || until.is_some()
+    }
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let query = &visit.query;
+    let wanted = wanted(query);
+    let listed = audit::list(visit.site.state().database(), &wanted).await?;
+    let beside = |way: &str, place: &Place| {
+        let asked = ["user", "origin", "type", "id", "request", "since", "until"]
+            .into_iter()
+            .filter_map(|name| Some((name, query.given(name)?)))
+            .map(|(name, value)| {
+                format!("{name}={}&", utf8_percent_encode(value, NON_ALPHANUMERIC))
+            });
+        let asked: String = asked.collect();
+        let at = place.at.format(MOMENT).unwrap_or_default();
+        href(&format!("/audit?{asked}{way}={at}-{}", place.id))
+    };
+    let newer = listed.newer.as_ref().map(|place| beside("before", place));
+    let older = listed.older.as_ref().map(|place| beside("after", place));
+    show(&Page {
+        layout: visit.layout("Audit trail"),
+        listed,
+        since: day(&wanted.since),
+        until: day(&wanted.until),
+        wanted,
+        newer,
+        older,
+    })
+}
+
+fn wanted(query: &Form) -> Wanted {
+    let text = |name: &str| query.get(name).trim().chars().take(150).collect::<String>();
+    let day =
+        |name: &str| Date::parse(query.get(name), format_description!("[year]-[month]-[day]")).ok();
+    let last = Time::MIDNIGHT - time::Duration::SECOND;
+    Wanted {
+        username: text("user"),
+        origin: Origin::named(query.get("origin")),
+        record: Record { kind: text("type"), id: text("id") },
+        request: text("request"),
+        since: day("since").map(|day| PrimitiveDateTime::new(day, Time::MIDNIGHT)),
+        until: day("until").map(|day| PrimitiveDateTime::new(day, last)),
+        from: match (place(query.get("after")), place(query.get("before"))) {
+            (Some(place), _) => From::After(place),
+            (_, Some(place)) => From::Before(place),
+            _ => From::Start,
+        },
+    }
+}
+
+/// The place that an address of a page names.
+fn place(text: &str) -> Option<Place> {
+    let (at, id) = text.split_once('-')?;
+    Some(Place { at: PrimitiveDateTime::parse(at, MOMENT).ok()?, id: id.parse().ok()? })
+}
+
+/// A day as fields of forms have it.
+fn day(moment: &Option<PrimitiveDateTime>) -> String {
+    moment.map_or_else(String::new, |moment| moment.date().to_string())
+}
+
+/// What was done, in a word or two.
+fn said(entry: &Entry) -> String {
+    let mut letters = entry.what.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => match entry.method.as_str() {
+            "DELETE" => "Delete".to_owned(),
+            _ if entry.status == StatusCode::CREATED.as_u16() => "Add".to_owned(),
+            _ => "Change".to_owned(),
+        },
+    }
+}

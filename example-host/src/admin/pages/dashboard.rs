@@ -1,0 +1,122 @@
+//! The first page: whether all is well, what the API has to do, what is sold, and which requests
+//! were refused lately. Says nothing that another page says better, and links to that one.
+
+use askama::Template;
+
+use crate::extensions::registry::ExtensionEntry;
+use crate::identity::directory;
+use crate::server;
+use crate::site::BASE_PATH;
+use crate::site::storage::{Stored, in_words};
+use crate::watch::traffic::{Minute, Refused};
+
+use super::chart::{Chart, Shown};
+use super::sales::{self, Sales};
+use crate::admin::view::{Exactly, Layout, Moment, View};
+use crate::admin::visit::{Problem, Visit, show};
+
+/// Beyond this many nobody wants to know how many users there are, and counting takes its time.
+const COUNTED: i64 = 10_000;
+
+#[derive(Template)]
+#[template(path = "admin/dashboard.html")]
+struct Page {
+    layout: Layout,
+    /// What does not answer.
+    failing: Vec<String>,
+    users: String,
+    groups: usize,
+    routes: usize,
+    hour: Hour,
+    sales: Sales,
+    refusals: Vec<Refused>,
+    extensions: Vec<ExtensionEntry>,
+    version: &'static str,
+    stored: Stored,
+    api: String,
+}
+
+/// What the API had to do in the last hour.
+struct Hour {
+    requests: u64,
+    refused: u64,
+    failed: u64,
+    /// The minutes in which there was something, the newest first.
+    busy: Vec<Minute>,
+    charts: [Chart; 2],
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let state = visit.site.state();
+    let users = directory::count(state.database(), COUNTED + 1).await?;
+    let users = if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
+    // Whether all is well is told before anything else has to be.
+    let failing = server::failing(&visit.site).await;
+    show(&Page {
+        layout: visit.layout("Dashboard"),
+        failing,
+        users,
+        groups: visit.site.groups().await?.len(),
+        routes: state.descriptions().iter().map(|of| of.routes.len()).sum(),
+        hour: hour(visit.site.traffic().hour()),
+        sales: sales::of_the_last_days(&visit).await?,
+        refusals: visit.site.traffic().refusals(),
+        extensions: visit.site.extensions().await?,
+        version: env!("CARGO_PKG_VERSION"),
+        stored: visit.site.storage().stored(state.database()).await?,
+        api: format!("{}{BASE_PATH}/v1/", visit.origin),
+    })
+}
+
+fn hour(minutes: Vec<Minute>) -> Hour {
+    let sum = |of: fn(&Minute) -> u64| minutes.iter().map(of).sum();
+    let (requests, refused, failed): (u64, u64, u64) =
+        (sum(|of| of.requests), sum(|of| of.refused), sum(|of| of.failed));
+    let most = |of: fn(&Minute) -> u64| minutes.iter().map(of).max().unwrap_or_default();
+    let (busiest, worst) = (most(|of| of.requests), most(|of| of.refused + of.failed));
+    let chart = |name, title, description, shown: fn(&Minute) -> Shown, most: u64| {
+        let ends = ["An hour ago".to_owned(), "Now".to_owned()];
+        let chart = Chart::new(name, title, description, ends, minutes.iter().map(shown).collect());
+        if most > 0 { chart.up_to(format!("{most} a minute")) } else { chart }
+    };
+    let charts = [
+        chart(
+            "requests",
+            "Requests in each minute of the last hour",
+            format!("{requests} requests in all, at most {busiest} in one minute."),
+            |minute| Shown {
+                label: format!("{}: {} requests", clock(minute), minute.requests),
+                amounts: vec![("usual", u128::from(minute.requests))],
+            },
+            busiest,
+        ),
+        chart(
+            "errors",
+            "Errors in each minute of the last hour",
+            format!(
+                "{refused} requests were refused and {failed} failed, at most {worst} in one minute."
+            ),
+            |minute| Shown {
+                label: format!(
+                    "{}: {} refused, {} failed",
+                    clock(minute),
+                    minute.refused,
+                    minute.failed
+                ),
+                amounts: vec![
+                    ("failed", u128::from(minute.failed)),
+                    ("refused", u128::from(minute.refused)),
+                ],
+            },
+            worst,
+        ),
+    ];
+    let busy = minutes.iter().rev().filter(|minute| minute.requests > 0).copied().collect();
+    Hour { requests, refused, failed, busy, charts }
+}
+
+/// The time of day at which a minute began.
+fn clock(minute: &Minute) -> String {
+    let began = minute.began();
+    format!("{:02}:{:02}", began.hour(), began.minute())
+}

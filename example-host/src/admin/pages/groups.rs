@@ -1,0 +1,179 @@
+//! Groups: the tree of them, and one of them. What a group may do is on the page of permissions.
+
+use std::collections::HashMap;
+
+use askama::Template;
+
+use crate::base::error::Error;
+use crate::database::sql;
+use crate::identity::groups::{self, GroupEntry, as_tree};
+use crate::site::state::change;
+
+use crate::admin::authority::Authority;
+use crate::admin::href;
+use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+
+#[derive(Template)]
+#[template(path = "admin/groups.html")]
+struct ListPage {
+    layout: Layout,
+    groups: Vec<Line>,
+    may_change: bool,
+}
+
+struct Line {
+    group: GroupEntry,
+    depth: usize,
+    members: i64,
+}
+
+#[derive(Template)]
+#[template(path = "admin/group.html")]
+struct GroupPage {
+    layout: Layout,
+    /// The group, if it is there already.
+    group: Option<GroupEntry>,
+    title: Field,
+    parents: Vec<(GroupEntry, usize)>,
+    /// The title of the group above.
+    parent: String,
+}
+
+#[derive(Template)]
+#[template(path = "admin/group_delete.html")]
+struct ConfirmPage {
+    layout: Layout,
+    group: GroupEntry,
+}
+
+pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
+    let statement = sql("SELECT group_id, count(*) FROM host_user_groups GROUP BY group_id");
+    let members: Vec<(i64, i64)> = visit.site.state().database().fetch_all(statement).await?;
+    let members: HashMap<i64, i64> = members.into_iter().collect();
+    let line = |(group, depth): (GroupEntry, usize)| {
+        let members = members.get(&group.id).copied().unwrap_or_default();
+        Line { group, depth, members }
+    };
+    show(&ListPage {
+        layout: visit.layout("Groups"),
+        groups: as_tree(visit.site.groups().await?).into_iter().map(line).collect(),
+        may_change: visit.is_admin(),
+    })
+}
+
+pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
+    let parent = visit.query.given("parent").unwrap_or("Public").to_owned();
+    written(&visit, None, "", &parent, None).await
+}
+
+pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
+    let title = match groups::title_of(visit.form.get("title")) {
+        Ok(title) => title,
+        Err(error) => return again(&visit, None, &error.to_string()).await,
+    };
+    let added = change!(visit.site.state(), |transaction| {
+        Authority::of(&visit, transaction).await?;
+        let parent = groups::find(transaction, visit.form.get("parent")).await?;
+        let id = groups::insert(transaction, title, parent).await?;
+        visit.record(transaction, changed("add a group", id)).await
+    });
+    match added {
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
+            to: href("/groups"),
+            says: format!("The group {title} is there."),
+        }),
+        Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let group = find(&visit).await?;
+    let title = group.title.clone();
+    written(&visit, Some(group), &title, "", None).await
+}
+
+pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
+    let group = find(&visit).await?;
+    let state = visit.site.state();
+    let title = match groups::title_of(visit.form.get("title")) {
+        Ok(title) => title,
+        Err(error) => return again(&visit, Some(group), &error.to_string()).await,
+    };
+    let renamed = change!(state, |transaction| {
+        Authority::of(&visit, transaction).await?;
+        groups::rename(transaction, group.id, title).await?;
+        visit.record(transaction, changed("rename a group", group.id)).await
+    });
+    match renamed {
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
+            to: href("/groups"),
+            says: format!("The group is called {title}."),
+        }),
+        Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Asks whether a group is to be deleted.
+pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
+    let group = find(&visit).await?;
+    show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", group.title)), group })
+}
+
+pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
+    let group = find(&visit).await?;
+    let state = visit.site.state();
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        groups::remove(transaction, group.id).await?;
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed("delete a group", group.id)).await
+    })?;
+    Ok(Outcome::Done {
+        recorded,
+        to: href("/groups"),
+        says: format!("The group {} is deleted.", group.title),
+    })
+}
+
+fn changed(what: &'static str, id: i64) -> Change {
+    Change { what, record: format!("group {id}") }
+}
+
+async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
+    let id = visit.id()?;
+    let found = visit.site.groups().await?.into_iter().find(|group| group.id == id);
+    found.ok_or(Problem::NotFound)
+}
+
+async fn again(visit: &Visit, group: Option<GroupEntry>, fault: &str) -> Result<Outcome, Problem> {
+    let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
+    Ok(Outcome::Again(written(visit, group, title, parent, Some(fault)).await?))
+}
+
+async fn written(
+    visit: &Visit,
+    group: Option<GroupEntry>,
+    title: &str,
+    parent: &str,
+    fault: Option<&str>,
+) -> Result<View, Problem> {
+    let mut layout = visit.layout(match &group {
+        Some(group) => group.title.clone(),
+        None => "New group".to_owned(),
+    });
+    if fault.is_some() {
+        layout = layout.saying(Notice::bad("The group was not saved. See below."));
+    }
+    show(&GroupPage {
+        layout,
+        group,
+        title: Field::text("title", "Title").value(title).fault(fault),
+        parents: as_tree(visit.site.groups().await?),
+        parent: parent.to_owned(),
+    })
+}

@@ -1,0 +1,286 @@
+//! The rules about one asset: what each group may do to it, as a rule says or as it follows from
+//! rules above. Which asset, and which actions there are, comes from the extensions.
+
+use askama::Template;
+
+use crate::base::error::Error;
+use crate::database::{Connection, sql};
+use crate::identity::acl::{
+    self, Access, CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, ROOT, RuleEntry,
+};
+use crate::identity::groups::{GroupEntry, as_tree};
+use crate::site::Site;
+use crate::site::state::change;
+
+use super::why;
+use crate::admin::authority::Authority;
+use crate::admin::form;
+use crate::admin::href;
+use crate::admin::view::{Layout, View};
+use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+
+/// What the host itself asks about, on the whole site.
+const BUILT_IN: [(&str, &str); 3] =
+    [(CORE_ADMIN, "Everything"), (CORE_MANAGE, "Administration"), (CORE_LOGIN_API, "API by token")];
+
+#[derive(Template)]
+#[template(path = "admin/permissions.html")]
+struct Page {
+    layout: Layout,
+    assets: Vec<AssetLine>,
+    asset: AssetLine,
+    tables: Vec<Table>,
+    /// What the rules were when the form was made.
+    seen: String,
+    may_change: bool,
+}
+
+/// An asset in the tree of them.
+#[derive(Clone)]
+pub(crate) struct AssetLine {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) depth: usize,
+    /// How many rules are about it.
+    rules: i64,
+}
+
+/// Something that may be done to an asset.
+#[derive(Clone)]
+pub(crate) struct ActionEntry {
+    pub(crate) name: String,
+    pub(crate) title: String,
+}
+
+impl ActionEntry {
+    /// Whether the host brings it itself, and it is about the whole site.
+    pub(crate) fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|(name, _)| *name == self.name)
+    }
+}
+
+/// What each group may do, of the actions that belong together.
+struct Table {
+    title: &'static str,
+    actions: Vec<ActionEntry>,
+    rows: Vec<Row>,
+}
+
+/// What a group may do.
+struct Row {
+    group: GroupEntry,
+    depth: usize,
+    cells: Vec<Cell>,
+}
+
+struct Cell {
+    field: String,
+    title: String,
+    label: String,
+    setting: &'static str,
+    allowed: bool,
+    why: String,
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let assets = assets(&visit).await?;
+    let name = visit.query.given("asset").unwrap_or_else(|| first(&assets));
+    let asset = assets.iter().find(|asset| asset.name == name).ok_or(Problem::NotFound)?.clone();
+    let access = why::access(&visit).await?;
+    let rules = rules(visit.site.rules().await?, &asset.name);
+    let groups = as_tree(visit.site.groups().await?);
+    let (of_host, of_extensions): (Vec<ActionEntry>, Vec<ActionEntry>) =
+        actions(&visit.site, &asset.name).into_iter().partition(ActionEntry::is_built_in);
+    let tables = [("The site itself", of_host), ("What extensions keep", of_extensions)];
+    let tables = tables.into_iter().filter(|(_, actions)| !actions.is_empty());
+    let tables = tables.map(|(title, actions)| {
+        let row = |(group, depth): &(GroupEntry, usize)| {
+            let cells = actions.iter().map(|action| cell(&access, &rules, group, action, &asset));
+            Row { cells: cells.collect(), group: group.clone(), depth: *depth }
+        };
+        Table { title, rows: groups.iter().map(row).collect(), actions }
+    });
+    let tables = tables.collect();
+    show(&Page {
+        layout: visit.layout("Permissions"),
+        seen: fingerprint(&rules),
+        assets,
+        asset,
+        tables,
+        may_change: visit.is_admin(),
+    })
+}
+
+pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
+    let state = visit.site.state();
+    let name = visit.form.get("asset").to_owned();
+    let actions = actions(&visit.site, &name);
+    let groups = visit.site.groups().await?;
+    let before = rules(visit.site.rules().await?, &name);
+    if visit.form.get("seen") != fingerprint(&before) {
+        return Err(Problem::Refused(
+            "Somebody has changed these rules meanwhile. Look at them, and make your change again."
+                .to_owned(),
+        ));
+    }
+    let mut changes = Vec::new();
+    for group in &groups {
+        for action in &actions {
+            let wanted = match visit.form.get(&field(group, action)) {
+                "allow" => Some(true),
+                "deny" => Some(false),
+                "inherit" => None,
+                // A group that was made meanwhile is not in the form.
+                _ => continue,
+            };
+            if wanted != set(&before, group, action) {
+                changes.push((group, action, wanted));
+            }
+        }
+    }
+    let to = href(&format!("/permissions?asset={name}"));
+    if changes.is_empty() {
+        return Ok(Outcome::Unchanged { to, says: "Nothing was changed.".to_owned() });
+    }
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        let asset = acl::find_asset(transaction, &name).await?;
+        for (group, action, allowed) in &changes {
+            let group = existing(transaction, group).await?;
+            acl::put_rule(transaction, asset, group, &action.name, *allowed).await?;
+        }
+        authority.is_left(state, transaction).await?;
+        let change = Change { what: "change permissions", record: said(&name, &changes) };
+        visit.record(transaction, change).await
+    })?;
+    let says = match changes.len() {
+        1 => format!("One rule about {name} is changed, and counts from now on."),
+        some => format!("{some} rules about {name} are changed, and count from now on."),
+    };
+    Ok(Outcome::Done { recorded, to, says })
+}
+
+/// The assets of the site in the order of their tree.
+pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
+    let statement = sql("SELECT a.id, a.name, a.title, a.parent_id, count(r.asset_id) \
+         FROM host_assets a LEFT JOIN host_rules r ON r.asset_id = a.id \
+         GROUP BY a.id, a.name, a.title, a.parent_id ORDER BY a.name");
+    type Found = (i64, String, String, Option<i64>, i64);
+    let found: Vec<Found> = visit.site.state().database().fetch_all(statement).await?;
+    let mut lines = Vec::with_capacity(found.len());
+    put_below(None, 0, &found, &mut lines);
+    return Ok(lines);
+
+    fn put_below(above: Option<i64>, depth: usize, found: &[Found], lines: &mut Vec<AssetLine>) {
+        for (id, name, title, _, rules) in found.iter().filter(|asset| asset.3 == above) {
+            let (name, title) = (name.clone(), title.clone());
+            lines.push(AssetLine { id: *id, name, title, depth, rules: *rules });
+            put_below(Some(*id), depth + 1, found, lines);
+        }
+    }
+}
+
+/// What may be done to an asset. The host's own actions are about the whole site; those of an
+/// extension are about its assets, and may be said of the whole site too.
+pub(crate) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
+    let built_in = BUILT_IN.into_iter().filter(|_| asset == ROOT);
+    let built_in = built_in
+        .map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() });
+    let extensions = site.state().descriptions().iter().filter(|extension| {
+        asset == ROOT || extension.assets.iter().any(|known| known.name == asset)
+    });
+    let theirs = extensions
+        .flat_map(|extension| &extension.actions)
+        .map(|action| ActionEntry { name: action.name.clone(), title: action.title.clone() });
+    built_in.chain(theirs).collect()
+}
+
+/// The asset that is shown where none is asked for: the first of an extension.
+pub(crate) fn first(assets: &[AssetLine]) -> &str {
+    assets.iter().find(|asset| asset.depth == 1).map_or(ROOT, |asset| asset.name.as_str())
+}
+
+/// The rules about an asset.
+fn rules(all: Vec<RuleEntry>, asset: &str) -> Vec<RuleEntry> {
+    all.into_iter().filter(|rule| rule.asset == asset).collect()
+}
+
+/// What a rule says, if there is one.
+fn set(rules: &[RuleEntry], group: &GroupEntry, action: &ActionEntry) -> Option<bool> {
+    let rule = rules.iter().find(|rule| rule.group == group.title && rule.action == action.name);
+    rule.map(|rule| rule.allowed)
+}
+
+fn field(group: &GroupEntry, action: &ActionEntry) -> String {
+    format!("{}-{}", action.name, group.id)
+}
+
+fn cell(
+    access: &Access,
+    rules: &[RuleEntry],
+    group: &GroupEntry,
+    action: &ActionEntry,
+    asset: &AssetLine,
+) -> Cell {
+    let (allowed, rule) = access.of_groups(&[group.id], &action.name, &asset.name);
+    Cell {
+        field: field(group, action),
+        title: action.title.clone(),
+        label: format!("{} for {}", action.title, group.title),
+        setting: match set(rules, group, action) {
+            Some(true) => "allow",
+            Some(false) => "deny",
+            None => "inherit",
+        },
+        allowed,
+        why: shortly(rule.as_ref(), group, action, asset),
+    }
+}
+
+/// Where a decision comes from, in a few words.
+fn shortly(
+    rule: Option<&RuleEntry>,
+    group: &GroupEntry,
+    action: &ActionEntry,
+    asset: &AssetLine,
+) -> String {
+    let Some(rule) = rule else { return "no rule".to_owned() };
+    let mut from = Vec::new();
+    if rule.action != action.name {
+        from.push(rule.action.as_str());
+    } else if rule.asset != asset.name {
+        from.push(rule.asset.as_str());
+    }
+    if rule.group != group.title {
+        from.push(rule.group.as_str());
+    }
+    if from.is_empty() { "this rule".to_owned() } else { format!("from {}", from.join(", ")) }
+}
+
+/// What tells whether rules have changed.
+fn fingerprint(rules: &[RuleEntry]) -> String {
+    let rule = |RuleEntry { group, action, allowed, .. }: &RuleEntry| {
+        format!("{group}\n{action}\n{allowed}")
+    };
+    form::fingerprint(rules.iter().map(rule))
+}
+
+/// The key of a group that nobody has deleted since.
+async fn existing(transaction: &mut Connection, group: &GroupEntry) -> Result<i64, Error> {
+    crate::identity::groups::find(transaction, &group.title).await
+}
+
+/// What was changed, for the log.
+fn said(asset: &str, changes: &[(&GroupEntry, &ActionEntry, Option<bool>)]) -> String {
+    let rule = |(group, action, allowed): &(&GroupEntry, &ActionEntry, Option<bool>)| {
+        let setting = match allowed {
+            Some(true) => "allow",
+            Some(false) => "deny",
+            None => "inherit",
+        };
+        format!("{setting} {} for {}", action.name, group.title)
+    };
+    let rules: Vec<String> = changes.iter().map(rule).collect();
+    format!("asset {asset}: {}", rules.join(", "))
+}

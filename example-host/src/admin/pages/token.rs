@@ -1,0 +1,109 @@
+//! The tab of a user's API token: its state, a new one, none. A token is shown on the page that
+//! answers its making and never again, because only its hash is kept.
+
+use askama::Template;
+
+use crate::base::error::Error;
+use crate::identity::directory::{self, UserDetails};
+use crate::identity::tokens::{self, TokenEntry};
+use crate::site::BASE_PATH;
+use crate::site::state::change;
+
+use super::api;
+use super::users::{changed, tabs};
+use crate::admin::authority::Authority;
+use crate::admin::href;
+use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
+use crate::admin::visit::{Outcome, Problem, Visit, show};
+
+#[derive(Template)]
+#[template(path = "admin/user_token.html")]
+struct Page {
+    layout: Layout,
+    tabs: Option<Tabs>,
+    user: UserDetails,
+    token: Option<TokenEntry>,
+    /// The token that has just been made, and a command that tries it.
+    made: Option<Made>,
+    /// Whether the user may use the API at all.
+    admitted: bool,
+}
+
+struct Made {
+    token: String,
+    command: String,
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    written(&visit, None).await
+}
+
+/// Makes a token in place of the one before.
+pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    directory::user(state.database(), id).await?;
+    let (token, recorded) = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        let token = tokens::insert(transaction, id).await?;
+        let change = changed("generate a token", id);
+        Ok((token, visit.record_shown(transaction, change).await?))
+    })?;
+    let command = command(&visit, &token);
+    Ok(Outcome::Shown { recorded, view: written(&visit, Some(Made { token, command })).await? })
+}
+
+pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        tokens::remove(transaction, id).await?;
+        visit.record(transaction, changed("revoke a token", id)).await
+    })?;
+    Ok(Outcome::Done {
+        recorded,
+        to: href(&format!("/users/{id}/token")),
+        says: "The token is revoked.".to_owned(),
+    })
+}
+
+/// A command that reads something by a token: the first list of the first extension that has one.
+fn command(visit: &Visit, token: &str) -> String {
+    let extensions = visit.site.state().descriptions();
+    let found = extensions.iter().find_map(|extension| {
+        let route = extension.routes.iter().find(|route| {
+            route.method == host_interface::Method::Get && !route.pattern.contains('{')
+        })?;
+        Some((route.pattern.as_str(), extension.media_type.as_str()))
+    });
+    let (pattern, media_type) = found.unwrap_or_default();
+    let address = format!("{}{BASE_PATH}/{pattern}", visit.origin);
+    api::command(host_interface::Method::Get, &address, token, media_type, None)
+}
+
+async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    let user = directory::user(state.database(), id).await?;
+    let admitted = admitted(visit, &user).await?;
+    let mut layout = visit.layout(format!("API token of {}", user.username));
+    if made.is_some() {
+        layout =
+            layout.saying(Notice::good("The token is made. Copy it now: it is shown this once."));
+    }
+    show(&Page {
+        layout,
+        tabs: Some(tabs(id, "API token")),
+        token: tokens::of_user(state.database(), id).await?,
+        user,
+        made,
+        admitted,
+    })
+}
+
+async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
+    let access = super::why::access(visit).await?;
+    Ok(access
+        .of_groups(&user.groups, crate::identity::acl::CORE_LOGIN_API, crate::identity::acl::ROOT)
+        .0)
+}

@@ -1,0 +1,417 @@
+//! The list of users, and one of them: names, groups, password, blocking, deleting. The token has
+//! a page beside this one, and what a user may do another.
+
+use askama::Template;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::base::error::Error;
+use crate::database::{Connection, sql};
+use crate::identity::directory::{self, From, Listed, UserDetails, Wanted};
+use crate::identity::groups::{self, GroupEntry};
+use crate::identity::passwords;
+use crate::identity::sessions;
+use crate::identity::users::{self, Fault, Profile};
+use crate::site::state::change;
+
+use crate::admin::authority::Authority;
+use crate::admin::href;
+use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
+use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+
+#[derive(Template)]
+#[template(path = "admin/users.html")]
+struct ListPage {
+    layout: Layout,
+    listed: Listed,
+    groups: Vec<GroupEntry>,
+    wanted: Wanted,
+    /// The addresses of the pages beside this one.
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl ListPage {
+    /// Whether the list is of some users only.
+    fn is_filtered(&self) -> bool {
+        let Wanted { search, blocked, group, .. } = &self.wanted;
+        !search.is_empty() || blocked.is_some() || group.is_some()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin/user.html")]
+struct UserPage {
+    layout: Layout,
+    tabs: Option<Tabs>,
+    user: Option<UserDetails>,
+    fields: Vec<Field>,
+    groups: Vec<(GroupEntry, bool)>,
+    groups_fault: String,
+    own: bool,
+}
+
+#[derive(Template)]
+#[template(path = "admin/user_delete.html")]
+struct ConfirmPage {
+    layout: Layout,
+    user: UserDetails,
+}
+
+/// What somebody has entered about a user.
+#[derive(Default)]
+struct Entered {
+    username: String,
+    name: String,
+    email: String,
+    groups: Vec<i64>,
+}
+
+/// What was entered about a user, known to be acceptable.
+struct Checked {
+    profile: Profile,
+    /// Of the password, if one was entered.
+    hash: Option<String>,
+}
+
+/// What is wrong with it, and a password, by field.
+#[derive(Default)]
+struct Faults {
+    username: Option<String>,
+    name: Option<String>,
+    email: Option<String>,
+    password: Option<String>,
+    groups: Option<String>,
+}
+
+impl Faults {
+    fn of(found: Vec<Fault>) -> Self {
+        let mut faults = Self::default();
+        for fault in found {
+            match fault {
+                Fault::Username(why) => faults.username = Some(why),
+                Fault::Name(why) => faults.name = Some(why),
+                Fault::Email(why) => faults.email = Some(why),
+            }
+        }
+        faults
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { username, name, email, password, groups } = self;
+        [username, name, email, password, groups].iter().all(|fault| fault.is_none())
+    }
+}
+
+pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
+    let query = &visit.query;
+    let wanted = Wanted {
+        search: query.get("search").trim().chars().take(100).collect(),
+        blocked: match query.get("state") {
+            "blocked" => Some(true),
+            "active" => Some(false),
+            _ => None,
+        },
+        group: query.get("group").parse().ok(),
+        from: match (query.given("after"), query.given("before")) {
+            (Some(name), _) => From::After(name.to_owned()),
+            (_, Some(name)) => From::Before(name.to_owned()),
+            _ => From::Start,
+        },
+    };
+    let listed = directory::list(visit.site.state().database(), &wanted).await?;
+    let beside = |way: &str, name: &String| {
+        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let group = wanted.group.map(|group| group.to_string()).unwrap_or_default();
+        let (search, state) = (encoded(&wanted.search), encoded(query.get("state")));
+        let name = encoded(name);
+        href(&format!("/users?search={search}&state={state}&group={group}&{way}={name}"))
+    };
+    let before = listed.before.as_ref().map(|name| beside("before", name));
+    let after = listed.after.as_ref().map(|name| beside("after", name));
+    let groups = visit.site.groups().await?;
+    show(&ListPage { layout: visit.layout("Users"), listed, groups, wanted, before, after })
+}
+
+/// The form of a user who is not there yet.
+pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
+    new_user(&visit, &Entered::default(), Faults::default()).await
+}
+
+pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
+    let entered = Entered::of(&visit);
+    let state = visit.site.state();
+    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+        Ok(checked) => checked,
+        Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
+    };
+    let added = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.to_give(&entered.groups)?;
+        let taken = profile.taken(transaction, None).await?;
+        if !taken.is_empty() {
+            return Ok(Err(taken));
+        }
+        must_be_there(transaction, &entered.groups).await?;
+        let id = profile.insert(transaction, hash.clone()).await?;
+        users::join(transaction, id, &entered.groups).await?;
+        Ok(Ok((id, visit.record(transaction, changed("add a user", id)).await?)))
+    })?;
+    match added {
+        Ok((id, recorded)) => Ok(Outcome::Done {
+            recorded,
+            to: href(&format!("/users/{id}")),
+            says: format!("The user {} is there.", profile.username),
+        }),
+        Err(taken) => Ok(Outcome::Again(new_user(&visit, &entered, Faults::of(taken)).await?)),
+    }
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let user = directory::user(visit.site.state().database(), visit.id()?).await?;
+    let entered = Entered {
+        username: user.username.clone(),
+        name: user.name.clone(),
+        email: user.email.clone(),
+        groups: user.groups.clone(),
+    };
+    one_user(&visit, user, &entered, Faults::default()).await
+}
+
+pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
+    let id = visit.id()?;
+    let entered = Entered::of(&visit);
+    let state = visit.site.state();
+    let user = directory::user(state.database(), id).await?;
+    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+        Ok(checked) => checked,
+        Err(faults) => return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?)),
+    };
+    let saved = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        authority.to_give(&entered.groups)?;
+        let taken = profile.taken(transaction, Some(id)).await?;
+        if !taken.is_empty() {
+            return Ok(Err(taken));
+        }
+        must_be_there(transaction, &entered.groups).await?;
+        profile.update(transaction, id).await?;
+        users::join(transaction, id, &entered.groups).await?;
+        if let Some(hash) = &hash {
+            users::keep_password(transaction, id, hash).await?;
+        }
+        authority.is_left(state, transaction).await?;
+        let what = match hash {
+            Some(_) => "change a user and set a password",
+            None => "change a user",
+        };
+        Ok(Ok(visit.record(transaction, changed(what, id)).await?))
+    })?;
+    match saved {
+        Ok(recorded) => Ok(Outcome::Done {
+            recorded,
+            to: href(&format!("/users/{id}")),
+            says: format!("The user {} is saved.", profile.username),
+        }),
+        Err(taken) => {
+            Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?))
+        }
+    }
+}
+
+pub(crate) async fn block(visit: Visit) -> Result<Outcome, Problem> {
+    set_blocked(visit, true).await
+}
+
+pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
+    set_blocked(visit, false).await
+}
+
+async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    let user = directory::user(state.database(), id).await?;
+    let (what, says) = match blocked {
+        true => ("block a user", "is blocked: the token and every session have stopped"),
+        false => ("unblock a user", "may come in again, by the same token and password"),
+    };
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        users::block(transaction, id, blocked).await?;
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed(what, id)).await
+    })?;
+    Ok(Outcome::Done {
+        recorded,
+        to: href(&format!("/users/{id}")),
+        says: format!("{} {says}.", user.username),
+    })
+}
+
+/// Ends all sessions of a user.
+pub(crate) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    let user = directory::user(state.database(), id).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        sessions::end_all(transaction, id).await?;
+        visit.record(transaction, changed("sign a user out everywhere", id)).await
+    })?;
+    Ok(Outcome::Done {
+        recorded,
+        to: href(&format!("/users/{id}")),
+        says: format!("{} is signed out everywhere.", user.username),
+    })
+}
+
+/// Asks whether a user is to be deleted.
+pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
+    let user = directory::user(visit.site.state().database(), visit.id()?).await?;
+    show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", user.username)), user })
+}
+
+pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
+    let (id, state) = (visit.id()?, visit.site.state());
+    let user = directory::user(state.database(), id).await?;
+    let recorded = change!(state, |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.over(transaction, id).await?;
+        users::remove(transaction, id).await?;
+        authority.is_left(state, transaction).await?;
+        visit.record(transaction, changed("delete a user", id)).await
+    })?;
+    Ok(Outcome::Done {
+        recorded,
+        to: href("/users"),
+        says: format!("The user {} is deleted.", user.username),
+    })
+}
+
+/// The pages about one user, of which this one is shown.
+pub(crate) fn tabs(id: i64, current: &str) -> Tabs {
+    let pages = [("User", ""), ("API token", "/token"), ("Permissions", "/permissions")];
+    Tabs::new("About this user", &format!("/users/{id}"), &pages, current)
+}
+
+/// What was changed of a user.
+pub(crate) fn changed(what: &'static str, id: i64) -> Change {
+    Change { what, record: format!("user {id}") }
+}
+
+impl Entered {
+    fn of(visit: &Visit) -> Self {
+        Self {
+            username: visit.form.get("username").to_owned(),
+            name: visit.form.get("name").to_owned(),
+            email: visit.form.get("email").to_owned(),
+            groups: visit.form.keys("group"),
+        }
+    }
+
+    /// What was entered with this password, if it is acceptable, or all that is wrong with it.
+    async fn check(&self, password: Option<&str>) -> Result<Result<Checked, Faults>, Error> {
+        let mut faults = Faults::default();
+        let profile = self.profile().map_err(|found| faults = Faults::of(found)).ok();
+        if self.groups.is_empty() {
+            faults.groups = Some("a user belongs to one group at least".to_owned());
+        }
+        let hash = match password.map(|password| passwords::hash(password.to_owned())) {
+            None => None,
+            Some(hashing) => match hashing.await {
+                Ok(hash) => Some(hash),
+                Err(Error::Invalid(why)) => {
+                    faults.password = Some(why);
+                    None
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(match profile {
+            Some(profile) if faults.is_empty() => Ok(Checked { profile, hash }),
+            _ => Err(faults),
+        })
+    }
+
+    /// Who gives no name is called by the one to sign in with.
+    fn profile(&self) -> Result<Profile, Vec<Fault>> {
+        let named = !self.name.trim().is_empty();
+        Profile::new(&self.username, if named { &self.name } else { &self.username }, &self.email)
+    }
+}
+
+/// Refuses groups that have gone since the form was made.
+async fn must_be_there(transaction: &mut Connection, wanted: &[i64]) -> Result<(), Error> {
+    let groups: Vec<(i64,)> = transaction.fetch_all(sql("SELECT id FROM host_groups")).await?;
+    match wanted.iter().all(|id| groups.contains(&(*id,))) {
+        true => Ok(()),
+        false => Err(Error::Invalid("one of the groups has been deleted meanwhile".to_owned())),
+    }
+}
+
+async fn new_user(visit: &Visit, entered: &Entered, faults: Faults) -> Result<View, Problem> {
+    let mut layout = visit.layout("New user");
+    if !faults.is_empty() {
+        layout = layout.saying(Notice::bad("The user was not added. See below."));
+    }
+    let hint = "At least 12 characters. Needed to sign in here, not for the API.";
+    show(&UserPage {
+        layout,
+        tabs: None,
+        user: None,
+        groups: choices(visit, &entered.groups).await?,
+        groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
+        fields: fields(entered, &faults, hint),
+        own: false,
+    })
+}
+
+async fn one_user(
+    visit: &Visit,
+    user: UserDetails,
+    entered: &Entered,
+    faults: Faults,
+) -> Result<View, Problem> {
+    let mut layout = visit.layout(user.username.clone());
+    if !faults.is_empty() {
+        layout = layout.saying(Notice::bad("The user was not saved. See below."));
+    }
+    let hint = match user.has_password {
+        true => "Leave it empty to keep the one that is set. A new one ends all sessions.",
+        false => "None is set: this user cannot sign in here. At least 12 characters.",
+    };
+    show(&UserPage {
+        layout,
+        tabs: Some(tabs(user.id, "User")),
+        groups: choices(visit, &entered.groups).await?,
+        groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
+        fields: fields(entered, &faults, hint),
+        own: user.id == visit.session.user,
+        user: Some(user),
+    })
+}
+
+fn fields(entered: &Entered, faults: &Faults, password_hint: &'static str) -> Vec<Field> {
+    vec![
+        Field::text("username", "Username")
+            .hint("To sign in with. Capital and small letters are the same in it.")
+            .value(&entered.username)
+            .fault(faults.username.as_deref()),
+        Field::text("name", "Name").optional().value(&entered.name).fault(faults.name.as_deref()),
+        Field::email("email", "E-mail").value(&entered.email).fault(faults.email.as_deref()),
+        Field::password("password", "Password")
+            .optional()
+            .hint(password_hint)
+            .fault(faults.password.as_deref()),
+    ]
+}
+
+/// All groups in the order of their tree, and whether each is chosen.
+async fn choices(visit: &Visit, chosen: &[i64]) -> Result<Vec<(GroupEntry, bool)>, Problem> {
+    let all = groups::as_tree(visit.site.groups().await?);
+    let choice = |(group, _): (GroupEntry, usize)| {
+        let is_chosen = chosen.contains(&group.id);
+        (group, is_chosen)
+    };
+    Ok(all.into_iter().map(choice).collect())
+}

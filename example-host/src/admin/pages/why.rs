@@ -1,0 +1,168 @@
+//! Why somebody may or may not do something: the decision, the rule that made it, and every other
+//! rule that had a say. And all decisions about one user at a glance.
+
+use askama::Template;
+
+use crate::base::error::Error;
+use crate::identity::acl::{Access, ROOT, RuleEntry};
+use crate::identity::directory::{self, UserDetails};
+use crate::identity::users;
+
+use super::permissions::{ActionEntry, AssetLine, actions, assets, first};
+use super::users::tabs;
+use crate::admin::view::{Field, Layout, Tabs, View, sentence};
+use crate::admin::visit::{Problem, Visit, show};
+
+#[derive(Template)]
+#[template(path = "admin/why.html")]
+struct Page {
+    layout: Layout,
+    user: Field,
+    actions: Vec<ActionEntry>,
+    action: String,
+    assets: Vec<AssetLine>,
+    asset: String,
+    answer: Option<Answer>,
+}
+
+struct Answer {
+    user: UserDetails,
+    allowed: bool,
+    /// In a sentence.
+    because: String,
+    rules: Vec<(RuleEntry, bool)>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/user_permissions.html")]
+struct UserPage {
+    layout: Layout,
+    tabs: Option<Tabs>,
+    user: UserDetails,
+    /// The decisions about the whole site.
+    whole: Vec<(ActionEntry, bool)>,
+    actions: Vec<ActionEntry>,
+    rows: Vec<(AssetLine, Vec<Decided>)>,
+}
+
+struct Decided {
+    action: ActionEntry,
+    allowed: bool,
+}
+
+/// What decisions are made from, as the database has it.
+pub(crate) async fn access(visit: &Visit) -> Result<Access, Error> {
+    let state = visit.site.state();
+    let mut transaction = state.database().begin_read().await?;
+    let actions = state.descriptions().iter().flat_map(|of| &of.actions);
+    let access =
+        Access::read_rules(&mut transaction, actions.map(|action| action.name.clone())).await?;
+    transaction.commit().await?;
+    Ok(access)
+}
+
+/// Asks for a user, an action and an asset, and explains the decision about them.
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let query = &visit.query;
+    let (name, action) = (query.get("user").trim(), query.get("action"));
+    let assets = assets(&visit).await?;
+    let asset = query.given("asset").unwrap_or_else(|| first(&assets)).to_owned();
+    let mut field = Field::text("user", "Username").value(name);
+    let mut answer = None;
+    if !name.is_empty() {
+        match find(&visit, name).await {
+            Ok(user) => answer = Some(explain(&visit, user, action, &asset).await?),
+            Err(error @ Error::NotFound { .. }) => field = field.fault(Some(&error.to_string())),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    show(&Page {
+        layout: visit.layout("Why?"),
+        user: field,
+        actions: actions(&visit.site, ROOT),
+        action: action.to_owned(),
+        assets,
+        asset,
+        answer,
+    })
+}
+
+/// Every decision about a user.
+pub(crate) async fn of_user(visit: Visit) -> Result<View, Problem> {
+    let user = directory::user(visit.site.state().database(), visit.id()?).await?;
+    let access = access(&visit).await?;
+    let allowed = |action: &ActionEntry, asset: &str| {
+        !user.blocked && access.of_groups(&user.groups, &action.name, asset).0
+    };
+    let everything = actions(&visit.site, ROOT);
+    let (whole, theirs): (Vec<ActionEntry>, Vec<ActionEntry>) =
+        everything.into_iter().partition(ActionEntry::is_built_in);
+    let whole = whole.into_iter().map(|action| {
+        let allowed = allowed(&action, ROOT);
+        (action, allowed)
+    });
+    let rows = assets(&visit).await?.into_iter().filter(|asset| asset.name != ROOT).map(|asset| {
+        let decided = theirs.iter().map(|action| Decided {
+            allowed: allowed(action, &asset.name),
+            action: action.clone(),
+        });
+        let decided = decided.collect();
+        (asset, decided)
+    });
+    let (whole, rows) = (whole.collect(), rows.collect());
+    show(&UserPage {
+        layout: visit.layout(format!("Permissions of {}", user.username)),
+        tabs: Some(tabs(user.id, "Permissions")),
+        user,
+        whole,
+        actions: theirs,
+        rows,
+    })
+}
+
+async fn find(visit: &Visit, name: &str) -> Result<UserDetails, Error> {
+    let database = visit.site.state().database();
+    let mut transaction = database.begin_read().await?;
+    let id = users::find(&mut transaction, name).await?;
+    transaction.commit().await?;
+    directory::user(database, id).await
+}
+
+async fn explain(
+    visit: &Visit,
+    user: UserDetails,
+    action: &str,
+    asset: &str,
+) -> Result<Answer, Problem> {
+    let access = access(visit).await?;
+    if !access.knows_action(action) || !access.knows_asset(asset) {
+        return Err(Problem::NotFound);
+    }
+    let (allowed, decisive) = access.of_groups(&user.groups, action, asset);
+    let because = match &decisive {
+        _ if user.blocked => {
+            "the user is blocked, and whoever is blocked may do nothing".to_owned()
+        }
+        None => "no rule allows it, and where nothing is said the answer is no".to_owned(),
+        Some(rule) if rule.action != action => {
+            format!("{} has {} on {}, which allows everything", rule.group, rule.action, rule.asset)
+        }
+        Some(RuleEntry { group, action, asset, allowed: true }) => {
+            format!("the rule for {group} allows {action} on {asset}, and no rule denies it")
+        }
+        Some(RuleEntry { group, action, asset, .. }) => {
+            format!("the rule for {group} denies {action} on {asset}, and a denial always wins")
+        }
+    };
+    let rules = access.considered(&user.groups, action, asset).into_iter();
+    let rules = rules.map(|rule| {
+        let decides = !user.blocked && decisive.as_ref() == Some(&rule);
+        (rule, decides)
+    });
+    Ok(Answer {
+        allowed: allowed && !user.blocked,
+        because: sentence(&because),
+        rules: rules.collect(),
+        user,
+    })
+}

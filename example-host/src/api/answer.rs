@@ -1,0 +1,398 @@
+//! From a request to its answer: the order of the checks, the call of the plugin, and its response
+//! as HTTP. A plugin that fails, panics or never answers costs this one request. A request
+//! that changes something is never given up: it runs to its end and is written down, whether or not
+//! its client waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension as FromRequest, State};
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
+    Response as HttpResponse, StatusCode, header,
+};
+use bytes::Bytes;
+use host_interface::{Headers, Request, Response};
+use tokio::time::{Instant, timeout_at};
+
+use crate::identity::tokens::{TokenHash, Usage};
+use crate::site::{BASE_PATH, Site};
+use crate::watch::audit::{Audit, Origin, Record};
+
+use super::changes::Changes;
+use super::gate::Admitted;
+use super::notes::{self, Asked, Begun};
+use super::problem::Refusal;
+use super::request_id::RequestId;
+use super::revalidation::Known;
+use super::{body, gate as checks};
+use crate::extensions::routing::{self, Matched, Route, Routes};
+use crate::server::access_log::Seen;
+use crate::server::{Server, administration as pages, health};
+
+/// Where the state of the site is asked for.
+const HEALTH_PATH: &str = "/health";
+
+/// What answers requests to plugins, wherever they come from.
+pub(crate) struct Api {
+    pub(crate) site: Site,
+    pub(crate) routes: Routes,
+    pub(crate) usage: Arc<Usage>,
+    pub(crate) audit: Arc<Audit>,
+    /// The changes that plugins are making.
+    pub(crate) changes: Changes,
+    /// How long a request may take, its body included.
+    pub(crate) request_timeout: Duration,
+    /// How long a body may stand still.
+    pub(crate) stall_time: Duration,
+    /// How many bytes a body may have.
+    pub(crate) body_limit: usize,
+}
+
+impl Api {
+    /// Answers a request that a page of this site sends for whoever has signed in to it. It is
+    /// asked everything that a request from outside is asked, but for a token: how it must be
+    /// made, whether the extension is in use, what the user may do, how long it takes and how
+    /// large it is. The address begins with the entry point; `session` is what is kept of the
+    /// session, and `id` what the log calls the request to the page.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        user: i64,
+        session: TokenHash,
+        id: &str,
+        request: HttpRequest<Vec<u8>>,
+    ) -> HttpResponse<Body> {
+        let id = RequestId::known(id);
+        let uri = request.uri().clone();
+        match below_base(uri.path()) {
+            Some(path) => {
+                let asker = Asker::SignedIn { user, session };
+                self.answer(asker, &id, path, request.map(Body::from)).await
+            }
+            None => Refusal::NotFound.response(&id),
+        }
+    }
+
+    /// Answers a request to a plugin, or says why not.
+    async fn answer(
+        self: &Arc<Self>,
+        asker: Asker,
+        id: &RequestId,
+        path: &str,
+        request: HttpRequest<Body>,
+    ) -> HttpResponse<Body> {
+        let mut seen = Seen::default();
+        let (mut by, mut record) = (None, Record::default());
+        let (parts, mut body) = request.into_parts();
+        let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
+        // A client that sends `Expect` keeps its body until it is asked for it.
+        let mut wanted = !headers.contains_key(header::EXPECT);
+        let deadline = Instant::now() + self.request_timeout;
+        let ready = async {
+            let (route, matched) = self.route(path, &method)?;
+            seen.route = Arc::clone(&route.name);
+            let media_type = &route.extension.media_type;
+            if !media_type.is_empty() && !checks::accepts(&headers, media_type) {
+                return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
+            }
+            let mut call = Request::builder(route.handler, route.method)
+                .path(uri.path())
+                .query(uri.query().unwrap_or_default())
+                .id(id.as_str());
+            for value in matched.params() {
+                call = call.param(value);
+            }
+            if notes::changes(&method) {
+                record = matched.record(&route);
+            }
+            // On a public route, credentials count if they are sent.
+            if !route.public || asker.is_named(&headers) {
+                let admitted = timeout_at(deadline, self.admit(&asker, &headers))
+                    .await
+                    .map_err(|_| Refusal::Timeout)??;
+                seen.user = admitted.user.id();
+                call = call.user(by.insert(admitted).user.clone());
+            }
+            if body::is_too_large(&headers, self.body_limit) {
+                return Err(Refusal::BodyTooLarge { limit: self.body_limit });
+            }
+            wanted = true;
+            let read =
+                timeout_at(deadline, body::read(&mut body, self.body_limit, self.stall_time))
+                    .await
+                    .map_err(|_| Refusal::BodyTooSlow)??;
+            let known = Known::of(&method, &headers);
+            Ok((route, call.body(read).headers(Sent(headers)).build(), known))
+        };
+        let ready = ready.await;
+        let origin = asker.origin();
+        let route = Arc::clone(&seen.route);
+        let asked = Asked { origin, id: id.clone(), method, uri, route, by, record };
+        let mut response = match ready {
+            Ok((route, call, _)) if notes::changes(&asked.method) => {
+                self.change(asked, route, call, deadline).await
+            }
+            Ok((route, call, known)) => {
+                let read = timeout_at(deadline, call_plugin(&route, call, &known)).await;
+                let read = read.unwrap_or_else(|_| Err(gave_up(&route)));
+                let response = read.unwrap_or_else(|refusal| refusal.response(id));
+                asked.note(self, response).await
+            }
+            Err(refusal) => {
+                // One that comes too slowly, or has broken off, is not waited for again.
+                let hopeless = matches!(refusal, Refusal::BodyTooSlow | Refusal::BodyIncomplete);
+                if wanted && !hopeless {
+                    body::discard(body).await;
+                }
+                asked.note(self, refusal.response(id)).await
+            }
+        };
+        response.extensions_mut().insert(seen);
+        response
+    }
+
+    /// Has a plugin change something. That goes on to its end, and is noted then as what it has
+    /// become, also when the client has gone or has been told that it took too long.
+    async fn change(
+        self: &Arc<Self>,
+        asked: Asked,
+        route: Route,
+        call: Request,
+        deadline: Instant,
+    ) -> HttpResponse<Body> {
+        let id = asked.id.clone();
+        let Ok(Some(place)) = timeout_at(deadline, self.changes.place()).await else {
+            tracing::warn!("there are too many changes under way to begin another");
+            return Refusal::Unavailable.response(&id);
+        };
+        let begun = Begun::new(Arc::clone(self), asked);
+        let (called, own) = (route.clone(), id.clone());
+        let changing = self.changes.run(place, async move {
+            match call_plugin(&called, call, &Known::default()).await {
+                Ok(response) => begun.end(response).await,
+                // It is not known how far it came, which is noted when `begun` is dropped.
+                Err(refusal) => refusal.response(&own),
+            }
+        });
+        match timeout_at(deadline, changing).await {
+            Ok(Ok(Some(response))) => response,
+            Ok(Ok(None)) => Refusal::Unavailable.response(&id),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a change broke off");
+                Refusal::Internal.response(&id)
+            }
+            Err(_) => gave_up(&route).response(&id),
+        }
+    }
+
+    /// The route that answers, if the path has one, in use, for this method.
+    fn route<'routes, 'path>(
+        &'routes self,
+        path: &'path str,
+        method: &HttpMethod,
+    ) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
+        let matched = self.routes.at(path).ok_or(Refusal::NotFound)?;
+        let state = self.site.state();
+        if !state.is_trusted() {
+            return Err(Refusal::Unavailable);
+        }
+        let snapshot = state.snapshot();
+        let routes = matched.enabled(|extension| snapshot.enabled(extension));
+        if routes.is_empty() {
+            return Err(Refusal::NotFound);
+        }
+        let wanted = routing::method(method);
+        let found = routes.iter().find(|route| Some(route.method) == wanted);
+        match found.map(|route| (*route).clone()) {
+            Some(route) => Ok((route, matched)),
+            None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
+        }
+    }
+
+    /// Who asks, if they may come in.
+    async fn admit(&self, asker: &Asker, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+        match asker {
+            Asker::Credentials => checks::authenticate(self, headers).await,
+            Asker::SignedIn { user, session } => checks::signed_in(self, *user, *session).await,
+        }
+    }
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Api").finish_non_exhaustive()
+    }
+}
+
+/// How it is known who sends a request.
+pub(crate) enum Asker {
+    /// By the credentials in its headers.
+    Credentials,
+    /// This user has signed in, by the session that this is kept of.
+    SignedIn { user: i64, session: TokenHash },
+}
+
+impl Asker {
+    /// Whether a request with these headers says who sends it.
+    fn is_named(&self, headers: &HeaderMap) -> bool {
+        match self {
+            Asker::Credentials => headers.contains_key(header::AUTHORIZATION),
+            Asker::SignedIn { .. } => true,
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Asker::Credentials => Origin::Api,
+            Asker::SignedIn { .. } => Origin::Administration,
+        }
+    }
+}
+
+/// Answers any request.
+pub(crate) async fn answer(
+    State(server): State<Arc<Server>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let head = request.method() == HttpMethod::HEAD;
+    let uri = request.uri().clone();
+    let mut response = match below_base(uri.path()) {
+        Some(path) => {
+            let mut response = server.api.answer(Asker::Credentials, &id, path, request).await;
+            response
+                .headers_mut()
+                .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
+            response
+        }
+        None if pages::is_one(uri.path()) => pages::answer(server, &id, request).await,
+        None if uri.path() == HEALTH_PATH => answer_health(&server, &id, request.method()).await,
+        None => Refusal::NotFound.response(&id),
+    };
+    if head {
+        without_body(&mut response);
+    }
+    response
+}
+
+/// Answers a request on a connection for which there is no room: whoever watches the site hears how
+/// it is, and everybody else to come again.
+pub(crate) async fn answer_outside(
+    State(server): State<Arc<Server>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let (parts, body) = request.into_parts();
+    let mut response = match parts.uri.path() {
+        HEALTH_PATH => answer_health(&server, &id, &parts.method).await,
+        _ => Refusal::Unavailable.response(&id),
+    };
+    if !parts.headers.contains_key(header::EXPECT) {
+        body::discard(body).await;
+    }
+    if parts.method == HttpMethod::HEAD {
+        without_body(&mut response);
+    }
+    response
+}
+
+async fn answer_health(server: &Server, id: &RequestId, method: &HttpMethod) -> HttpResponse<Body> {
+    if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
+        return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
+    }
+    let mut response = health::answer(&server.api.site, &server.health).await;
+    let seen = Seen { route: "health".into(), ..Seen::default() };
+    response.extensions_mut().insert(seen);
+    response
+}
+
+/// Whether a path is one of the API.
+pub(crate) fn is_one(path: &str) -> bool {
+    below_base(path).is_some()
+}
+
+/// What follows the entry point in a path.
+fn below_base(path: &str) -> Option<&str> {
+    path.strip_prefix(BASE_PATH)?.strip_prefix('/')
+}
+
+async fn call_plugin(
+    route: &Route,
+    call: Request,
+    known: &Known,
+) -> Result<HttpResponse<Body>, Refusal> {
+    let extension = &route.extension;
+    match extension.plugin.handle(call).await {
+        Ok(response) => {
+            let tag = known.tag(response.status(), response.body());
+            let mut response = http_response(response).inspect_err(|_| {
+                tracing::error!(extension = extension.name, "answered with no status of HTTP");
+            })?;
+            if let Some(tag) = tag {
+                known.settle(tag, &mut response);
+            }
+            Ok(response)
+        }
+        Err(error) => {
+            tracing::error!(extension = extension.name, route = &*route.name, %error, "failed");
+            Err(Refusal::Internal)
+        }
+    }
+}
+
+/// What a client is told that has waited long enough.
+fn gave_up(route: &Route) -> Refusal {
+    let extension = &route.extension.name;
+    tracing::error!(extension, route = &*route.name, "took too long");
+    Refusal::Timeout
+}
+
+/// A plugin's response as HTTP. The body stays where the plugin put it.
+fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
+    let status = StatusCode::from_u16(response.status())
+        .ok()
+        .filter(|status| !status.is_informational())
+        .ok_or(Refusal::Internal)?;
+    let mut headers = HeaderMap::with_capacity(response.headers().len() + 4);
+    for sent in response.headers() {
+        let name = HeaderName::from_bytes(sent.name().as_bytes());
+        let value = HeaderValue::from_str(sent.value());
+        match (name, value) {
+            // How the message is framed is between the server and the client.
+            (Ok(header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION), _) => {}
+            (Ok(name), Ok(value)) => {
+                headers.append(name, value);
+            }
+            _ => tracing::warn!(header = sent.name(), "a header that HTTP does not permit"),
+        }
+    }
+    let body = response.into_body();
+    let body =
+        if body.as_ref().is_empty() { Body::empty() } else { Body::from(Bytes::from_owner(body)) };
+    let mut response = HttpResponse::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+/// Takes the body away and leaves its length.
+fn without_body(response: &mut HttpResponse<Body>) {
+    use axum::body::HttpBody;
+    if let Some(length) = response.body().size_hint().exact()
+        && response.status() != StatusCode::NO_CONTENT
+        && response.status() != StatusCode::NOT_MODIFIED
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    *response.body_mut() = Body::empty();
+}
+
+/// The headers of a request, as the plugin asks for them.
+struct Sent(HeaderMap);
+
+impl Headers for Sent {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        self.0.get_all(name).iter().nth(nth).map(HeaderValue::as_bytes)
+    }
+}

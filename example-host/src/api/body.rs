@@ -1,0 +1,68 @@
+//! Reading a request's body within its limit, and getting rid of one that nobody wants. What is in
+//! it is the plugin's.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use tokio::time::timeout;
+
+use super::problem::Refusal;
+
+/// How much of an unwanted body is read before the connection is given up.
+const DISCARD_BYTES: usize = 16 * 1024 * 1024;
+/// How long that may take.
+const DISCARD_TIME: Duration = Duration::from_secs(2);
+
+/// Whether the client says itself that the body is too large.
+pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
+}
+
+/// The whole body, or why it cannot be had. It may not stand still for longer than `stall`.
+pub(crate) async fn read(
+    body: &mut Body,
+    limit: usize,
+    stall: Duration,
+) -> Result<Vec<u8>, Refusal> {
+    let mut whole = Vec::new();
+    let next = async |body: &mut Body| {
+        timeout(stall, body.frame()).await.map_err(|_| Refusal::BodyTooSlow)
+    };
+    while let Some(frame) = next(body).await? {
+        let frame = frame.map_err(|error| {
+            tracing::debug!(%error, "a body broke off");
+            Refusal::BodyIncomplete
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if data.len() > limit.saturating_sub(whole.len()) {
+            return Err(Refusal::BodyTooLarge { limit });
+        }
+        if whole.is_empty() {
+            // Nearly every body comes in one piece, which is taken over and not copied.
+            whole = Vec::from(data);
+        } else {
+            whole.extend_from_slice(&data);
+        }
+    }
+    Ok(whole)
+}
+
+/// Reads what is left of a body and forgets it: a client that is still sending when the connection
+/// closes would never see the answer.
+pub(crate) async fn discard(mut body: Body) {
+    let reading = async {
+        let mut left = DISCARD_BYTES;
+        while let Some(Ok(frame)) = body.frame().await {
+            let read = frame.data_ref().map_or(0, |data| data.len());
+            match left.checked_sub(read) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+        }
+    };
+    // Either way it is done with.
+    let _ = timeout(DISCARD_TIME, reading).await;
+}

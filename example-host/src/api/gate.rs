@@ -1,0 +1,196 @@
+//! What a request must pass before a plugin sees it: what it accepts, and who sends it. Pure where
+//! it can be; the order of the checks is in `api.rs`.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use host_interface::{Credentials, SharedUser, Verdict};
+use mediatype::{MediaType, MediaTypeList, ReadParams};
+
+use crate::base::error::Error;
+use crate::identity::acl::{CORE_LOGIN_API, ROOT};
+use crate::identity::tokens::{self, TokenHash};
+use crate::watch::audit::Means;
+
+use super::answer::Api;
+use super::problem::Refusal;
+
+/// Who has been let in, and by what.
+pub(crate) struct Admitted {
+    pub(crate) user: SharedUser,
+    pub(crate) means: Means,
+}
+
+/// Whether the client accepts this media type by its name. A range with a wildcard does not count,
+/// nor one with a parameter that would make it another type.
+pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    // What nearly every client sends needs no parser.
+    let exact = |value: &HeaderValue| value.as_bytes() == media_type.as_bytes();
+    let wanted = MediaType::parse(media_type).ok();
+    headers.get_all(header::ACCEPT).iter().any(|value| {
+        exact(value)
+            || value.to_str().is_ok_and(|text| {
+                MediaTypeList::new(text)
+                    .flatten()
+                    .any(|range| wanted.as_ref().is_some_and(|wanted| is_exactly(&range, wanted)))
+            })
+    })
+}
+
+/// Who sends the request, or why nobody is let in.
+pub(crate) async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+    if !api.site.state().snapshot().token_auth() {
+        return Err(Refusal::Unauthorised);
+    }
+    let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
+    let state = api.site.state();
+    if let Some(admitted) = admitted(api, &credentials).await? {
+        return Ok(admitted);
+    }
+    // Whoever was let in by another process a moment ago need not wait for the next look.
+    match state.catch_up().await {
+        Ok(true) => admitted(api, &credentials).await?.ok_or(Refusal::Unauthorised),
+        Ok(false) => Err(Refusal::Unauthorised),
+        Err(error) => {
+            tracing::error!(%error, "changes to the site cannot be read");
+            Err(Refusal::Unavailable)
+        }
+    }
+}
+
+/// The user with this key, who has signed in to the pages of this site and needs no token to say
+/// so. What whoever has a token must be permitted, they must be too.
+pub(crate) async fn signed_in(
+    api: &Api,
+    user: i64,
+    session: TokenHash,
+) -> Result<Admitted, Refusal> {
+    let found = tokens::by_id(api.site.state().database(), user).await.map_err(failed)?;
+    let user = found.filter(|user| may_come_in(api, user)).ok_or(Refusal::Unauthorised)?;
+    Ok(Admitted { user, means: Means::Session(session) })
+}
+
+/// The user with these credentials, if it may come in.
+async fn admitted(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+    let found = identify(api, credentials).await?;
+    let admitted = found.filter(|found| may_come_in(api, &found.user));
+    if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
+        api.usage.note(*token);
+    }
+    Ok(admitted)
+}
+
+fn may_come_in(api: &Api, user: &SharedUser) -> bool {
+    api.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
+}
+
+async fn identify(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+    let state = api.site.state();
+    if credentials.scheme() == "bearer" {
+        let hash = tokens::hash(credentials.secret());
+        let user = state.identify(&hash).await.map_err(failed)?;
+        return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
+    }
+    for extension in api.routes.extensions() {
+        if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
+            continue;
+        }
+        match extension.plugin.authenticate(credentials.clone()).await {
+            Ok(Verdict::Unknown) => {}
+            Ok(Verdict::Refused) => return Ok(None),
+            Ok(Verdict::User(id)) => {
+                let user = tokens::by_id(state.database(), id).await.map_err(failed)?;
+                let means = Means::Scheme(credentials.scheme().to_owned());
+                return Ok(user.map(|user| Admitted { user, means }));
+            }
+            Err(error) => {
+                tracing::error!(extension = extension.name, %error, "could not authenticate");
+                return Err(Refusal::Unavailable);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn failed(error: Error) -> Refusal {
+    tracing::error!(%error, "a user could not be looked up");
+    Refusal::Unavailable
+}
+
+/// The scheme and what follows it, of the one `Authorization` header.
+fn credentials(headers: &HeaderMap) -> Option<Credentials> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, secret) = value.to_str().ok()?.trim().split_once(' ')?;
+    Some(Credentials::new(scheme.to_ascii_lowercase(), secret.trim()))
+}
+
+fn is_exactly(range: &MediaType<'_>, wanted: &MediaType<'_>) -> bool {
+    let same =
+        range.ty == wanted.ty && range.subty == wanted.subty && range.suffix == wanted.suffix;
+    same && range.params().all(|(name, value)| match name.as_str() {
+        name if name.eq_ignore_ascii_case("q") => is_positive_weight(value.as_str()),
+        name => name.eq_ignore_ascii_case("ext") || name.eq_ignore_ascii_case("profile"),
+    })
+}
+
+/// Whether a weight is well-formed and greater than zero: `0.001` to `1.000`.
+fn is_positive_weight(weight: &str) -> bool {
+    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    let zeros = fraction.bytes().all(|byte| byte == b'0');
+    let digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    digits && ((whole == "1" && zeros) || (whole == "0" && !zeros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: &str = "application/vnd.api+json";
+
+    fn accepted(lines: &[&'static str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::ACCEPT, HeaderValue::from_static(line));
+        }
+        accepts(&headers, WANTED)
+    }
+
+    #[test]
+    fn the_media_type_is_accepted_by_its_name_alone() {
+        assert!(accepted(&["application/vnd.api+json"]));
+        assert!(accepted(&["text/html, Application/Vnd.Api+Json ; q=0.1"]));
+        assert!(accepted(&["text/html", "application/vnd.api+json"]));
+        assert!(accepted(&["application/vnd.api+json;profile=\"a,b\";ext=\"c\""]));
+        assert!(accepted(&["application/vnd.api+json;charset=utf-8, application/vnd.api+json"]));
+        assert!(accepted(&["not a range, application/vnd.api+json"]));
+    }
+
+    #[test]
+    fn wildcards_other_types_and_other_parameters_are_not_accepted() {
+        assert!(!accepted(&[]));
+        assert!(!accepted(&[""]));
+        assert!(!accepted(&["*/*"]));
+        assert!(!accepted(&["application/*"]));
+        assert!(!accepted(&["application/json"]));
+        assert!(!accepted(&["application/vnd.api"]));
+        assert!(!accepted(&["application/vnd.api+json;charset=utf-8"]));
+        assert!(!accepted(&["application/vnd.api+json;q=0"]));
+        assert!(!accepted(&["application/vnd.api+json;q=0.000"]));
+        assert!(!accepted(&["application/vnd.api+json;q=2"]));
+        assert!(!accepted(&["application/vnd.api+json;q=x"]));
+    }
+
+    #[test]
+    fn credentials_are_those_of_one_header() {
+        let mut headers = HeaderMap::new();
+        assert!(credentials(&headers).is_none());
+        headers.append(header::AUTHORIZATION, HeaderValue::from_static("BEARER  abc "));
+        let found = credentials(&headers);
+        assert_eq!(found.as_ref().map(Credentials::scheme), Some("bearer"));
+        assert_eq!(found.as_ref().map(Credentials::secret), Some("abc"));
+        headers.append(header::AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
+        assert!(credentials(&headers).is_none());
+    }
+}

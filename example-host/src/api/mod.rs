@@ -1,0 +1,11 @@
+//! The API: what answers the requests to extensions. Knows nothing of connections, of encryption and
+//! of the pages of the administration.
+
+pub(crate) mod answer;
+pub(crate) mod body;
+pub(crate) mod changes;
+pub(crate) mod gate;
+pub(crate) mod notes;
+pub(crate) mod problem;
+pub(crate) mod request_id;
+pub(crate) mod revalidation;

@@ -1,0 +1,174 @@
+//! What is noted of a request to the API that has been answered: a change for the audit trail, a
+//! refusal for whoever looks for the fault of a client. Of a body only the codes and words of an
+//! error that the site has written itself.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Response, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+
+use crate::watch::audit::{Entry, Origin, Record};
+use crate::watch::traffic::Refused;
+
+use super::answer::Api;
+use super::gate::Admitted;
+use super::request_id::RequestId;
+
+/// How much of a sentence is kept.
+const DETAIL: usize = 200;
+
+/// A request that has been answered.
+pub(crate) struct Asked {
+    pub(crate) origin: Origin,
+    pub(crate) id: RequestId,
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    /// The name of its route, empty where there is none.
+    pub(crate) route: Arc<str>,
+    /// Who was let in.
+    pub(crate) by: Option<Admitted>,
+    /// The record that the path names.
+    pub(crate) record: Record,
+}
+
+/// Whether a request may change something.
+pub(crate) fn changes(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
+}
+
+impl Asked {
+    /// Notes what there is to note, and passes the answer on.
+    pub(crate) async fn note(self, api: &Api, response: Response<Body>) -> Response<Body> {
+        let status = response.status();
+        if status.is_success() && changes(&self.method) {
+            self.note_change(api, &response);
+            return response;
+        }
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::UNPROCESSABLE_ENTITY => {
+                self.note_refusal(api, response).await
+            }
+            _ => response,
+        }
+    }
+
+    fn note_change(self, api: &Api, response: &Response<Body>) {
+        // What has been made is named by the answer.
+        let location = response.headers().get(header::LOCATION);
+        let location = location.and_then(|location| location.to_str().ok());
+        let made = location.and_then(record_at);
+        api.audit.note(self.entry(made, response.status().as_u16()));
+    }
+
+    fn entry(&self, made: Option<Record>, status: u16) -> Entry {
+        let record = made.unwrap_or_else(|| self.record.clone());
+        let entry = Entry::new(self.origin, self.method.as_str(), &self.route, record)
+            .answered(status, self.id.as_str())
+            .called(self.id.of_client());
+        match &self.by {
+            Some(by) => entry.by(by.user.id(), by.user.username(), &by.means),
+            None => entry,
+        }
+    }
+
+    async fn note_refusal(self, api: &Api, response: Response<Body>) -> Response<Body> {
+        let (parts, body) = response.into_parts();
+        // Answers are whole before they leave, so this waits for nothing and copies nothing.
+        let body = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+        let (method, path) = (self.method.as_str(), self.uri.path());
+        let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
+        let (codes, detail) = said(&body);
+        let username = self.by.map(|by| by.user.username().to_owned()).unwrap_or_default();
+        api.site.traffic().refused(Refused { codes, detail, username, ..refused });
+        Response::from_parts(parts, Body::from(body))
+    }
+}
+
+/// A change that has been begun. If it breaks off, that is noted: it may have changed something all
+/// the same.
+pub(crate) struct Begun {
+    api: Arc<Api>,
+    asked: Option<Asked>,
+}
+
+impl Begun {
+    pub(crate) fn new(api: Arc<Api>, asked: Asked) -> Self {
+        Self { api, asked: Some(asked) }
+    }
+
+    /// Notes what there is to note, and passes the answer on.
+    pub(crate) async fn end(mut self, response: Response<Body>) -> Response<Body> {
+        match self.asked.take() {
+            Some(asked) => asked.note(&self.api, response).await,
+            None => response,
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(asked) = &self.asked {
+            let entry = asked.entry(None, 0).saying("broke off; it may be done or not");
+            self.api.audit.note(entry);
+        }
+    }
+}
+
+/// The record that an address names by its last two parts.
+fn record_at(location: &str) -> Option<Record> {
+    let path = location.split(['?', '#']).next()?;
+    let mut parts = path.rsplit('/');
+    let (id, kind) = (parts.next()?, parts.next()?);
+    let named = !id.is_empty() && !kind.is_empty();
+    named.then(|| Record { kind: kind.to_owned(), id: id.to_owned() })
+}
+
+/// The codes of the errors of a document, each once, and what the first one says.
+fn said(body: &Bytes) -> (String, String) {
+    #[derive(Default, Deserialize)]
+    struct Document {
+        #[serde(default)]
+        errors: Vec<Fault>,
+    }
+    #[derive(Deserialize)]
+    struct Fault {
+        #[serde(default)]
+        code: String,
+        #[serde(default)]
+        detail: String,
+    }
+    let document: Document = serde_json::from_slice(body).unwrap_or_default();
+    let detail = document.errors.first().map_or("", |fault| fault.detail.as_str());
+    let detail = detail.chars().take(DETAIL).collect();
+    let mut codes: Vec<&str> = Vec::new();
+    for fault in &document.errors {
+        if !codes.contains(&fault.code.as_str()) {
+            codes.push(&fault.code);
+        }
+    }
+    (codes.join(", "), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_named_by_the_end_of_its_address() {
+        let named = |location| record_at(location).map(|record| (record.kind, record.id));
+        let lamp = Some(("products".to_owned(), "5".to_owned()));
+        assert_eq!(named("/api/index.php/v1/shop/products/5"), lamp);
+        assert_eq!(named("https://shop.example/products/5?x=1/2"), lamp);
+        assert_eq!(named("/products/"), None);
+        assert_eq!(named("5"), None);
+    }
+
+    #[test]
+    fn of_a_refusal_the_codes_are_kept_and_the_first_words() {
+        let body = r#"{"errors":[{"code":"a","detail":"First."},{"code":"b"},{"code":"a"}]}"#;
+        assert_eq!(said(&Bytes::from(body)), ("a, b".to_owned(), "First.".to_owned()));
+        assert_eq!(said(&Bytes::from("none")), (String::new(), String::new()));
+    }
+}

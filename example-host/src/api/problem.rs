@@ -1,0 +1,154 @@
+//! The one table of what the host itself tells clients when it refuses a request or fails. The
+//! cause of a failure goes to the log and never to the client.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use host_interface::{Problem, Source};
+
+use super::request_id::RequestId;
+
+/// The media type of every error document.
+const MEDIA_TYPE: &str = "application/vnd.api+json";
+
+/// Why the host answers instead of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    BadHost,
+    NotFound,
+    MethodNotAllowed { allow: String },
+    NotAcceptable { media_type: String },
+    Unauthorised,
+    BodyTooLarge { limit: usize },
+    BodyIncomplete,
+    BodyTooSlow,
+    Internal,
+    Timeout,
+    Unavailable,
+}
+
+impl Refusal {
+    /// The table: status, code, title and detail of each.
+    fn problem(&self, id: &RequestId) -> Problem {
+        let (status, code, title, detail) = match self {
+            Refusal::BadHost => (
+                400,
+                "invalid_host",
+                "Invalid host",
+                "A request names the host that it is for, once.".to_owned(),
+            ),
+            Refusal::NotFound => {
+                (404, "not_found", "Not found", "There is nothing at this path.".to_owned())
+            }
+            Refusal::MethodNotAllowed { allow } => (
+                405,
+                "method_not_allowed",
+                "Method not allowed",
+                format!("This path answers {allow}."),
+            ),
+            Refusal::NotAcceptable { media_type } => (
+                406,
+                "not_acceptable",
+                "Not acceptable",
+                format!("The Accept header must name {media_type}, without parameters of its own."),
+            ),
+            Refusal::Unauthorised => (
+                401,
+                "unauthorised",
+                "Unauthorised",
+                "This needs the API token of a user who may come in: send \
+                 `Authorization: Bearer` with it."
+                    .to_owned(),
+            ),
+            Refusal::BodyTooLarge { limit } => (
+                413,
+                "body_too_large",
+                "Body too large",
+                format!("The body of a request has at most {limit} bytes."),
+            ),
+            Refusal::BodyIncomplete => (
+                400,
+                "body_incomplete",
+                "Body incomplete",
+                "The body of the request ended early or is broken.".to_owned(),
+            ),
+            Refusal::BodyTooSlow => (
+                408,
+                "body_timeout",
+                "Request timeout",
+                "The body of the request did not arrive in time.".to_owned(),
+            ),
+            Refusal::Internal => (
+                500,
+                "internal_error",
+                "Internal error",
+                format!(
+                    "Something failed that must not. Whoever runs this site can find out by the \
+                     request id {}.",
+                    id.as_str()
+                ),
+            ),
+            Refusal::Timeout => (
+                504,
+                "timeout",
+                "Timeout",
+                format!(
+                    "The answer took too long. What the request was to change may be changed all \
+                     the same. Whoever runs this site can find out by the request id {}.",
+                    id.as_str()
+                ),
+            ),
+            Refusal::Unavailable => (
+                503,
+                "unavailable",
+                "Unavailable",
+                "The site cannot answer right now; try again in a moment.".to_owned(),
+            ),
+        };
+        let problem = Problem::new(status, code, title, detail);
+        match self.header() {
+            Some(name) => problem.at(Source::Header(name.to_owned())),
+            None => problem,
+        }
+    }
+
+    /// The header of the request that it is about.
+    fn header(&self) -> Option<&'static str> {
+        match self {
+            Refusal::BadHost => Some("Host"),
+            Refusal::NotAcceptable { .. } => Some("Accept"),
+            Refusal::Unauthorised => Some("Authorization"),
+            _ => None,
+        }
+    }
+
+    /// The whole response.
+    pub(crate) fn response(&self, id: &RequestId) -> Response<Body> {
+        let problem = self.problem(id);
+        let status = problem.status;
+        let mut response = Response::new(Body::from(Problem::document(&[problem])));
+        *response.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        match self {
+            Refusal::MethodNotAllowed { allow } => {
+                if let Ok(allow) = HeaderValue::from_str(allow) {
+                    headers.insert(header::ALLOW, allow);
+                }
+            }
+            Refusal::Unauthorised => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Refusal::Unavailable => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            }
+            // What is left of the body would be read as the next request, and what follows a
+            // request that means two things may be anybody's.
+            Refusal::BadHost | Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,295 @@
+//! The address of the host's database: which engine it names, what may be shown of it, and where
+//! extensions and files go beside it. Connects to nothing.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use sqlx::mysql::MySqlConnectOptions;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+
+/// Where the files of a site lie whose tables are on a server, unless something else is said.
+const FOLDER: &str = "data";
+
+/// Where the host's tables are, read from a URL such as `sqlite://data/host.db` or
+/// `postgres://user:password@localhost/shop`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl {
+    kind: Kind,
+    /// Where the files of the site lie whose tables are on a server.
+    folder: PathBuf,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File(PathBuf),
+    Postgres(String),
+    MySql(String),
+}
+
+/// Why an address is no database for this host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseUrlError {
+    /// Nothing that could be the address of a database.
+    #[error(
+        "{0:?} is no address of a database; it looks like sqlite://data/host.db, \
+         postgres://user:password@localhost/shop or mysql://user:password@localhost/shop"
+    )]
+    Unknown(String),
+    /// A server, and none of its databases.
+    #[error("{0:?} names a server and no database; it ends like postgres://localhost/shop")]
+    NoDatabase(String),
+    /// A database that ends with the process.
+    #[error("a database in memory cannot keep a site; name a file like sqlite://data/host.db")]
+    Memory,
+    /// Reports can only be read from the same engine, and a file has no replica.
+    #[error("reports can only be read from a replica of a database on the same kind of server")]
+    NoReplica,
+    /// The host's file would be the file of an extension.
+    #[error(
+        "{} is kept for the extension of that name; give the host's own file another name, \
+         for example host.db", .0.display()
+    )]
+    Reserved(PathBuf),
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = DatabaseUrlError;
+
+    fn from_str(url: &str) -> Result<Self, DatabaseUrlError> {
+        let unknown = || DatabaseUrlError::Unknown(without_secret(url));
+        let (scheme, _) = url.split_once(':').ok_or_else(unknown)?;
+        let named = |database: Option<&str>| match database {
+            Some(name) if !name.is_empty() => Ok(()),
+            _ => Err(DatabaseUrlError::NoDatabase(without_secret(url))),
+        };
+        match scheme {
+            "sqlite" => file(url),
+            "postgres" | "postgresql" => {
+                named(postgres(url).ok_or_else(unknown)?.get_database())?;
+                Ok(Self::new(Kind::Postgres(url.to_owned())))
+            }
+            "mysql" | "mariadb" => {
+                named(mysql(url).ok_or_else(unknown)?.get_database())?;
+                Ok(Self::new(Kind::MySql(url.to_owned())))
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl DatabaseUrl {
+    fn new(kind: Kind) -> Self {
+        Self { kind, folder: PathBuf::from(FOLDER) }
+    }
+
+    /// Says where the files of the site lie whose tables are on a server, in place of `data`. Those
+    /// of a site that is a file lie beside it.
+    pub fn files_in(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = folder.into();
+        self
+    }
+
+    /// The host's own file, where the engine keeps one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::File(path) => Some(path),
+            Kind::Postgres(_) | Kind::MySql(_) => None,
+        }
+    }
+
+    /// Whether both are the same database, as far as their addresses tell.
+    pub(crate) fn is_same(&self, other: &DatabaseUrl) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::File(own), Kind::File(other)) => {
+                own == other
+                    || matches!(
+                        (own.canonicalize(), other.canonicalize()),
+                        (Ok(own), Ok(other)) if own == other
+                    )
+            }
+            _ => self.to_string() == other.to_string(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The address at which an extension keeps its tables.
+    ///
+    /// Two copies of SQLite in one process must never open the same file, so each library gets
+    /// one of its own beside the host's. On a server all share one database.
+    pub(crate) fn of_extension(&self, stem: &str) -> Result<String, DatabaseUrlError> {
+        let own = match &self.kind {
+            Kind::File(path) => path,
+            Kind::Postgres(url) | Kind::MySql(url) => return Ok(url.clone()),
+        };
+        let path = own.with_file_name(format!("{stem}.db"));
+        let same_name = match (own.file_name(), path.file_name()) {
+            (Some(own), Some(other)) => own.eq_ignore_ascii_case(other),
+            _ => true,
+        };
+        // A link from one name to the other would be the same file all the same.
+        let same_file = matches!(
+            (own.canonicalize(), path.canonicalize()),
+            (Ok(own), Ok(other)) if own == other
+        );
+        if same_name || same_file {
+            return Err(DatabaseUrlError::Reserved(own.clone()));
+        }
+        let text = path
+            .to_str()
+            .ok_or_else(|| DatabaseUrlError::Unknown(own.to_string_lossy().into_owned()))?;
+        let escaped = text.replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+        Ok(format!("sqlite://{escaped}"))
+    }
+
+    /// The address of a replica of a database, as extensions take it.
+    pub(crate) fn as_replica_of(&self, url: &DatabaseUrl) -> Result<String, DatabaseUrlError> {
+        match (&self.kind, &url.kind) {
+            (Kind::Postgres(replica), Kind::Postgres(_))
+            | (Kind::MySql(replica), Kind::MySql(_)) => Ok(replica.clone()),
+            _ => Err(DatabaseUrlError::NoReplica),
+        }
+    }
+
+    /// A file or folder of the site: beside the host's own file, or in a folder of its own where the
+    /// tables are on a server.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        match &self.kind {
+            Kind::File(path) => path.with_file_name(name),
+            Kind::Postgres(_) | Kind::MySql(_) => self.folder.join(name),
+        }
+    }
+}
+
+/// The address as it may be shown: without a password, and without the parameters, which may hold
+/// one too.
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, user, host, port, database) = match &self.kind {
+            Kind::File(path) => return write!(f, "sqlite://{}", path.display()),
+            Kind::Postgres(url) => match postgres(url) {
+                Some(of) => (
+                    "postgres",
+                    of.get_username().to_owned(),
+                    of.get_host().to_owned(),
+                    of.get_port(),
+                    of.get_database().map(str::to_owned),
+                ),
+                None => return f.write_str("postgres://..."),
+            },
+            Kind::MySql(url) => match mysql(url) {
+                Some(of) => (
+                    "mysql",
+                    of.get_username().to_owned(),
+                    of.get_host().to_owned(),
+                    of.get_port(),
+                    of.get_database().map(str::to_owned),
+                ),
+                None => return f.write_str("mysql://..."),
+            },
+        };
+        write!(f, "{scheme}://{user}@{host}:{port}/{}", database.unwrap_or_default())
+    }
+}
+
+/// As it is displayed: a password must not reach a log by way of a debug format.
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+/// What the address of a PostgreSQL server says, if it is one.
+pub(crate) fn postgres(url: &str) -> Option<PgConnectOptions> {
+    PgConnectOptions::from_str(url).ok()
+}
+
+/// What the address of a MySQL or MariaDB server says, if it is one.
+pub(crate) fn mysql(url: &str) -> Option<MySqlConnectOptions> {
+    MySqlConnectOptions::from_str(url).ok()
+}
+
+fn file(url: &str) -> Result<DatabaseUrl, DatabaseUrlError> {
+    let unknown = || DatabaseUrlError::Unknown(without_secret(url));
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        return Err(DatabaseUrlError::Memory);
+    }
+    let options = SqliteConnectOptions::from_str(url).map_err(|_| unknown())?;
+    let path = options.get_filename().to_path_buf();
+    if path.file_name().is_none() || path.is_dir() {
+        return Err(unknown());
+    }
+    let url = DatabaseUrl::new(Kind::File(path));
+    // The store's file is known before any extension has been asked for its name.
+    url.of_extension("shop").map(|_| url)
+}
+
+/// An address without what could be a password, for a message: a password that is not escaped may
+/// have any character in it, so only what certainly stands before it is shown.
+fn without_secret(url: &str) -> String {
+    if !url.contains(['@', '?']) {
+        return url.to_owned();
+    }
+    url.split_once("://").map_or_else(|| "...".to_owned(), |(scheme, _)| format!("{scheme}://..."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_extension_has_a_file_beside_the_hosts() {
+        let file = |url: &str| url.parse::<DatabaseUrl>().and_then(|url| url.of_extension("shop"));
+        assert_eq!(file("sqlite://data/host.db"), Ok("sqlite://data/shop.db".to_owned()));
+        assert_eq!(file("sqlite:///srv/a%3Fb/x.db"), Ok("sqlite:///srv/a%3Fb/shop.db".into()));
+    }
+
+    #[test]
+    fn on_a_server_extensions_share_the_database_of_the_host() {
+        for url in [
+            "postgres://ann:s%40cret@db.example.com:5433/shop?sslmode=require",
+            "postgresql:///shop?host=/run/postgresql",
+            "mysql://ann:s3cret@db.example.com/shop",
+            "mariadb://ann@localhost/shop?socket=/run/mysqld/mysqld.sock",
+        ] {
+            let parsed = url.parse::<DatabaseUrl>();
+            assert_eq!(parsed.and_then(|parsed| parsed.of_extension("shop")), Ok(url.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_an_address_has_no_secret() {
+        let shown = |url: &str| url.parse::<DatabaseUrl>().map(|url| format!("{url} {url:?}"));
+        assert_eq!(
+            shown("mariadb://ann:s3cret@db.example.com/shop"),
+            Ok("mysql://ann@db.example.com:3306/shop \
+                DatabaseUrl(mysql://ann@db.example.com:3306/shop)"
+                .to_owned())
+        );
+        let postgres =
+            shown("postgres://ann@db.example.com/shop?password=s3cret").unwrap_or_default();
+        assert!(postgres.starts_with("postgres://ann@db.example.com:5432/shop"), "{postgres}");
+        assert!(!postgres.contains("s3cret"), "{postgres}");
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_used_say_why() {
+        let refused = |url: &str| url.parse::<DatabaseUrl>().err();
+        assert_eq!(refused("sqlite::memory:"), Some(DatabaseUrlError::Memory));
+        let reserved = |path: &str| Some(DatabaseUrlError::Reserved(path.into()));
+        assert_eq!(refused("sqlite://data/shop.db"), reserved("data/shop.db"));
+        assert_eq!(refused("sqlite://data/SHOP.DB"), reserved("data/SHOP.DB"));
+        let unknown = |shown: &str| Some(DatabaseUrlError::Unknown(shown.to_owned()));
+        assert_eq!(refused("data/host.db"), unknown("data/host.db"));
+        assert_eq!(refused("oracle://user:secret@host/x"), unknown("oracle://..."));
+        assert_eq!(refused("postgres://ann:se/cret@host/x"), unknown("postgres://..."));
+        assert_eq!(
+            refused("mysql://ann:secret@localhost"),
+            Some(DatabaseUrlError::NoDatabase("mysql://...".to_owned()))
+        );
+    }
+}

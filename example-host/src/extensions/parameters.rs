@@ -1,0 +1,245 @@
+//! The parameters that extensions declare and a site may set. Checks values against what the
+//! extension declared, then has the extension check them; what they mean is the extension's.
+
+use host_interface::{Description, LoadedPlugin, Parameter};
+use serde_json::Value;
+
+use crate::base::error::{Error, one_line};
+use crate::database::{Connection, sql};
+use crate::site::Site;
+use crate::site::state::change;
+
+/// A parameter with the value that is in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterEntry {
+    /// The extension that declares it.
+    pub extension: String,
+    /// Its name.
+    pub name: String,
+    /// Whether another extension has one of the same name, so that the name alone tells neither.
+    pub shared: bool,
+    /// The value in force.
+    pub value: Value,
+    /// Whether the site has set it; else it is the extension's default.
+    pub set: bool,
+    /// What it is for.
+    pub description: String,
+}
+
+impl ParameterEntry {
+    /// What it has to be called to be told from all others: its name, where another extension has
+    /// one of the same after that of its extension and a slash.
+    pub fn full_name(&self) -> String {
+        if self.shared { full_name(&self.extension, &self.name) } else { self.name.clone() }
+    }
+}
+
+impl Site {
+    /// The parameters of all loaded extensions, in the order they declare them.
+    pub fn parameters(&self) -> Vec<ParameterEntry> {
+        let snapshot = self.state().snapshot();
+        let descriptions = self.state().descriptions();
+        let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
+        let entry = |extension: &str, parameter: &Parameter| {
+            let set = snapshot.parameters.set(extension, &parameter.name);
+            ParameterEntry {
+                extension: extension.to_owned(),
+                name: parameter.name.clone(),
+                shared: descriptions.iter().filter(|of| has(of, &parameter.name)).count() > 1,
+                value: set.unwrap_or(&parameter.default).clone(),
+                set: set.is_some(),
+                description: parameter.description.clone(),
+            }
+        };
+        descriptions
+            .iter()
+            .flat_map(|of| of.parameters.iter().map(|parameter| entry(&of.name, parameter)))
+            .collect()
+    }
+
+    /// One parameter with the value that is in force, by its name. Where several extensions have
+    /// one of that name, theirs stands before it: `webservices-shop/default_currency`.
+    ///
+    /// # Errors
+    /// When no loaded extension declares it, or several do.
+    pub fn parameter(&self, name: &str) -> Result<ParameterEntry, Error> {
+        let (extension, declared, _) = self.declared(name)?;
+        let is_it =
+            |entry: &ParameterEntry| entry.extension == extension && entry.name == declared.name;
+        let found = self.parameters().into_iter().find(is_it);
+        found.ok_or_else(|| Error::not_found("parameter", name))
+    }
+
+    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
+    ///
+    /// # Errors
+    /// When no loaded extension declares it or several do, the value is not one that the parameter
+    /// takes or the
+    /// extension refuses it, or the database fails.
+    pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
+        let (extension, parameter, plugin) = self.declared(name)?;
+        let wanted = Some(value).filter(|value| !value.is_null());
+        match unfit(extension, plugin, parameter, wanted).await? {
+            None => {}
+            Some(Unfit::Kind(expected)) => {
+                return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+            }
+            Some(Unfit::Refused(why)) => {
+                let in_force = wanted.unwrap_or(&parameter.default);
+                return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
+            }
+        }
+        let declared = &parameter.name;
+        let what = format!("change parameters: {declared}");
+        change!(self.state(), |transaction| {
+            put(transaction, extension, declared, wanted).await?;
+            self.record(transaction, "extension", extension, &what).await
+        })
+    }
+
+    /// A parameter, with the name of the extension that declares it and the extension.
+    fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
+        let mut declaring = self.plugins().filter_map(|(of, plugin)| {
+            let wanted = |parameter: &&Parameter| {
+                parameter.name == name || full_name(&of.name, &parameter.name) == name
+            };
+            let parameter = of.parameters.iter().find(wanted)?;
+            Some((of.name.as_str(), parameter, &**plugin))
+        });
+        match (declaring.next(), declaring.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(Error::not_found("parameter", name)),
+            (Some((one, ..)), Some((other, ..))) => Err(Error::Invalid(format!(
+                "several extensions have a parameter {name:?}; call it {} or {}",
+                full_name(one, name),
+                full_name(other, name)
+            ))),
+        }
+    }
+}
+
+/// The name of a parameter with that of its extension, in which no slash can be.
+fn full_name(extension: &str, name: &str) -> String {
+    format!("{extension}/{name}")
+}
+
+/// Why a parameter may not have a value.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// It is not what the extension has declared, which is this.
+    Kind(String),
+    /// The extension does not take it, and says why.
+    Refused(String),
+}
+
+/// Why a parameter of a loaded extension may not have this value, or none for its default.
+pub(crate) async fn unfit(
+    extension: &str,
+    plugin: &LoadedPlugin,
+    parameter: &Parameter,
+    value: Option<&Value>,
+) -> Result<Option<Unfit>, Error> {
+    if value.is_some_and(|value| !parameter.admits(value)) {
+        return Ok(Some(Unfit::Kind(parameter.expectation().to_string())));
+    }
+    // A default may have become impossible too: what it names is a record like any other.
+    let in_force = value.unwrap_or(&parameter.default);
+    match plugin.check_parameter(&parameter.name, in_force).await {
+        Ok(()) => Ok(None),
+        Err(host_interface::Error::Refused(why)) => Ok(Some(Unfit::Refused(one_line(why)))),
+        Err(source) => Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source }),
+    }
+}
+
+/// Sets a parameter to a value that fits, or gives it back its default.
+pub(crate) async fn put(
+    transaction: &mut Connection,
+    extension: &str,
+    name: &str,
+    value: Option<&Value>,
+) -> Result<(), Error> {
+    let removal = sql("DELETE FROM host_parameters WHERE extension = ? AND name = ?");
+    transaction.execute(removal.bind(extension).bind(name)).await?;
+    if let Some(value) = value {
+        let statement =
+            sql("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)");
+        let statement = statement.bind(extension).bind(name).bind(value.to_string());
+        transaction.execute(statement).await?;
+    }
+    Ok(())
+}
+
+/// What a site has set, and the whole of each extension's parameters as text.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters {
+    set: Vec<(String, String, Value)>,
+    texts: Vec<Text>,
+}
+
+#[derive(Debug)]
+struct Text {
+    extension: String,
+    /// A JSON object, defaults filled in.
+    json: String,
+    /// The revision of the site at which it last changed.
+    revision: u64,
+}
+
+impl Parameters {
+    /// Puts together what extensions ask for. An object that is as it was `before` keeps its
+    /// revision.
+    pub(crate) fn new(
+        rows: Vec<(String, String, String)>,
+        descriptions: &[Description],
+        revision: u64,
+        before: &Parameters,
+    ) -> Self {
+        let set = rows
+            .into_iter()
+            .filter_map(|(extension, name, value)| {
+                let value = serde_json::from_str(&value)
+                    .inspect_err(|_| tracing::error!(extension, name, "a parameter is no JSON"))
+                    .ok()?;
+                Some((extension, name, value))
+            })
+            .collect();
+        let mut parameters = Self { set, texts: Vec::new() };
+        for description in descriptions {
+            let json = parameters.object(description).to_string();
+            let same = before.text(&description.name).filter(|text| text.json == json);
+            let revision = same.map_or(revision, |text| text.revision);
+            parameters.texts.push(Text { extension: description.name.clone(), json, revision });
+        }
+        parameters
+    }
+
+    /// What the site has set, if it has.
+    pub(crate) fn set(&self, extension: &str, name: &str) -> Option<&Value> {
+        let found = self.set.iter().find(|(of, called, _)| of == extension && called == name);
+        found.map(|(_, _, value)| value)
+    }
+
+    /// All parameters of an extension as the text of a JSON object.
+    pub(crate) fn json(&self, extension: &str) -> &str {
+        self.text(extension).map_or("{}", |text| text.json.as_str())
+    }
+
+    /// A number that changes with [`Parameters::json`].
+    pub(crate) fn revision(&self, extension: &str) -> u64 {
+        self.text(extension).map_or(0, |text| text.revision)
+    }
+
+    fn text(&self, extension: &str) -> Option<&Text> {
+        self.texts.iter().find(|text| text.extension == extension)
+    }
+
+    /// A value that a newer version of the extension no longer admits counts as not set.
+    fn object(&self, description: &Description) -> Value {
+        let members = description.parameters.iter().map(|parameter| {
+            let set = self.set(&description.name, &parameter.name);
+            let value = set.filter(|value| parameter.admits(value));
+            (parameter.name.clone(), value.unwrap_or(&parameter.default).clone())
+        });
+        Value::Object(members.collect())
+    }
+}

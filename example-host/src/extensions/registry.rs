@@ -1,0 +1,191 @@
+//! Extensions: which the site has, whether they are enabled, and what registering one brings: its
+//! assets, and once, the rules that it suggests. Knows no library and no route.
+
+use host_interface::{Asset, Description};
+
+use crate::base::error::Error;
+use crate::database::{Connection, sql};
+use crate::identity::acl::{self, ROOT};
+use crate::identity::groups;
+use crate::site::Site;
+use crate::site::state::change;
+
+/// The built-in extension that tells users by their tokens.
+pub const TOKEN_AUTH: &str = "token-auth";
+
+/// An extension as administrators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionEntry {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Whether it is in use.
+    pub enabled: bool,
+    /// Whether the host brings it itself, so that there is no library to load.
+    pub built_in: bool,
+}
+
+impl Site {
+    /// All extensions that the site has ever had, by name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
+        let statement =
+            sql("SELECT name, version, enabled, built_in FROM host_extensions ORDER BY name");
+        let rows: Vec<(String, String, bool, bool)> =
+            self.state().database().fetch_all(statement).await?;
+        let entry = |(name, version, enabled, built_in)| ExtensionEntry {
+            name,
+            version,
+            enabled,
+            built_in,
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    /// Enables or disables an extension.
+    ///
+    /// # Errors
+    /// When there is no such extension, or the database fails.
+    pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
+        let what = if enabled { "enable an extension" } else { "disable an extension" };
+        change!(self.state(), |transaction| {
+            switch(transaction, name, enabled).await?;
+            self.record(transaction, "extension", name, what).await
+        })
+    }
+}
+
+/// Enables or disables an extension.
+pub(crate) async fn switch(
+    transaction: &mut Connection,
+    name: &str,
+    enabled: bool,
+) -> Result<(), Error> {
+    // How many rows an update changes is not told alike where it changes nothing.
+    let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
+    let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
+    if known.is_none() {
+        return Err(Error::not_found("extension", name));
+    }
+    let statement = sql("UPDATE host_extensions SET enabled = ? WHERE name = ?");
+    transaction.execute(statement.bind(enabled).bind(name)).await?;
+    Ok(())
+}
+
+/// Writes down what the host brings itself. Gives whether anything changed.
+pub(crate) async fn register_built_in(transaction: &mut Connection) -> Result<bool, Error> {
+    upsert(transaction, TOKEN_AUTH, env!("CARGO_PKG_VERSION"), true).await.map(|seen| seen.changed)
+}
+
+/// Writes down what an extension says of itself. Gives whether anything changed.
+pub(crate) async fn register(
+    transaction: &mut Connection,
+    description: &Description,
+) -> Result<bool, Error> {
+    let wrong = |reason: String| Error::Description { plugin: description.name.clone(), reason };
+    let seen = upsert(transaction, &description.name, &description.version, false).await?;
+    let mut changed = seen.changed;
+    for asset in &description.assets {
+        if asset.name == ROOT {
+            return Err(wrong("describes the asset root, which is the host's".to_owned()));
+        }
+        let parent =
+            acl::find_asset(transaction, &asset.parent).await.map_err(|error| match error {
+                Error::NotFound { .. } => wrong(format!(
+                    "describes the asset {:?} below {:?}, which does not exist",
+                    asset.name, asset.parent
+                )),
+                error => error,
+            })?;
+        changed |= write_asset(transaction, asset, parent).await?;
+    }
+    if seen.new {
+        suggest(transaction, description).await?;
+    }
+    Ok(changed)
+}
+
+/// Writes an asset down below its parent. Gives whether anything changed.
+async fn write_asset(
+    transaction: &mut Connection,
+    asset: &Asset,
+    parent: i64,
+) -> Result<bool, Error> {
+    let statement = sql("SELECT id, title, parent_id FROM host_assets WHERE name = ?");
+    let known: Option<(i64, String, Option<i64>)> =
+        transaction.fetch_optional(statement.bind(asset.name.as_str())).await?;
+    match known {
+        Some((_, title, above)) if title == asset.title && above == Some(parent) => Ok(false),
+        Some((id, ..)) => {
+            let statement = sql("UPDATE host_assets SET title = ?, parent_id = ? WHERE id = ?");
+            let statement = statement.bind(asset.title.as_str()).bind(parent).bind(id);
+            transaction.execute(statement).await?;
+            Ok(true)
+        }
+        None => {
+            let statement =
+                sql("INSERT INTO host_assets (name, title, parent_id) VALUES (?, ?, ?)");
+            let statement =
+                statement.bind(asset.name.as_str()).bind(asset.title.as_str()).bind(parent);
+            transaction.execute(statement).await?;
+            Ok(true)
+        }
+    }
+}
+
+/// Applies the suggested rules. From then on the site decides, so this happens once.
+async fn suggest(transaction: &mut Connection, description: &Description) -> Result<(), Error> {
+    for grant in &description.grants {
+        let group = match groups::find(transaction, &grant.group).await {
+            Ok(group) => group,
+            // A site without that group gives the rule to nobody.
+            Err(Error::NotFound { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let asset = acl::find_asset(transaction, &grant.asset).await?;
+        let statement = sql("SELECT allowed FROM host_rules \
+             WHERE asset_id = ? AND group_id = ? AND action = ?");
+        let statement = statement.bind(asset).bind(group).bind(grant.action.as_str());
+        let known: Option<(bool,)> = transaction.fetch_optional(statement).await?;
+        if known.is_none() {
+            acl::insert_rule(transaction, asset, group, &grant.action, true).await?;
+        }
+    }
+    Ok(())
+}
+
+struct Seen {
+    new: bool,
+    changed: bool,
+}
+
+async fn upsert(
+    transaction: &mut Connection,
+    name: &str,
+    version: &str,
+    built_in: bool,
+) -> Result<Seen, Error> {
+    let statement = sql("SELECT version, built_in FROM host_extensions WHERE name = ?");
+    let known: Option<(String, bool)> = transaction.fetch_optional(statement.bind(name)).await?;
+    match known {
+        Some((_, was_built_in)) if was_built_in != built_in => Err(Error::Description {
+            plugin: name.to_owned(),
+            reason: "has the name of an extension that is built into the host".to_owned(),
+        }),
+        Some((known, _)) if known == version => Ok(Seen { new: false, changed: false }),
+        Some(_) => {
+            let statement = sql("UPDATE host_extensions SET version = ? WHERE name = ?");
+            transaction.execute(statement.bind(version).bind(name)).await?;
+            Ok(Seen { new: false, changed: true })
+        }
+        None => {
+            let statement = sql("INSERT INTO host_extensions (name, version, enabled, built_in) \
+                 VALUES (?, ?, TRUE, ?)");
+            transaction.execute(statement.bind(name).bind(version).bind(built_in)).await?;
+            Ok(Seen { new: true, changed: true })
+        }
+    }
+}

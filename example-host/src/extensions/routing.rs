@@ -1,0 +1,244 @@
+//! From a method and a path to a route of a plugin. Built once when the server starts; knows
+//! nothing of users and bodies.
+
+use std::sync::Arc;
+
+use axum::http::Method as HttpMethod;
+use host_interface::{Description, LoadedPlugin, Method, Pattern, Segment};
+
+use crate::base::error::Error;
+use crate::watch::audit::Record;
+
+/// Every route of every plugin.
+pub(crate) struct Routes {
+    router: matchit::Router<Vec<Endpoint>>,
+    extensions: Vec<Arc<Extension>>,
+}
+
+/// The plugin that a route belongs to.
+pub(crate) struct Extension {
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    pub(crate) authenticates: bool,
+    pub(crate) plugin: Arc<LoadedPlugin>,
+}
+
+/// What a pattern leads to: one route for each method.
+struct Endpoint {
+    /// The pattern without the names of its parameters, to tell the same one again.
+    shape: String,
+    /// For each parameter, whether only digits fit.
+    digits: Vec<bool>,
+    routes: Vec<Route>,
+}
+
+/// One route.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) name: Arc<str>,
+    pub(crate) public: bool,
+    /// What kind of record it is about: the word of the pattern before its first parameter, or its
+    /// last word.
+    kind: Arc<str>,
+    pub(crate) handler: u32,
+    pub(crate) extension: Arc<Extension>,
+}
+
+/// A path that some route has, with the values of its parameters.
+pub(crate) struct Matched<'routes, 'path> {
+    endpoint: &'routes Endpoint,
+    params: matchit::Params<'routes, 'path>,
+}
+
+impl Routes {
+    /// Collects what the plugins register.
+    pub(crate) fn new<'a>(
+        plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
+    ) -> Result<Self, Error> {
+        let mut router: matchit::Router<Vec<Endpoint>> = matchit::Router::new();
+        let mut extensions = Vec::new();
+        for (description, plugin) in plugins {
+            let extension = Arc::new(Extension {
+                name: description.name.clone(),
+                media_type: description.media_type.clone(),
+                authenticates: description.authenticates,
+                plugin: Arc::clone(plugin),
+            });
+            for route in &description.routes {
+                let wrong = |reason: &str| Error::Description {
+                    plugin: description.name.clone(),
+                    reason: format!("route {} /{}: {reason}", route.method, route.pattern),
+                };
+                let (key, shape, digits) = keys(&route.pattern);
+                let target = Route {
+                    method: route.method,
+                    name: route.name.as_str().into(),
+                    public: route.public,
+                    kind: kind(&route.pattern).into(),
+                    handler: route.handler,
+                    extension: Arc::clone(&extension),
+                };
+                let endpoint = Endpoint { shape, digits, routes: vec![target] };
+                insert(&mut router, &key, endpoint).map_err(|reason| wrong(&reason))?;
+            }
+            extensions.push(extension);
+        }
+        Ok(Self { router, extensions })
+    }
+
+    /// What has this path, below the host's entry point and without a slash at the front.
+    pub(crate) fn at<'routes, 'path>(
+        &'routes self,
+        path: &'path str,
+    ) -> Option<Matched<'routes, 'path>> {
+        let found = self.router.at(path).ok()?;
+        let fits = |endpoint: &&Endpoint| {
+            endpoint.digits.iter().zip(found.params.iter()).all(|(digits, (_, value))| {
+                !*digits || value.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        let endpoint = found.value.iter().find(fits)?;
+        Some(Matched { endpoint, params: found.params })
+    }
+
+    /// The plugins whose routes these are.
+    pub(crate) fn extensions(&self) -> &[Arc<Extension>] {
+        &self.extensions
+    }
+}
+
+impl Matched<'_, '_> {
+    /// The routes of the path that are in use, given which extensions are.
+    pub(crate) fn enabled(&self, enabled: impl Fn(&str) -> bool) -> Vec<&Route> {
+        self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
+    }
+
+    /// The record that a request by this route is about, as far as its path says.
+    pub(crate) fn record(&self, route: &Route) -> Record {
+        let id = self.params().next().unwrap_or_default().to_owned();
+        Record { kind: route.kind.as_ref().to_owned(), id }
+    }
+
+    /// The values of the pattern's parameters, in order.
+    pub(crate) fn params(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|(_, value)| value)
+    }
+}
+
+/// The contract's method of a request; `HEAD` is answered from `GET`.
+pub(crate) fn method(method: &HttpMethod) -> Option<Method> {
+    match *method {
+        HttpMethod::GET | HttpMethod::HEAD => Some(Method::Get),
+        HttpMethod::POST => Some(Method::Post),
+        HttpMethod::PUT => Some(Method::Put),
+        HttpMethod::PATCH => Some(Method::Patch),
+        HttpMethod::DELETE => Some(Method::Delete),
+        _ => None,
+    }
+}
+
+/// The value of an `Allow` header.
+pub(crate) fn allow(routes: &[&Route]) -> String {
+    let mut methods: Vec<Method> = routes.iter().map(|route| route.method).collect();
+    methods.sort_unstable();
+    let names = methods.into_iter().flat_map(|method| match method {
+        Method::Get => vec!["GET", "HEAD"],
+        other => vec![other.as_str()],
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The word before the first parameter of a pattern, or its last one.
+fn kind(pattern: &str) -> String {
+    let pattern = Pattern::parse(pattern);
+    let words = pattern.segments().iter().map_while(|segment| match segment {
+        Segment::Literal(text) => Some(text),
+        Segment::Any(_) | Segment::Digits(_) => None,
+    });
+    words.last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The pattern as the router writes it, its shape, and which parameters are digits only. Names of
+/// parameters are replaced by their places, so that patterns may name them differently.
+fn keys(pattern: &str) -> (String, String, Vec<bool>) {
+    let mut digits = Vec::new();
+    let mut key = Vec::new();
+    let mut shape = Vec::new();
+    for segment in Pattern::parse(pattern).segments() {
+        match segment {
+            Segment::Literal(text) => {
+                key.push(text.replace('{', "{{").replace('}', "}}"));
+                shape.push(format!("={text}"));
+            }
+            Segment::Any(_) => {
+                key.push(format!("{{p{}}}", digits.len()));
+                shape.push("*".to_owned());
+                digits.push(false);
+            }
+            Segment::Digits(_) => {
+                key.push(format!("{{p{}}}", digits.len()));
+                shape.push("#".to_owned());
+                digits.push(true);
+            }
+        }
+    }
+    (key.join("/"), shape.join("/"), digits)
+}
+
+fn insert(
+    router: &mut matchit::Router<Vec<Endpoint>>,
+    key: &str,
+    endpoint: Endpoint,
+) -> Result<(), String> {
+    // The router gives a value back only by removing it.
+    let mut endpoints = router.remove(key).unwrap_or_default();
+    match endpoints.iter_mut().find(|known| known.shape == endpoint.shape) {
+        Some(known) => {
+            for route in endpoint.routes {
+                if known.routes.iter().any(|other| other.method == route.method) {
+                    return Err("is registered twice".to_owned());
+                }
+                known.routes.push(route);
+            }
+        }
+        None => endpoints.push(endpoint),
+    }
+    // Where both fit, digits say more than any text, as a literal says more than a parameter.
+    endpoints.sort_by_key(|endpoint| {
+        endpoint.digits.iter().map(|digits| !digits).collect::<Vec<bool>>()
+    });
+    router.insert(key, endpoints).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_differ_by_shape_and_not_by_the_names_of_parameters() {
+        let (key, shape, digits) = keys("v1/things/{id:digits}/parts/{part}");
+        assert_eq!(key, "v1/things/{p0}/parts/{p1}");
+        assert_eq!(shape, "=v1/=things/#/=parts/*");
+        assert_eq!(digits, [true, false]);
+        assert_eq!(keys("v1/things/{number:digits}/parts/{name}"), (key, shape, digits));
+    }
+
+    #[test]
+    fn a_route_is_about_what_stands_before_its_parameter() {
+        assert_eq!(kind("v1/shop/orders/{id:digits}/history"), "orders");
+        assert_eq!(kind("v1/shop/manufacturers"), "manufacturers");
+        assert_eq!(kind("{name}"), "");
+    }
+
+    #[test]
+    fn literal_braces_are_no_parameters_to_the_router() {
+        assert_eq!(keys("a{b/c").0, "a{{b/c");
+    }
+
+    #[test]
+    fn head_is_answered_where_get_is() {
+        assert_eq!(method(&HttpMethod::HEAD), Some(Method::Get));
+        assert_eq!(method(&HttpMethod::OPTIONS), None);
+    }
+}

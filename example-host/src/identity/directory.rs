@@ -1,0 +1,234 @@
+//! Users as administrators look for them: pages of a list with a search, and one user in full.
+//! Reads only; what is changed of a user is in `users.rs`.
+
+use time::PrimitiveDateTime;
+
+use crate::base::error::Error;
+use crate::database::{Database, sql};
+use crate::identity::users::fold;
+
+/// How many users a page has.
+const PAGE: usize = 20;
+
+/// What a list of users shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Text in the name to sign in with, the name or the e-mail, in any case; empty for all.
+    pub(crate) search: String,
+    /// Only blocked users, or only those who are not.
+    pub(crate) blocked: Option<bool>,
+    /// Only users in the group with this key.
+    pub(crate) group: Option<i64>,
+    /// The place from which the list goes on.
+    pub(crate) from: From,
+}
+
+/// A place in the list, named by the user that it is beside: finding it costs the same on every
+/// page, however many users there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum From {
+    /// The beginning.
+    #[default]
+    Start,
+    /// After the user with this folded name.
+    After(String),
+    /// Before the user with this folded name.
+    Before(String),
+}
+
+/// A page of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) users: Vec<UserLine>,
+    /// The folded name that the page before ends ahead of, if there is such a page.
+    pub(crate) before: Option<String>,
+    /// The folded name that the next page begins after, if there is such a page.
+    pub(crate) after: Option<String>,
+}
+
+/// A user in the list.
+#[derive(Clone, Debug)]
+pub(crate) struct UserLine {
+    pub(crate) id: i64,
+    pub(crate) username: String,
+    pub(crate) name: String,
+    pub(crate) email: String,
+    pub(crate) blocked: bool,
+    pub(crate) has_token: bool,
+    pub(crate) groups: Vec<String>,
+    fold: String,
+}
+
+/// A user in full.
+#[derive(Clone, Debug)]
+pub(crate) struct UserDetails {
+    pub(crate) id: i64,
+    pub(crate) username: String,
+    pub(crate) name: String,
+    pub(crate) email: String,
+    pub(crate) blocked: bool,
+    pub(crate) has_password: bool,
+    pub(crate) created_on: PrimitiveDateTime,
+    pub(crate) groups: Vec<i64>,
+}
+
+/// One page of the list.
+pub(crate) async fn list(database: &Database, wanted: &Wanted) -> Result<Listed, Error> {
+    let (mut users, more) = lines(database, wanted).await?;
+    let first = users.first().map(|user| user.fold.clone());
+    let last = users.last().map(|user| user.fold.clone());
+    // Whoever came from one side knows that there is something on it.
+    let (before, after) = match wanted.from {
+        From::Start => (None, last.filter(|_| more)),
+        From::After(_) => (first, last.filter(|_| more)),
+        From::Before(_) => (first.filter(|_| more), last),
+    };
+    put_groups(database, &mut users).await?;
+    Ok(Listed { users, before, after })
+}
+
+/// The user with this key.
+pub(crate) async fn user(database: &Database, id: i64) -> Result<UserDetails, Error> {
+    type Row = (String, String, String, bool, bool, PrimitiveDateTime);
+    let mut transaction = database.begin_read().await?;
+    let statement = sql("SELECT username, name, email, blocked, password_hash IS NOT NULL, \
+         created_on FROM host_users WHERE id = ?");
+    let row: Option<Row> = transaction.fetch_optional(statement.bind(id)).await?;
+    let Some((username, name, email, blocked, has_password, created_on)) = row else {
+        return Err(Error::not_found("user", &id.to_string()));
+    };
+    let groups = crate::identity::users::groups_of(&mut transaction, id).await?;
+    transaction.commit().await?;
+    Ok(UserDetails { id, username, name, email, blocked, has_password, created_on, groups })
+}
+
+/// How many users there are, counted up to a bound.
+pub(crate) async fn count(database: &Database, bound: i64) -> Result<i64, Error> {
+    let statement = sql("SELECT count(*) FROM (SELECT id FROM host_users LIMIT ?) AS some_users");
+    let (count,): (i64,) = database.fetch_one(statement.bind(bound)).await?;
+    Ok(count)
+}
+
+/// The statement of a page: what is looked up first, if anything is, and the direction in which the
+/// list goes on.
+macro_rules! page {
+    ($first:literal, $beyond:literal, $order:literal) => {
+        concat!(
+            "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
+             t.user_id IS NOT NULL FROM host_users u \
+             LEFT JOIN host_tokens t ON t.user_id = u.id WHERE ",
+            $first,
+            " u.username_fold ",
+            $beyond,
+            " ? AND u.search_fold LIKE ? ESCAPE '!' AND (? OR u.blocked = ?) \
+             AND (? = 0 OR EXISTS (SELECT 1 FROM host_user_groups m \
+             WHERE m.user_id = u.id AND m.group_id = ?)) ORDER BY u.username_fold ",
+            $order,
+            " LIMIT ?"
+        )
+    };
+}
+
+/// The users of a page without their groups, and whether there are more in that direction.
+async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, bool), Error> {
+    // Forwards and backwards.
+    const ALL: [&str; 2] = [page!("", ">", "ASC"), page!("", "<", "DESC")];
+    const OF_STATE: [&str; 2] =
+        [page!("u.blocked = ? AND", ">", "ASC"), page!("u.blocked = ? AND", "<", "DESC")];
+    const OF_SMALL_GROUP: [&str; 2] = [
+        page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", ">", "ASC"),
+        page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", "<", "DESC"),
+    ];
+    type Row = (i64, String, String, String, String, bool, bool);
+    let (direction, beside) = match &wanted.from {
+        From::Start => (0, ""),
+        From::After(name) => (0, name.as_str()),
+        From::Before(name) => (1, name.as_str()),
+    };
+    let small = match wanted.group {
+        Some(group) => is_small(database, group).await?,
+        None => false,
+    };
+    let statement = match (wanted.group, wanted.blocked) {
+        (Some(group), _) if small => sql(OF_SMALL_GROUP[direction]).bind(group),
+        (_, Some(blocked)) => sql(OF_STATE[direction]).bind(blocked),
+        _ => sql(ALL[direction]),
+    };
+    // No group has the key 0.
+    let group = wanted.group.unwrap_or_default();
+    let statement = statement.bind(beside).bind(anywhere(&wanted.search));
+    let statement = statement
+        .bind(wanted.blocked.is_none())
+        .bind(wanted.blocked.unwrap_or_default())
+        .bind(group)
+        .bind(group)
+        .bind(PAGE as i64 + 1);
+    let rows: Vec<Row> = database.fetch_all(statement).await?;
+    let more = rows.len() > PAGE;
+    let line = |(id, username, fold, name, email, blocked, has_token): Row| UserLine {
+        id,
+        username,
+        name,
+        email,
+        blocked,
+        has_token,
+        groups: Vec::new(),
+        fold,
+    };
+    let mut users: Vec<UserLine> = rows.into_iter().take(PAGE).map(line).collect();
+    if matches!(wanted.from, From::Before(_)) {
+        users.reverse();
+    }
+    Ok((users, more))
+}
+
+/// Whether a group is best read whole and sorted; of a larger one a page is soon full.
+async fn is_small(database: &Database, group: i64) -> Result<bool, Error> {
+    const FEW: i64 = 1000;
+    let statement = sql("SELECT count(*) FROM \
+         (SELECT user_id FROM host_user_groups WHERE group_id = ? LIMIT ?) AS some_members");
+    let (count,): (i64,) = database.fetch_one(statement.bind(group).bind(FEW)).await?;
+    Ok(count < FEW)
+}
+
+/// Gives each user of a page the titles of its groups.
+async fn put_groups(database: &Database, users: &mut [UserLine]) -> Result<(), Error> {
+    // As many places as a page has; those that are not needed name nobody.
+    let statement = sql("SELECT m.user_id, g.title FROM host_user_groups m \
+         JOIN host_groups g ON g.id = m.group_id WHERE m.user_id IN \
+         (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ORDER BY m.user_id, g.id");
+    let keys = users.iter().map(|user| user.id).chain(std::iter::repeat(0)).take(PAGE);
+    let statement = keys.fold(statement, |statement, id| statement.bind(id));
+    let members: Vec<(i64, String)> = database.fetch_all(statement).await?;
+    for (id, title) in members {
+        if let Some(user) = users.iter_mut().find(|user| user.id == id) {
+            user.groups.push(title);
+        }
+    }
+    Ok(())
+}
+
+/// The pattern of text that may stand anywhere. What means something in a pattern is escaped.
+fn anywhere(search: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in fold(search.trim()).chars() {
+        if matches!(character, '!' | '%' | '_') {
+            pattern.push('!');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_text_and_no_pattern() {
+        assert_eq!(anywhere(" Ann_1% "), "%ann!_1!%%");
+        assert_eq!(anywhere("a!b"), "%a!!b%");
+        assert_eq!(anywhere(""), "%%");
+    }
+}

@@ -1,0 +1,150 @@
+//! Groups of users, a tree: what a group may, those below it may too. Knows nothing of rules.
+
+use crate::base::error::{Error, is_unique_violation};
+use crate::database::{Connection, sql};
+use crate::identity::users::{fold, name_of};
+use crate::site::Site;
+use crate::site::state::change;
+
+/// A group as administrators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupEntry {
+    /// The primary key.
+    pub id: i64,
+    /// What it is called, unique without regard to case.
+    pub title: String,
+    /// The title of the group above it; `None` for the topmost.
+    pub parent: Option<String>,
+}
+
+impl Site {
+    /// All groups, in the order they were made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
+        let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
+             LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
+        let rows: Vec<(i64, String, Option<String>)> =
+            self.state().database().fetch_all(statement).await?;
+        Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
+    }
+
+    /// Makes a group below another one and gives its key.
+    ///
+    /// # Errors
+    /// When the title is taken, there is no such parent, or the database fails.
+    pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
+        let title = title_of(title)?;
+        change!(self.state(), |transaction| {
+            let parent = find(transaction, parent).await?;
+            let id = insert(transaction, title, parent).await?;
+            self.record(transaction, "group", id, "add a group").await?;
+            Ok(id)
+        })
+    }
+}
+
+/// A title that a group may have, trimmed.
+pub(crate) fn title_of(title: &str) -> Result<&str, Error> {
+    name_of("the name of a group", title)
+}
+
+/// Makes a group below another one, within a transaction.
+pub(crate) async fn insert(
+    transaction: &mut Connection,
+    title: &str,
+    parent: i64,
+) -> Result<i64, Error> {
+    let statement = sql("INSERT INTO host_groups (title, title_fold, parent_id) VALUES (?, ?, ?)");
+    let added = transaction.insert(statement.bind(title).bind(fold(title)).bind(parent));
+    match added.await {
+        Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
+        added => Ok(added?),
+    }
+}
+
+/// Gives a group another title, within a transaction.
+pub(crate) async fn rename(
+    transaction: &mut Connection,
+    id: i64,
+    title: &str,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_groups SET title = ?, title_fold = ? WHERE id = ?");
+    let renamed = transaction.execute(statement.bind(title).bind(fold(title)).bind(id));
+    match renamed.await {
+        Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
+        renamed => Ok(renamed.map(drop)?),
+    }
+}
+
+/// Removes a group with its rules, within a transaction, unless somebody is in it or below it.
+pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), Error> {
+    let members = sql("SELECT user_id FROM host_user_groups WHERE group_id = ? LIMIT 1");
+    let member: Option<(i64,)> = transaction.fetch_optional(members.bind(id)).await?;
+    if member.is_some() {
+        return Err(Error::Invalid("a group with users in it cannot be deleted".to_owned()));
+    }
+    let children = sql("SELECT id FROM host_groups WHERE parent_id = ? LIMIT 1");
+    let child: Option<(i64,)> = transaction.fetch_optional(children.bind(id)).await?;
+    if child.is_some() {
+        return Err(Error::Invalid("a group with groups below it cannot be deleted".to_owned()));
+    }
+    transaction.execute(sql("DELETE FROM host_rules WHERE group_id = ?").bind(id)).await?;
+    transaction.execute(sql("DELETE FROM host_groups WHERE id = ?").bind(id)).await?;
+    Ok(())
+}
+
+/// The key of a group, by its title.
+pub(crate) async fn find(connection: &mut Connection, title: &str) -> Result<i64, Error> {
+    let statement = sql("SELECT id FROM host_groups WHERE title_fold = ?");
+    let found = connection.fetch_optional(statement.bind(fold(title.trim()))).await?;
+    found.map(|(id,)| id).ok_or_else(|| Error::not_found("group", title))
+}
+
+/// Groups in the order of their tree, each with how many stand above it.
+pub(crate) fn as_tree(groups: Vec<GroupEntry>) -> Vec<(GroupEntry, usize)> {
+    let mut ordered: Vec<(GroupEntry, usize)> = Vec::with_capacity(groups.len());
+    for group in groups {
+        // A group is never older than the one above it, so that one has its place already. Behind
+        // it come those below it that are older.
+        let above =
+            ordered.iter().position(|(other, _)| Some(&other.title) == group.parent.as_ref());
+        let (place, depth) = match above {
+            None => (ordered.len(), 0),
+            Some(above) => {
+                let depth = ordered.get(above).map_or(0, |(_, depth)| depth + 1);
+                let below = ordered.iter().skip(above + 1).take_while(|(_, other)| *other >= depth);
+                (above + 1 + below.count(), depth)
+            }
+        };
+        ordered.insert(place, (group, depth));
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_stand_below_the_one_above_them() {
+        let groups = [
+            (1, "Public", None),
+            (2, "Registered", Some("Public")),
+            (3, "Manager", Some("Public")),
+            (4, "Administrator", Some("Manager")),
+            (5, "Super Users", Some("Public")),
+            (6, "Shops", Some("Manager")),
+        ];
+        let entry = |(id, title, parent): (i64, &str, Option<&str>)| GroupEntry {
+            id,
+            title: title.to_owned(),
+            parent: parent.map(str::to_owned),
+        };
+        let tree = as_tree(groups.map(entry).into());
+        let tree: Vec<(i64, usize)> =
+            tree.iter().map(|(group, depth)| (group.id, *depth)).collect();
+        assert_eq!(tree, [(1, 0), (2, 1), (3, 1), (4, 2), (6, 2), (5, 1)]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Sessions: who has signed in to the pages, and for how long that holds. They are kept in the
+//! database, so that they end in every process at once; only the hash of what a browser has is
+//! kept. How the browser keeps it, and how somebody signs in, is the pages' concern.
+
+use std::time::Duration;
+
+use subtle::ConstantTimeEq;
+use time::PrimitiveDateTime;
+
+use crate::base::error::Error;
+use crate::database::{Connection, Database, sql, transact};
+use crate::identity::tokens;
+use crate::identity::users;
+
+/// How long a session lasts that is not used.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// How long a session lasts, used or not.
+pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// How long it counts that whoever has signed in has entered their password.
+const CONFIRMED: Duration = Duration::from_secs(10 * 60);
+
+/// How often at most it is written down that a session is used.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+
+/// A session that holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) user: i64,
+    pub(crate) username: String,
+    pub(crate) name: String,
+    /// When the password was entered last.
+    confirmed_on: PrimitiveDateTime,
+}
+
+impl Session {
+    /// Whether the password was entered lately.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        users::now() - self.confirmed_on < CONFIRMED
+    }
+}
+
+/// A session as its user sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionEntry {
+    pub(crate) address: String,
+    pub(crate) created_on: PrimitiveDateTime,
+    pub(crate) used_on: PrimitiveDateTime,
+    /// Whether it is the one that asks.
+    pub(crate) current: bool,
+}
+
+/// Begins a session of a user whose password is kept as this hash, and gives the secret that tells
+/// it; nothing where the password has been changed since, or the user blocked. The one `before`
+/// ends, so that nobody goes on by a secret that was known before the password was.
+pub(crate) async fn begin(
+    database: &Database,
+    user: i64,
+    hash: Option<&str>,
+    address: &str,
+    before: Option<&str>,
+) -> Result<Option<String>, Error> {
+    let secret = tokens::random_text()?;
+    let now = users::now();
+    let begun: Result<bool, Error> = transact!(database, |transaction| {
+        if !still_has(transaction, user, hash).await? {
+            return Ok(false);
+        }
+        if let Some(before) = before {
+            remove(transaction, before).await?;
+        }
+        // Nobody asks for those that have run out, so this is when they go.
+        let over = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
+        transaction.execute(over.bind(now - LONGEST).bind(now - IDLE)).await?;
+        let statement = sql("INSERT INTO host_sessions \
+             (hash, user_id, address, created_on, used_on, confirmed_on) \
+             VALUES (?, ?, ?, ?, ?, ?)");
+        let statement = statement.bind(tokens::hash(&secret).as_slice()).bind(user);
+        transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
+        Ok(true)
+    });
+    Ok(begun?.then_some(secret))
+}
+
+/// Takes down that the password has been entered again in the session with this secret. Gives
+/// whether it is still the one that is kept as this hash.
+pub(crate) async fn confirm(
+    database: &Database,
+    secret: &str,
+    user: i64,
+    hash: Option<&str>,
+) -> Result<bool, Error> {
+    transact!(database, |transaction| {
+        if !still_has(transaction, user, hash).await? {
+            return Ok(false);
+        }
+        let statement =
+            sql("UPDATE host_sessions SET confirmed_on = ? WHERE hash = ? AND user_id = ?");
+        let statement = statement.bind(users::now()).bind(tokens::hash(secret).as_slice());
+        transaction.execute(statement.bind(user)).await?;
+        Ok(true)
+    })
+}
+
+/// Whether a user who is not blocked has the password that is kept as this hash.
+async fn still_has(
+    transaction: &mut Connection,
+    user: i64,
+    hash: Option<&str>,
+) -> Result<bool, Error> {
+    let statement = sql("SELECT password_hash FROM host_users WHERE id = ? AND NOT blocked");
+    let kept: Option<(Option<String>,)> = transaction.fetch_optional(statement.bind(user)).await?;
+    Ok(kept.is_some_and(|(kept,)| kept.is_some() && kept.as_deref() == hash))
+}
+
+/// Whether the session with this secret has not been ended, within a transaction that it changes
+/// something by.
+pub(crate) async fn is_there(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
+    let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?");
+    let statement = statement.bind(tokens::hash(secret).as_slice());
+    let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
+    Ok(found.is_some())
+}
+
+/// The session with this secret, if it holds.
+pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Session>, Error> {
+    let hash = tokens::hash(secret);
+    let now = users::now();
+    type Row = (Vec<u8>, i64, String, String, PrimitiveDateTime, PrimitiveDateTime);
+    let statement = sql("SELECT s.hash, s.user_id, u.username, u.name, s.used_on, s.confirmed_on \
+         FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
+         WHERE s.hash = ? AND s.created_on > ? AND s.used_on > ? AND NOT u.blocked");
+    let statement = statement.bind(hash.as_slice()).bind(now - LONGEST).bind(now - IDLE);
+    let row: Option<Row> = database.fetch_optional(statement).await?;
+    let same = |row: &Row| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
+    let Some((_, user, username, name, used_on, confirmed_on)) = row.filter(same) else {
+        return Ok(None);
+    };
+    if now - used_on > NOTED_EVERY {
+        let noted: Result<(), Error> = transact!(database, |transaction| {
+            let statement = sql("UPDATE host_sessions SET used_on = ? WHERE hash = ?");
+            transaction.execute(statement.bind(now).bind(hash.as_slice())).await?;
+            Ok(())
+        });
+        if let Err(error) = noted {
+            // Whoever only looks is served while nothing can be written.
+            tracing::debug!(%error, "the use of a session was not written down");
+        }
+    }
+    Ok(Some(Session { user, username, name, confirmed_on }))
+}
+
+/// The sessions of a user that hold, the one with this secret among them, newest first.
+pub(crate) async fn of_user(
+    database: &Database,
+    user: i64,
+    secret: &str,
+) -> Result<Vec<SessionEntry>, Error> {
+    let now = users::now();
+    let statement = sql("SELECT hash, address, created_on, used_on FROM host_sessions \
+         WHERE user_id = ? AND created_on > ? AND used_on > ? ORDER BY created_on DESC LIMIT 50");
+    let statement = statement.bind(user).bind(now - LONGEST).bind(now - IDLE);
+    let rows: Vec<(Vec<u8>, String, PrimitiveDateTime, PrimitiveDateTime)> =
+        database.fetch_all(statement).await?;
+    let hash = tokens::hash(secret);
+    let entry = |(kept, address, created_on, used_on): (Vec<u8>, _, _, _)| {
+        let current = kept.as_slice() == hash.as_slice();
+        SessionEntry { address, created_on, used_on, current }
+    };
+    Ok(rows.into_iter().map(entry).collect())
+}
+
+/// Ends the session with this secret.
+pub(crate) async fn end(database: &Database, secret: &str) -> Result<(), Error> {
+    transact!(database, |transaction| remove(transaction, secret).await)
+}
+
+/// Ends all sessions of a user, within the transaction of what calls for it.
+pub(crate) async fn end_all(transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_sessions WHERE user_id = ?").bind(user)).await?;
+    Ok(())
+}
+
+async fn remove(transaction: &mut Connection, secret: &str) -> Result<(), Error> {
+    let statement = sql("DELETE FROM host_sessions WHERE hash = ?");
+    transaction.execute(statement.bind(tokens::hash(secret).as_slice())).await?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! API tokens: making them, and telling the user by one. Only the hash of a token is ever kept or
+//! compared. What the user may do is decided elsewhere.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use host_interface::{SharedUser, User};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use time::PrimitiveDateTime;
+
+use crate::base::error::Error;
+use crate::database::{Connection, Database, sql, transact};
+use crate::identity::users;
+use crate::site::Site;
+use crate::site::state::change;
+use crate::watch::audit::fingerprint;
+
+/// What is kept of a token.
+pub(crate) type TokenHash = [u8; 32];
+
+/// How often it is written down which tokens have been used.
+const WRITE_EVERY: Duration = Duration::from_secs(5);
+
+/// How often at most that is done for one token: whoever reads it wants to know the day.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+
+impl Site {
+    /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            let token = insert(transaction, user).await?;
+            self.record(transaction, "user", user, "generate a token").await?;
+            Ok(token)
+        })
+    }
+
+    /// Takes a user's token away. Nothing happens where there is none.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            remove(transaction, user).await?;
+            self.record(transaction, "user", user, "revoke a token").await
+        })
+    }
+}
+
+/// Replaces a user's token within a transaction.
+pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<String, Error> {
+    let token = random_text()?;
+    remove(transaction, user).await?;
+    let statement = sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
+    let statement = statement.bind(user).bind(hash(&token).as_slice()).bind(users::now());
+    transaction.execute(statement).await?;
+    Ok(token)
+}
+
+/// Takes a user's token away within a transaction.
+pub(crate) async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_tokens WHERE user_id = ?").bind(user)).await?;
+    Ok(())
+}
+
+/// What may be known of a token.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenEntry {
+    /// What the audit trail calls it.
+    pub(crate) fingerprint: String,
+    pub(crate) created_on: PrimitiveDateTime,
+    /// To the minute; not at all if it never was.
+    pub(crate) used_on: Option<PrimitiveDateTime>,
+}
+
+/// The token of a user, if there is one.
+pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<TokenEntry>, Error> {
+    let statement = sql("SELECT t.hash, t.created_on, u.used_on FROM host_tokens t \
+         LEFT JOIN host_token_uses u ON u.user_id = t.user_id WHERE t.user_id = ?");
+    let row: Option<(Vec<u8>, PrimitiveDateTime, Option<PrimitiveDateTime>)> =
+        database.fetch_optional(statement.bind(user)).await?;
+    Ok(row.map(|(hash, created_on, used_on)| TokenEntry {
+        fingerprint: fingerprint(&hash),
+        created_on,
+        used_on,
+    }))
+}
+
+/// Which tokens are used. A request only leaves a note in memory, which is written down afterwards;
+/// a host that is killed forgets the last few seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Which tokens were used, and when last.
+    noted: Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
+    /// What was written down within the last minute.
+    written: tokio::sync::Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
+}
+
+impl Usage {
+    /// Takes down that a token has just been used.
+    pub(crate) fn note(&self, token: TokenHash) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, users::now());
+    }
+
+    /// Writes down what is noted, again and again until it is dropped.
+    pub(crate) async fn follow(&self, database: &Database) {
+        loop {
+            tokio::time::sleep(WRITE_EVERY).await;
+            self.write(database).await;
+        }
+    }
+
+    /// Writes down what is noted now.
+    pub(crate) async fn write(&self, database: &Database) {
+        let mut written = self.written.lock().await;
+        let now = users::now();
+        written.retain(|_, at| now - *at < NOTED_EVERY);
+        let mut due: Vec<(TokenHash, PrimitiveDateTime)> = {
+            let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
+        };
+        // Hosts that write at the same time take the rows in one order, and none waits for another
+        // that waits for it.
+        due.sort_unstable();
+        match write_uses(database, &due).await {
+            Ok(()) => written.extend(due),
+            // It is only said later than it might be.
+            Err(error) => tracing::debug!(%error, "which tokens were used was not written down"),
+        }
+    }
+}
+
+async fn write_uses(
+    database: &Database,
+    due: &[(TokenHash, PrimitiveDateTime)],
+) -> Result<(), Error> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    transact!(database, |transaction| {
+        for (token, at) in due {
+            // A token that has been replaced meanwhile is not there, and the next one was not used.
+            let removal = sql("DELETE FROM host_token_uses WHERE user_id IN \
+                 (SELECT user_id FROM host_tokens WHERE hash = ?)");
+            transaction.execute(removal.bind(token.as_slice())).await?;
+            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) \
+                 SELECT user_id, ? FROM host_tokens WHERE hash = ?");
+            transaction.execute(statement.bind(*at).bind(token.as_slice())).await?;
+        }
+        Ok(())
+    })
+}
+
+/// 32 random bytes as text.
+pub(crate) fn random_text() -> Result<String, Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// What is kept of a token: it has the full strength of 32 random bytes, so a fast hash is enough.
+pub(crate) fn hash(token: &str) -> TokenHash {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// The user with this token, unless blocked.
+pub(crate) async fn identify(
+    database: &Database,
+    hash: &TokenHash,
+) -> Result<Option<SharedUser>, Error> {
+    let statement = sql("SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
+         JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND NOT u.blocked");
+    let row: Option<(Vec<u8>, i64, String, String, String)> =
+        database.fetch_optional(statement.bind(hash.as_slice())).await?;
+    Ok(row.and_then(|(stored, id, username, name, email)| {
+        let same = bool::from(stored.as_slice().ct_eq(hash.as_slice()));
+        same.then(|| SharedUser::new(User::new(id, username, name, email)))
+    }))
+}
+
+/// The user with this key, unless blocked; for authenticators that answer with a key.
+pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<SharedUser>, Error> {
+    let statement =
+        sql("SELECT username, name, email FROM host_users WHERE id = ? AND NOT blocked");
+    let row: Option<(String, String, String)> = database.fetch_optional(statement.bind(id)).await?;
+    Ok(row.map(|(username, name, email)| SharedUser::new(User::new(id, username, name, email))))
+}

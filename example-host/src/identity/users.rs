@@ -1,0 +1,381 @@
+//! Users: names, addresses, membership, and who is blocked. Refuses to know what a user may do
+//! (`acl.rs`), what a password is (`passwords.rs`), and how a request proves who sends it
+//! (`tokens.rs`, `sessions.rs`).
+
+use std::collections::HashSet;
+
+use time::PrimitiveDateTime;
+use unicase::UniCase;
+
+use crate::base::error::{Error, is_unique_violation};
+use crate::database::{Connection, sql};
+use crate::identity::groups;
+use crate::identity::passwords;
+use crate::identity::sessions;
+use crate::site::Site;
+use crate::site::state::change;
+
+/// What a new user is made from.
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// The name to sign in with, unique without regard to case.
+    pub username: String,
+    /// The e-mail address, unique without regard to case.
+    pub email: String,
+    /// The titles of the groups to join, one at least.
+    pub groups: Vec<String>,
+    /// Without one the user cannot sign in to the pages, but may have a token.
+    pub password: Option<String>,
+}
+
+/// A user as administrators see one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserEntry {
+    /// The primary key.
+    pub id: i64,
+    /// The name to sign in with.
+    pub username: String,
+    /// The e-mail address.
+    pub email: String,
+    /// The titles of the user's groups.
+    pub groups: Vec<String>,
+    /// Whether every token and password is refused.
+    pub blocked: bool,
+}
+
+impl Site {
+    /// Makes a user and gives its key.
+    ///
+    /// # Errors
+    /// When a name is taken or not acceptable, there is no such group, or the database fails.
+    pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
+        let prepared = Prepared::from(new).await?;
+        change!(self.state(), |transaction| {
+            let id = prepared.insert(transaction).await?;
+            self.record(transaction, "user", id, "add a user").await?;
+            Ok(id)
+        })
+    }
+
+    /// All users, in the order they were made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
+        let mut transaction = self.state().database().begin_read().await?;
+        let rows: Vec<(i64, String, String, bool)> = transaction
+            .fetch_all(sql("SELECT id, username, email, blocked FROM host_users ORDER BY id"))
+            .await?;
+        let members: Vec<(i64, String)> = transaction
+            .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
+                 JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
+            .await?;
+        transaction.commit().await?;
+        let mut members = members.into_iter().peekable();
+        let users = rows.into_iter().map(|(id, username, email, blocked)| {
+            let mut groups = Vec::new();
+            while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
+                groups.push(title);
+            }
+            UserEntry { id, username, email, groups, blocked }
+        });
+        Ok(users.collect())
+    }
+
+    /// One user, by the name to sign in with.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the database fails.
+    pub async fn user(&self, username: &str) -> Result<UserEntry, Error> {
+        let mut transaction = self.state().database().begin_read().await?;
+        let id = find(&mut transaction, username).await?;
+        let statement = sql("SELECT username, email, blocked FROM host_users WHERE id = ?");
+        let (username, email, blocked) = transaction.fetch_one(statement.bind(id)).await?;
+        let statement = sql("SELECT g.title FROM host_user_groups m \
+             JOIN host_groups g ON g.id = m.group_id WHERE m.user_id = ? ORDER BY g.id");
+        let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(id)).await?;
+        transaction.commit().await?;
+        let groups = groups.into_iter().map(|(title,)| title).collect();
+        Ok(UserEntry { id, username, email, groups, blocked })
+    }
+
+    /// Blocks a user, or lifts that: a token of the user stops at once, and works again.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            block(transaction, id, blocked).await?;
+            let what = if blocked { "block a user" } else { "unblock a user" };
+            self.record(transaction, "user", id, what).await
+        })
+    }
+
+    /// Sets a user's password. Whoever has signed in as the user has to do so again.
+    ///
+    /// # Errors
+    /// When there is no such user, the password is too short, or the database fails.
+    pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
+        let hash = passwords::hash(password).await?;
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            keep_password(transaction, id, &hash).await?;
+            self.record(transaction, "user", id, "set a password").await
+        })
+    }
+
+    /// Removes a user with its token. What extensions keep about the user stays.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let id = find(transaction, username).await?;
+            remove(transaction, id).await?;
+            self.record(transaction, "user", id, "delete a user").await
+        })
+    }
+}
+
+/// Blocks a user or lifts that, within a transaction.
+pub(crate) async fn block(
+    transaction: &mut Connection,
+    id: i64,
+    blocked: bool,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
+    transaction.execute(statement.bind(blocked).bind(id)).await?;
+    // A token works again when the user is unblocked; whoever had signed in does so anew.
+    sessions::end_all(transaction, id).await
+}
+
+/// Sets what is kept of a user's password, within a transaction.
+pub(crate) async fn keep_password(
+    transaction: &mut Connection,
+    id: i64,
+    hash: &str,
+) -> Result<(), Error> {
+    let statement = sql("UPDATE host_users SET password_hash = ? WHERE id = ?");
+    transaction.execute(statement.bind(hash).bind(id)).await?;
+    sessions::end_all(transaction, id).await
+}
+
+/// Removes a user within a transaction.
+pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_users WHERE id = ?").bind(id)).await?;
+    Ok(())
+}
+
+/// What may be changed of a user, known to be acceptable.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub(crate) username: String,
+    pub(crate) name: String,
+    pub(crate) email: String,
+}
+
+/// What of a user is not acceptable, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Username(String),
+    Name(String),
+    Email(String),
+}
+
+impl Profile {
+    /// The profile with these values, or everything that is wrong with them.
+    pub(crate) fn new(username: &str, name: &str, email: &str) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let username = name_of("the name of a user", username);
+        let name = name_of("a name", name);
+        let email = address_of(email);
+        match (username, name, email) {
+            (Ok(username), Ok(name), Ok(email)) => {
+                Ok(Self { username: username.to_owned(), name: name.to_owned(), email })
+            }
+            (username, name, email) => {
+                faults.extend(username.err().map(|error| Fault::Username(error.to_string())));
+                faults.extend(name.err().map(|error| Fault::Name(error.to_string())));
+                faults.extend(email.err().map(|error| Fault::Email(error.to_string())));
+                Err(faults)
+            }
+        }
+    }
+
+    /// What of it another user has already; `id` is whose profile it is, if it is anybody's yet.
+    pub(crate) async fn taken(
+        &self,
+        transaction: &mut Connection,
+        id: Option<i64>,
+    ) -> Result<Vec<Fault>, Error> {
+        const BY_NAME: &str = "SELECT id FROM host_users WHERE username_fold = ? AND id <> ?";
+        const BY_EMAIL: &str = "SELECT id FROM host_users WHERE email_fold = ? AND id <> ?";
+        // No user has the key 0.
+        let id = id.unwrap_or_default();
+        let mut faults = Vec::new();
+        for (text, value, fault) in [
+            (BY_NAME, &self.username, Fault::Username as fn(String) -> Fault),
+            (BY_EMAIL, &self.email, Fault::Email),
+        ] {
+            let statement = sql(text).bind(fold(value)).bind(id);
+            let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
+            if found.is_some() {
+                faults.push(fault(format!("another user has {value:?} already")));
+            }
+        }
+        Ok(faults)
+    }
+
+    /// Makes a user of it, who is in no group yet.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        password_hash: Option<String>,
+    ) -> Result<i64, Error> {
+        let statement = sql("INSERT INTO host_users (username, username_fold, name, email, \
+             email_fold, search_fold, password_hash, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+        let statement = statement
+            .bind(self.username.as_str())
+            .bind(fold(&self.username))
+            .bind(self.name.as_str())
+            .bind(self.email.as_str())
+            .bind(fold(&self.email))
+            .bind(self.searched())
+            .bind(password_hash)
+            .bind(now());
+        match transaction.insert(statement).await {
+            Err(error) if is_unique_violation(&error) => {
+                Err(Error::taken("user called", &self.username))
+            }
+            added => Ok(added?),
+        }
+    }
+
+    /// Gives it to a user in place of the one before.
+    pub(crate) async fn update(&self, transaction: &mut Connection, id: i64) -> Result<(), Error> {
+        let statement = sql("UPDATE host_users SET username = ?, username_fold = ?, name = ?, \
+             email = ?, email_fold = ?, search_fold = ? WHERE id = ?");
+        let statement = statement
+            .bind(self.username.as_str())
+            .bind(fold(&self.username))
+            .bind(self.name.as_str())
+            .bind(self.email.as_str())
+            .bind(fold(&self.email))
+            .bind(self.searched());
+        transaction.execute(statement.bind(id)).await?;
+        Ok(())
+    }
+
+    /// What a search for users looks through.
+    fn searched(&self) -> String {
+        let name = if self.name == self.username { "" } else { &self.name };
+        let words = [self.username.as_str(), name, self.email.as_str()];
+        let words: Vec<String> =
+            words.iter().filter(|word| !word.is_empty()).map(|word| fold(word)).collect();
+        words.join(" ")
+    }
+}
+
+/// Puts a user into these groups and no others.
+pub(crate) async fn join(
+    transaction: &mut Connection,
+    id: i64,
+    groups: &[i64],
+) -> Result<(), Error> {
+    let leave = sql("DELETE FROM host_user_groups WHERE user_id = ?");
+    transaction.execute(leave.bind(id)).await?;
+    let mut joined = HashSet::new();
+    for group in groups.iter().filter(|group| joined.insert(**group)) {
+        let statement = sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
+        transaction.execute(statement.bind(id).bind(*group)).await?;
+    }
+    Ok(())
+}
+
+/// The keys of the groups that a user is in.
+pub(crate) async fn groups_of(connection: &mut Connection, id: i64) -> Result<Vec<i64>, Error> {
+    let statement =
+        sql("SELECT group_id FROM host_user_groups WHERE user_id = ? ORDER BY group_id");
+    let groups: Vec<(i64,)> = connection.fetch_all(statement.bind(id)).await?;
+    Ok(groups.into_iter().map(|(group,)| group).collect())
+}
+
+/// A new user whose values are known to be acceptable and whose password has been hashed, which
+/// takes too long to do while the database is locked.
+pub(crate) struct Prepared {
+    profile: Profile,
+    groups: Vec<String>,
+    password_hash: Option<String>,
+}
+
+impl Prepared {
+    pub(crate) async fn from(new: NewUser) -> Result<Self, Error> {
+        let username = name_of("the name of a user", &new.username)?.to_owned();
+        let email = address_of(&new.email)?;
+        if new.groups.is_empty() {
+            return Err(Error::Invalid("a user belongs to one group at least".to_owned()));
+        }
+        let password_hash = match new.password {
+            Some(password) => Some(passwords::hash(password).await?),
+            None => None,
+        };
+        let profile = Profile { name: username.clone(), username, email };
+        Ok(Self { profile, groups: new.groups, password_hash })
+    }
+
+    pub(crate) async fn insert(&self, transaction: &mut Connection) -> Result<i64, Error> {
+        let Profile { username, email, .. } = &self.profile;
+        match self.profile.taken(transaction, None).await?.first() {
+            None => {}
+            Some(Fault::Email(_)) => return Err(Error::taken("user with the e-mail", email)),
+            Some(_) => return Err(Error::taken("user called", username)),
+        }
+        let id = self.profile.insert(transaction, self.password_hash.clone()).await?;
+        let mut groups = Vec::new();
+        for title in &self.groups {
+            groups.push(groups::find(transaction, title).await?);
+        }
+        join(transaction, id, &groups).await?;
+        Ok(id)
+    }
+}
+
+/// The key of a user, by the name to sign in with.
+pub(crate) async fn find(connection: &mut Connection, username: &str) -> Result<i64, Error> {
+    let statement = sql("SELECT id FROM host_users WHERE username_fold = ?");
+    let found = connection.fetch_optional(statement.bind(fold(username.trim()))).await?;
+    found.map(|(id,)| id).ok_or_else(|| Error::not_found("user", username))
+}
+
+/// Text as it is compared without regard to case.
+pub(crate) fn fold(text: &str) -> String {
+    UniCase::new(text).to_folded_case()
+}
+
+/// A name that fits into a tab-separated line, trimmed.
+pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
+    let name = name.trim();
+    let acceptable = (1..=150).contains(&name.chars().count());
+    if !acceptable || name.chars().any(char::is_control) {
+        return Err(Error::Invalid(format!(
+            "{what} is 1 to 150 characters without control characters, not {name:?}"
+        )));
+    }
+    Ok(name)
+}
+
+/// An e-mail address, trimmed.
+fn address_of(email: &str) -> Result<String, Error> {
+    let email = email.trim();
+    if email.len() > 254 || email.parse::<lettre::Address>().is_err() {
+        return Err(Error::Invalid(format!("{email:?} is no e-mail address")));
+    }
+    Ok(email.to_owned())
+}
+
+/// The time as the tables keep it: UTC, to the second.
+pub(crate) fn now() -> PrimitiveDateTime {
+    let now = time::OffsetDateTime::now_utc();
+    PrimitiveDateTime::new(now.date(), now.time()).truncate_to_second()
+}

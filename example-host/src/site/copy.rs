@@ -1,0 +1,433 @@
+//! Moving a site to another database: the host's tables, and by way of the contract those of each
+//! extension. The new database is marked until all of it is there, so that half a site is never
+//! served and copying again starts over.
+
+use std::path::PathBuf;
+
+use host_interface::{Environment, Progress};
+use time::PrimitiveDateTime;
+
+use crate::base::database_url::DatabaseUrl;
+use crate::base::error::Error;
+use crate::database::{Connection, Database, Engine, sql, transact};
+use crate::site::{self, Site};
+use crate::watch::audit::{self, Command};
+
+/// How many users are in memory at a time.
+const PAGE: i64 = 500;
+
+/// What is counted on both sides in the end.
+const COUNTED: [(&str, &str); 9] = [
+    ("users", "SELECT count(*) FROM host_users"),
+    ("groups", "SELECT count(*) FROM host_groups"),
+    ("memberships", "SELECT count(*) FROM host_user_groups"),
+    ("assets", "SELECT count(*) FROM host_assets"),
+    ("rules", "SELECT count(*) FROM host_rules"),
+    ("tokens", "SELECT count(*) FROM host_tokens"),
+    ("extensions", "SELECT count(*) FROM host_extensions"),
+    ("parameters", "SELECT count(*) FROM host_parameters"),
+    ("changes", "SELECT count(*) FROM host_audit"),
+];
+
+/// What takes away whatever is in a database, rows that refer to others first. Engines differ in
+/// whether a table may refer to itself while it is emptied.
+const EMPTYING: [&str; 13] = [
+    "DELETE FROM host_audit",
+    "DELETE FROM host_parameters",
+    "DELETE FROM host_extensions",
+    "DELETE FROM host_sessions",
+    "DELETE FROM host_token_uses",
+    "DELETE FROM host_tokens",
+    "DELETE FROM host_rules",
+    "DELETE FROM host_user_groups",
+    "DELETE FROM host_users",
+    "UPDATE host_assets SET parent_id = NULL",
+    "DELETE FROM host_assets",
+    "UPDATE host_groups SET parent_id = NULL",
+    "DELETE FROM host_groups",
+];
+
+/// Copies a site with all that its extensions keep into another database, which is new or holds
+/// what an earlier copy has left unfinished. Gives what was copied, a line for the host and one for
+/// each extension. Nobody may write to the site meanwhile.
+///
+/// # Errors
+/// When there is no site, or the new database holds another one; when an extension that the site
+/// has is not among the plugins, or cannot copy what it keeps; when both sides differ in the end,
+/// or a database fails. The new database refuses to be served then.
+pub async fn copy<P: Progress>(
+    from: &DatabaseUrl,
+    to: &DatabaseUrl,
+    plugins: &[PathBuf],
+    progress: impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    copy_on_behalf_of(None, from, to, plugins, progress).await
+}
+
+/// The same on behalf of a command, which the audit trail of the copy goes on with.
+pub(crate) async fn copy_on_behalf_of<P: Progress>(
+    command: Option<Command>,
+    from: &DatabaseUrl,
+    to: &DatabaseUrl,
+    plugins: &[PathBuf],
+    mut progress: impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    if from.is_same(to) {
+        return Err(Error::Invalid(format!("{from} cannot be copied to itself")));
+    }
+    has_site(from).await?;
+    let site = Site::open(from, plugins).await?;
+    let source = match command {
+        Some(command) => site.on_behalf_of(command),
+        None => site,
+    };
+    let copied = copy_site(&source, from, to, &mut progress).await;
+    source.close().await;
+    copied
+}
+
+/// Opening a site would make one where none is.
+async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
+    if let Some(path) = url.path() {
+        std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
+    }
+    let database = Database::open(url).await?;
+    let found: Result<(i64,), Error> =
+        database.fetch_one(sql("SELECT revision FROM host_state")).await;
+    database.close().await;
+    match found {
+        Ok(_) => Ok(()),
+        Err(Error::Database(error)) if is_missing_table(&error) => {
+            Err(Error::Invalid(format!("{url} holds no site")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a database error says that a table is not there. SQLite has no code for this alone.
+fn is_missing_table(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error();
+    let code = error.and_then(|error| error.code());
+    match code.as_deref() {
+        Some("42P01" | "42S02") => true,
+        Some("1") => error.is_some_and(|error| error.message().starts_with("no such table")),
+        _ => false,
+    }
+}
+
+async fn copy_site<P: Progress>(
+    source: &Site,
+    from: &DatabaseUrl,
+    to: &DatabaseUrl,
+    progress: &mut impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    every_extension_is_loaded(source).await?;
+    let target = Database::open(to).await?;
+    // Held to the end, so that nobody serves the new site or copies into it meanwhile.
+    let start = target.start(to).await?;
+    let copied = copy_into(&target, source, from, to, progress).await;
+    start.end().await;
+    target.close().await;
+    copied
+}
+
+async fn copy_into<P: Progress>(
+    target: &Database,
+    source: &Site,
+    from: &DatabaseUrl,
+    to: &DatabaseUrl,
+    progress: &mut impl FnMut() -> P,
+) -> Result<Vec<String>, Error> {
+    let names = source.plugins().map(|(description, _)| description.name.as_str());
+    claim(target, to, names).await?;
+
+    let mut lines = vec![copy_host(source.state().database(), target, &progress()).await?];
+    for (description, plugin) in source.plugins() {
+        let environment = Environment::new(to.of_extension(site::file_stem(&description.name))?);
+        let environment = environment.base_path(site::BASE_PATH);
+        let line = plugin.copy(&environment, progress()).await.map_err(|source| Error::Plugin {
+            plugin: description.name.clone(),
+            step: "copy",
+            source,
+        })?;
+        if !line.is_empty() {
+            lines.push(line);
+        }
+    }
+    let what = format!("copy the site from {from}");
+    transact!(target, |transaction| {
+        transaction.execute(sql("UPDATE host_state SET copying = FALSE")).await?;
+        source.record(transaction, "", "", &what).await
+    })?;
+    Ok(lines)
+}
+
+/// What an extension keeps can be copied by that extension alone.
+async fn every_extension_is_loaded(source: &Site) -> Result<(), Error> {
+    let statement = sql("SELECT name FROM host_extensions WHERE NOT built_in ORDER BY name");
+    let known: Vec<(String,)> = source.state().database().fetch_all(statement).await?;
+    let loaded = |name: &str| source.plugins().any(|(description, _)| description.name == name);
+    match known.into_iter().find(|(name,)| !loaded(name)) {
+        Some((name,)) => Err(Error::Invalid(format!(
+            "the site has the extension {name}, which is not loaded; name its library by --plugin, \
+             so that what it keeps is copied too"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Marks a database as the target of a copy, unless it holds a site, or files lie beside it in which
+/// these extensions would keep their tables: those belong to another site, which may be the source.
+async fn claim(
+    target: &Database,
+    to: &DatabaseUrl,
+    extensions: impl Iterator<Item = &str>,
+) -> Result<(), Error> {
+    let file = |name| {
+        let name = format!("{}.db", site::file_stem(name));
+        to.path().map(|own| own.with_file_name(name))
+    };
+    let taken = extensions.filter_map(file).find(|file| file.exists());
+    transact!(target, |transaction| {
+        let (copying,): (bool,) =
+            transaction.fetch_one(sql("SELECT copying FROM host_state")).await?;
+        // Each site has the extensions that are built in from its first moment on.
+        let found: Option<(String,)> =
+            transaction.fetch_optional(sql("SELECT name FROM host_extensions LIMIT 1")).await?;
+        if found.is_some() && !copying {
+            return Err(Error::Invalid(format!("{to} holds a site already; copy to a new one")));
+        }
+        if let Some(file) = taken.as_ref().filter(|_| !copying) {
+            return Err(Error::Invalid(format!(
+                "{} is there already and may be of another site; copy to an empty folder",
+                file.display()
+            )));
+        }
+        transaction.execute(sql("UPDATE host_state SET copying = TRUE")).await?;
+        Ok(())
+    })
+}
+
+/// Copies the host's own tables, all of them or nothing.
+async fn copy_host(
+    source: &Database,
+    target: &Database,
+    progress: &impl Progress,
+) -> Result<String, Error> {
+    transact!(target, |to| {
+        let mut from = source.begin_read().await?;
+        for statement in EMPTYING {
+            to.execute(sql(statement)).await?;
+        }
+        copy_groups(&mut from, to).await?;
+        copy_users(&mut from, to, progress).await?;
+        copy_assets(&mut from, to).await?;
+        copy_extensions(&mut from, to).await?;
+        audit::copy(&mut from, to).await?;
+        copy_state(&mut from, to).await?;
+        let counted = compare(&mut from, to).await?;
+        from.commit().await?;
+        Ok(counted)
+    })
+}
+
+/// Groups refer to each other in any order, so they are made first and put in their places then.
+async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    type Group = (i64, String, String, Option<i64>);
+    let statement = sql("SELECT id, title, title_fold, parent_id FROM host_groups ORDER BY id");
+    let groups: Vec<Group> = from.fetch_all(statement).await?;
+    for (id, title, fold, _) in &groups {
+        let statement = sql("INSERT INTO host_groups (id, title, title_fold) VALUES (?, ?, ?)");
+        to.execute(statement.bind(*id).bind(title.as_str()).bind(fold.as_str())).await?;
+    }
+    let last = groups.last().map_or(0, |(id, ..)| *id);
+    for (id, _, _, parent) in groups {
+        let statement = sql("UPDATE host_groups SET parent_id = ? WHERE id = ?");
+        to.execute(statement.bind(parent).bind(id)).await?;
+    }
+    let highest = highest(from, "host_groups").await?.max(last);
+    if highest > last && to.engine() != Engine::Postgres {
+        let statement = sql("INSERT INTO host_groups (id, title, title_fold) VALUES (?, '', '')");
+        to.execute(statement.bind(highest)).await?;
+        to.execute(sql("DELETE FROM host_groups WHERE id = ?").bind(highest)).await?;
+    }
+    keep_above(to, "SELECT setval('host_groups_id_seq', ?, TRUE)", highest).await
+}
+
+/// Users with their groups and tokens, a page at a time. Their sessions end here: whoever has signed
+/// in to the site does so again where it has gone.
+async fn copy_users(
+    from: &mut Connection,
+    to: &mut Connection,
+    progress: &impl Progress,
+) -> Result<(), Error> {
+    type User = (
+        i64,
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+        Option<String>,
+        bool,
+        PrimitiveDateTime,
+    );
+    let (total,): (i64,) = from.fetch_one(sql("SELECT count(*) FROM host_users")).await?;
+    let (mut done, mut last) = (0, 0);
+    loop {
+        let statement = sql("SELECT id, username, username_fold, name, email, email_fold, \
+             search_fold, password_hash, blocked, created_on FROM host_users \
+             WHERE id > ? ORDER BY id LIMIT ?");
+        let page: Vec<User> = from.fetch_all(statement.bind(last).bind(PAGE)).await?;
+        let Some(end) = page.last().map(|(id, ..)| *id) else { break };
+        done += page.len() as u64;
+        for (id, username, fold, name, email, email_fold, search, password, blocked, created) in
+            page
+        {
+            let statement =
+                sql("INSERT INTO host_users (id, username, username_fold, name, email, \
+                 email_fold, search_fold, password_hash, blocked, created_on) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+            let statement = statement.bind(id).bind(username).bind(fold).bind(name).bind(email);
+            let statement = statement.bind(email_fold).bind(search).bind(password);
+            let statement = statement.bind(blocked).bind(created);
+            to.execute(statement).await?;
+        }
+        let statement = sql("SELECT user_id, group_id FROM host_user_groups \
+             WHERE user_id > ? AND user_id <= ?");
+        let memberships: Vec<(i64, i64)> = from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (user, group) in memberships {
+            let statement = sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
+            to.execute(statement.bind(user).bind(group)).await?;
+        }
+        let statement = sql("SELECT user_id, hash, created_on FROM host_tokens \
+             WHERE user_id > ? AND user_id <= ?");
+        let tokens: Vec<(i64, Vec<u8>, PrimitiveDateTime)> =
+            from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (user, hash, created) in tokens {
+            let statement =
+                sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
+            to.execute(statement.bind(user).bind(hash.as_slice()).bind(created)).await?;
+        }
+        let statement = sql("SELECT user_id, used_on FROM host_token_uses \
+             WHERE user_id > ? AND user_id <= ?");
+        let uses: Vec<(i64, PrimitiveDateTime)> =
+            from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (user, used) in uses {
+            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) VALUES (?, ?)");
+            to.execute(statement.bind(user).bind(used)).await?;
+        }
+        last = end;
+        progress.report("users", done, total.unsigned_abs());
+    }
+    let highest = highest(from, "host_users").await?.max(last);
+    if highest > last && to.engine() != Engine::Postgres {
+        // The key of a row that is inserted counts, also if the row does not stay.
+        let statement = sql("INSERT INTO host_users \
+             (id, username, username_fold, name, email, email_fold, created_on) \
+             VALUES (?, '', '', '', '', '', ?)");
+        to.execute(statement.bind(highest).bind(crate::identity::users::now())).await?;
+        to.execute(sql("DELETE FROM host_users WHERE id = ?").bind(highest)).await?;
+    }
+    keep_above(to, "SELECT setval('host_users_id_seq', ?, TRUE)", highest).await
+}
+
+/// The highest key that a row of a table has ever had.
+async fn highest(connection: &mut Connection, table: &'static str) -> Result<i64, Error> {
+    let statement = match (connection.engine(), table) {
+        (Engine::Sqlite, _) => sql("SELECT seq FROM sqlite_sequence WHERE name = ?").bind(table),
+        (Engine::Postgres, "host_users") => {
+            sql("SELECT last_value FROM host_users_id_seq WHERE is_called")
+        }
+        (Engine::Postgres, _) => sql("SELECT last_value FROM host_groups_id_seq WHERE is_called"),
+        (Engine::MySql, _) => {
+            sql("SELECT CAST(AUTO_INCREMENT AS SIGNED) - 1 FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name = ? AND AUTO_INCREMENT IS NOT NULL")
+            .bind(table)
+        }
+    };
+    let highest: Option<(i64,)> = connection.fetch_optional(statement).await?;
+    Ok(highest.map_or(0, |(highest,)| highest))
+}
+
+/// Sees to it that new rows get keys above any that was ever given, where a row that is inserted
+/// does not see to it by itself.
+async fn keep_above(
+    to: &mut Connection,
+    statement: &'static str,
+    highest: i64,
+) -> Result<(), Error> {
+    if to.engine() == Engine::Postgres && highest > 0 {
+        let _: (i64,) = to.fetch_one(sql(statement).bind(highest)).await?;
+    }
+    Ok(())
+}
+
+/// Assets with the rules about them.
+async fn copy_assets(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let statement = sql("SELECT id, name, title, parent_id FROM host_assets ORDER BY id");
+    let assets: Vec<(i64, String, String, Option<i64>)> = from.fetch_all(statement).await?;
+    for (id, name, title, _) in &assets {
+        let statement = sql("INSERT INTO host_assets (id, name, title) VALUES (?, ?, ?)");
+        to.execute(statement.bind(*id).bind(name.as_str()).bind(title.as_str())).await?;
+    }
+    for (id, _, _, parent) in assets {
+        let statement = sql("UPDATE host_assets SET parent_id = ? WHERE id = ?");
+        to.execute(statement.bind(parent).bind(id)).await?;
+    }
+    if to.engine() == Engine::Postgres {
+        let assets = "SELECT setval('host_assets_id_seq', max(id)) FROM host_assets";
+        let _: (i64,) = to.fetch_one(sql(assets)).await?;
+    }
+    let statement = sql("SELECT asset_id, group_id, action, allowed FROM host_rules");
+    let rules: Vec<(i64, i64, String, bool)> = from.fetch_all(statement).await?;
+    for (asset, group, action, allowed) in rules {
+        crate::identity::acl::insert_rule(to, asset, group, &action, allowed).await?;
+    }
+    Ok(())
+}
+
+/// Extensions with their parameters.
+async fn copy_extensions(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let statement = sql("SELECT name, version, enabled, built_in FROM host_extensions");
+    let extensions: Vec<(String, String, bool, bool)> = from.fetch_all(statement).await?;
+    for (name, version, enabled, built_in) in extensions {
+        let statement = sql("INSERT INTO host_extensions (name, version, enabled, built_in) \
+             VALUES (?, ?, ?, ?)");
+        to.execute(statement.bind(name).bind(version).bind(enabled).bind(built_in)).await?;
+    }
+    let statement = sql("SELECT extension, name, value FROM host_parameters");
+    let parameters: Vec<(String, String, String)> = from.fetch_all(statement).await?;
+    for (extension, name, value) in parameters {
+        let statement =
+            sql("INSERT INTO host_parameters (extension, name, value) VALUES (?, ?, ?)");
+        to.execute(statement.bind(extension).bind(name).bind(value)).await?;
+    }
+    Ok(())
+}
+
+async fn copy_state(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let statement = sql("SELECT revision, demo_filled, quick_start_finished FROM host_state");
+    let (revision, filled, finished): (i64, bool, bool) = from.fetch_one(statement).await?;
+    let statement = sql("UPDATE host_state \
+         SET revision = ?, demo_filled = ?, quick_start_finished = ?");
+    to.execute(statement.bind(revision).bind(filled).bind(finished)).await?;
+    Ok(())
+}
+
+/// Counts both sides, and gives what was counted.
+async fn compare(from: &mut Connection, to: &mut Connection) -> Result<String, Error> {
+    let mut counted = Vec::new();
+    for (what, statement) in COUNTED {
+        let (here,): (i64,) = from.fetch_one(sql(statement)).await?;
+        let (there,): (i64,) = to.fetch_one(sql(statement)).await?;
+        if here != there {
+            return Err(Error::Invalid(format!(
+                "the copy has {there} {what} and not {here}; copy again while nobody writes"
+            )));
+        }
+        counted.push(format!("{here} {what}"));
+    }
+    Ok(counted.join(", "))
+}

@@ -1,0 +1,404 @@
+//! A site: the host's database and the plugins that were created for it. Opening one installs what
+//! is missing. What administrators do with it stands in the file of each concern.
+
+pub(crate) mod copy;
+pub(crate) mod quickstart;
+pub(crate) mod services;
+pub(crate) mod state;
+pub(crate) mod storage;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use host_interface::{
+    DemoSize, Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress,
+};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::base::database_url::DatabaseUrl;
+use crate::base::error::Error;
+use crate::base::settings::MailSettings;
+use crate::database::{Database, sql, transact};
+use crate::extensions::loader;
+use crate::extensions::registry;
+use crate::mail::Mailer;
+use crate::server;
+use crate::site::services::Services;
+use crate::site::state::{State, change};
+use crate::site::storage::Storage;
+use crate::watch::audit::Command;
+use crate::watch::metrics::Metrics;
+use crate::watch::traffic::Traffic;
+
+/// Where the routes of plugins are mounted.
+pub(crate) const BASE_PATH: &str = "/api/index.php";
+
+/// How long the plugins may take to finish after a command.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+
+/// How long the database may take to be closed after that.
+const DATABASE_TIME: Duration = Duration::from_secs(5);
+
+/// How long it may take to say that a plugin did not finish in time.
+const SAYING_TIME: Duration = Duration::from_millis(50);
+
+/// A site that is open. Clones are the same site.
+#[derive(Clone, Debug)]
+pub struct Site {
+    inner: Arc<Inner>,
+    /// The command that it is changed on behalf of, if any.
+    command: Option<Arc<Command>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: Arc<State>,
+    metrics: Arc<Metrics>,
+    traffic: Traffic,
+    storage: Storage,
+    plugins: Vec<Arc<LoadedPlugin>>,
+    libraries: Vec<LibraryEntry>,
+    closed: AtomicBool,
+}
+
+/// The library of an extension, as administrators see it.
+#[derive(Clone, Debug)]
+pub(crate) struct LibraryEntry {
+    /// Where it was loaded from.
+    pub(crate) file: String,
+    /// The version of the contract that it was built with.
+    pub(crate) contract_version: String,
+}
+
+impl Site {
+    /// Opens a database with these plugins, and installs what is missing in it: the tables of the
+    /// host and of each plugin with the data they cannot do without.
+    ///
+    /// # Errors
+    /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
+    pub async fn open(url: &DatabaseUrl, plugins: &[PathBuf]) -> Result<Self, Error> {
+        Self::open_with(url, None, plugins, &MailSettings::default()).await
+    }
+
+    /// The same for a site that reads reports from a replica of the database, where it has one,
+    /// and sends its mails in this way.
+    ///
+    /// # Errors
+    /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
+    pub async fn open_with(
+        url: &DatabaseUrl,
+        reports: Option<&DatabaseUrl>,
+        plugins: &[PathBuf],
+        mail: &MailSettings,
+    ) -> Result<Self, Error> {
+        let metrics = Arc::new(Metrics::new());
+        let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
+        // Libraries come first: one that cannot be loaded must not leave a database behind.
+        let created = plugins
+            .iter()
+            .map(|path| Created::new(path, url, reports, &mailer))
+            .collect::<Result<Vec<Created>, Error>>()?;
+        check_together(&created)?;
+        let names = created.iter().map(|created| created.description.name.as_str());
+        let storage = Storage::new(url, names.map(|name| (name, file_stem(name))));
+
+        let libraries = created.iter().map(|created| created.library.clone()).collect();
+        let database = Database::open(url).await?;
+        // Starts at the same time must not install at the same time.
+        let mut start = database.start(url).await?;
+        let installed = start.keep(install(database, url, created)).await;
+        // Whoever waits is not to wait for a start that has failed.
+        start.end().await;
+        let (state, plugins) = installed?;
+        Ok(Self {
+            command: None,
+            inner: Arc::new(Inner {
+                state,
+                metrics,
+                traffic: Traffic::default(),
+                storage,
+                plugins,
+                libraries,
+                closed: AtomicBool::new(false),
+            }),
+        })
+    }
+
+    /// Fills the site with data to try it with, and gives what each extension says of it.
+    /// `progress` makes the listener for one extension.
+    ///
+    /// # Errors
+    /// When an extension could not.
+    pub async fn demo<P: Progress>(
+        &self,
+        size: DemoSize,
+        mut progress: impl FnMut() -> P,
+    ) -> Result<Vec<String>, Error> {
+        let mut lines = Vec::new();
+        for (description, plugin) in self.plugins() {
+            let line = plugin.demo(size, progress()).await.map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "demo",
+                source,
+            })?;
+            if !line.is_empty() {
+                lines.push(line);
+            }
+        }
+        change!(self.state(), |transaction| {
+            transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
+            self.record(transaction, "", "", "fill the store").await
+        })?;
+        Ok(lines)
+    }
+
+    /// The OpenAPI documents of the extensions that have one, as JSON text.
+    ///
+    /// # Errors
+    /// When an extension fails over it.
+    pub fn openapi(&self) -> Result<Vec<String>, Error> {
+        Ok(self.openapi_documents()?.into_iter().map(|(_, document)| document).collect())
+    }
+
+    /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
+    /// again does nothing.
+    pub async fn close(&self) {
+        let now = Instant::now();
+        self.close_by(now + SHUTDOWN_TIME, now + SHUTDOWN_TIME + DATABASE_TIME).await;
+    }
+
+    /// The same within so much time: the plugins have until the first moment, and the database until
+    /// the second.
+    pub(crate) async fn close_by(&self, plugins: Instant, database: Instant) {
+        if self.inner.closed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // All at the same time, so that one that hangs takes nothing from the others; each on a task
+        // of its own, because one that blocks its thread would not be given up.
+        let mut finishing = JoinSet::new();
+        for (description, plugin) in self.plugins() {
+            let (extension, plugin) = (description.name.clone(), Arc::clone(plugin));
+            finishing.spawn(async move {
+                match timeout_at(plugins, plugin.shutdown()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::error!(extension, %error, "did not shut down"),
+                    Err(_) => tracing::error!(extension, "did not shut down in time"),
+                }
+            });
+        }
+        let all = async { while finishing.join_next().await.is_some() {} };
+        // Those that notice that their time is over are waited for until they have said so.
+        if timeout_at(plugins + SAYING_TIME, all).await.is_err() {
+            tracing::error!("an extension that shuts down keeps its thread");
+        }
+        if timeout_at(database, self.state().database().close()).await.is_err() {
+            tracing::error!("the host's database was not closed in time");
+        }
+    }
+
+    /// The same site on behalf of a command: what it changes stands in the audit trail.
+    pub(crate) fn on_behalf_of(&self, command: Command) -> Self {
+        Self { inner: Arc::clone(&self.inner), command: Some(Arc::new(command)) }
+    }
+
+    /// The command that this site is changed on behalf of.
+    pub(crate) fn command(&self) -> Option<&Command> {
+        self.command.as_deref()
+    }
+
+    pub(crate) fn state(&self) -> &Arc<State> {
+        &self.inner.state
+    }
+
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
+        &self.inner.metrics
+    }
+
+    /// What the API has had to do lately.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.inner.traffic
+    }
+
+    /// Where all is kept.
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.inner.storage
+    }
+
+    /// The plugins, each with what it says of itself.
+    pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
+        self.state().descriptions().iter().zip(&self.inner.plugins)
+    }
+
+    /// The OpenAPI documents, each with the extension whose it is.
+    pub(crate) fn openapi_documents(&self) -> Result<Vec<(&Description, String)>, Error> {
+        let mut documents = Vec::new();
+        for (description, plugin) in self.plugins() {
+            let document = plugin.openapi().map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "openapi",
+                source,
+            })?;
+            documents.extend(document.map(|document| (description, document)));
+        }
+        Ok(documents)
+    }
+
+    /// What a loaded extension says of itself, with the extension and its library.
+    pub(crate) fn loaded(
+        &self,
+        extension: &str,
+    ) -> Option<(&Description, &LoadedPlugin, &LibraryEntry)> {
+        let found =
+            self.plugins().zip(&self.inner.libraries).find(|((of, _), _)| of.name == extension);
+        found.map(|((description, plugin), library)| (description, &**plugin, library))
+    }
+}
+
+/// A plugin that has been created and described, and has done nothing yet.
+struct Created {
+    library: LibraryEntry,
+    plugin: Arc<LoadedPlugin>,
+    description: Description,
+    services: Services,
+}
+
+impl Created {
+    fn new(
+        path: &Path,
+        url: &DatabaseUrl,
+        reports: Option<&DatabaseUrl>,
+        mailer: &Mailer,
+    ) -> Result<Self, Error> {
+        let library = loader::load(path)?;
+        check_name(library.name())?;
+        let services = Services::new(mailer.clone());
+        let file = path.display().to_string();
+        let contract_version = library.contract_version().to_owned();
+        let failed = |step| {
+            let plugin = file.clone();
+            move |source| Error::Plugin { plugin, step, source }
+        };
+        let mut environment =
+            Environment::new(url.of_extension(file_stem(library.name()))?).base_path(BASE_PATH);
+        if let Some(replica) = reports {
+            environment = environment.reports_url(replica.as_replica_of(url)?);
+        }
+        let host = HostHandle::new(services.clone());
+        let plugin = library.create(host, &environment).map_err(failed("create"))?;
+        let description = plugin.describe().map_err(failed("describe"))?;
+        let plugin = Arc::new(plugin);
+        let library = LibraryEntry { file, contract_version };
+        Ok(Self { library, plugin, description, services })
+    }
+}
+
+/// The name of an extension's file: `webservices-shop` keeps its tables in `shop.db`.
+pub(crate) fn file_stem(extension: &str) -> &str {
+    extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
+}
+
+/// A name becomes the name of a file and of a row, so it is held to what the contract says.
+fn check_name(name: &str) -> Result<(), Error> {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || !name.bytes().all(fits) {
+        return Err(Error::Description {
+            plugin: name.to_owned(),
+            reason: "has a name that is not lower-case letters, digits and hyphens".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// What must hold of the plugins and between them: possible defaults, different names, different
+/// files, different routes.
+fn check_together(created: &[Created]) -> Result<(), Error> {
+    let mut names = HashSet::new();
+    let mut files = HashSet::new();
+    for Created { description, .. } in created {
+        let wrong = |reason: &str| {
+            let plugin = description.name.clone();
+            Err(Error::Description { plugin, reason: reason.to_owned() })
+        };
+        if !names.insert(&description.name) {
+            return wrong("is loaded twice");
+        }
+        if !files.insert(file_stem(&description.name)) {
+            return wrong("would share its file with another extension");
+        }
+        let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
+        if let Some(parameter) = description.parameters.iter().find(impossible) {
+            let (name, default) = (&parameter.name, &parameter.default);
+            let expected = parameter.expectation();
+            return wrong(&format!("{name} is {expected}, and by default {default}"));
+        }
+    }
+    server::check_routes(created.iter().map(|created| (&created.description, &created.plugin)))
+}
+
+/// Installs what is missing: what the host itself has to know, then each plugin.
+async fn install(
+    database: Database,
+    url: &DatabaseUrl,
+    created: Vec<Created>,
+) -> Result<(Arc<State>, Vec<Arc<LoadedPlugin>>), Error> {
+    refuse_half_a_copy(&database, url).await?;
+    let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
+    let state = Arc::new(State::new(database, descriptions));
+    register(&state).await?;
+    state.reload().await?;
+    let mut plugins = Vec::new();
+    for created in created {
+        created.services.link(Arc::clone(&state), &created.description.name);
+        let installed = created.plugin.install().await;
+        installed.map_err(|source| Error::Plugin {
+            plugin: created.library.file,
+            step: "install",
+            source,
+        })?;
+        created.services.started();
+        plugins.push(created.plugin);
+    }
+    Ok((state, plugins))
+}
+
+/// A database into which a site was being copied has to be copied into again.
+async fn refuse_half_a_copy(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
+    let (copying,): (bool,) = database.fetch_one(sql("SELECT copying FROM host_state")).await?;
+    if copying { Err(Error::HalfACopy(url.to_string())) } else { Ok(()) }
+}
+
+async fn register(state: &State) -> Result<(), Error> {
+    transact!(state.database(), |transaction| {
+        let mut changed = registry::register_built_in(transaction).await?;
+        for description in state.descriptions() {
+            changed |= registry::register(transaction, description).await?;
+        }
+        // A start that changes nothing leaves the caches of other processes alone.
+        if changed {
+            crate::site::state::bump(transaction).await?;
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::users::NewUser;
+
+    fn is_send(_: impl Send) {}
+
+    /// A server may make a task of each of them, although their work is given as closures.
+    #[allow(dead_code, reason = "it compiles or it does not")]
+    fn what_administrators_do_may_be_a_task_of_its_own(site: &Site, new: NewUser) {
+        is_send(site.add_user(new));
+        is_send(site.users());
+        is_send(site.generate_token("ann"));
+        is_send(site.set_enabled("shop", true));
+        is_send(site.demo(DemoSize::default(), || ()));
+    }
+}

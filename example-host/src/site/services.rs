@@ -1,0 +1,154 @@
+//! What the host offers to a plugin: the contract's `Host`, answered from the site in memory and,
+//! for users and mail, from the host's own runtime. Knows nothing of HTTP.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use host_interface::{BoxFuture, Error, Host, Level, LogRecord, Mail, User, UserQuery};
+use tokio::runtime::Handle;
+
+use crate::base::error::one_line;
+use crate::database::sql;
+use crate::identity::users::fold;
+use crate::mail::Mailer;
+use crate::site::state::State;
+
+/// The services of one plugin. It is made before the plugin is known, and linked to the site as
+/// soon as the plugin has said who it is; until then it grants nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Services {
+    link: Arc<OnceLock<Link>>,
+    started: Arc<AtomicBool>,
+    runtime: Handle,
+    mailer: Mailer,
+}
+
+#[derive(Debug)]
+struct Link {
+    state: Arc<State>,
+    extension: String,
+}
+
+impl Services {
+    /// Services whose work is done by the runtime that the caller is in.
+    pub(crate) fn new(mailer: Mailer) -> Self {
+        Self { link: Arc::default(), started: Arc::default(), runtime: Handle::current(), mailer }
+    }
+
+    /// Says which site and extension they are for.
+    pub(crate) fn link(&self, state: Arc<State>, extension: &str) {
+        let link = Link { state, extension: extension.to_owned() };
+        if self.link.set(link).is_err() {
+            tracing::error!(extension, "services were linked twice");
+        }
+    }
+
+    /// Says that the plugin has come up.
+    pub(crate) fn started(&self) {
+        self.started.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a line only repeats what the start of the program is about to end with: a panic.
+    fn is_told_elsewhere(&self, record: &LogRecord<'_>) -> bool {
+        record.level() == Level::Error
+            && record.message().starts_with("panicked")
+            && !self.started.load(Ordering::Relaxed)
+    }
+
+    /// Runs work on the host's runtime for a caller on another one.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> BoxFuture<Result<T, Error>> {
+        let task = self.runtime.spawn(work);
+        BoxFuture::new(async move { task.await.unwrap_or_else(|error| Err(Error::failed(error))) })
+    }
+}
+
+impl Host for Services {
+    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
+        let link = self.link.get();
+        link.is_some_and(|link| link.state.snapshot().access.allows(user, action, asset))
+    }
+
+    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+        let link = Arc::clone(&self.link);
+        self.run(async move {
+            match link.get() {
+                Some(link) => find_user(&link.state, query).await.map_err(|error| {
+                    tracing::error!(%error, "a user could not be looked up");
+                    Error::failed("the host's database does not answer")
+                }),
+                None => Ok(None),
+            }
+        })
+    }
+
+    fn parameters(&self) -> String {
+        self.link.get().map_or_else(
+            || "{}".to_owned(),
+            |link| link.state.snapshot().parameters.json(&link.extension).to_owned(),
+        )
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        let link = self.link.get();
+        link.map_or(0, |link| link.state.snapshot().parameters.revision(&link.extension))
+    }
+
+    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+        let mailer = self.mailer.clone();
+        self.run(async move {
+            mailer.send(&mail).await.map_err(|error| {
+                let refused = error.is_permanent();
+                let error = one_line(error);
+                tracing::warn!(error, refused, mail = mail.id, "a mail was not sent");
+                if refused { Error::Refused(error) } else { Error::Failed(error) }
+            })
+        })
+    }
+
+    /// A log's metadata is fixed when the host is compiled, so there is one place in the code for
+    /// each level, and the plugin's own target is a field.
+    fn log(&self, record: &LogRecord<'_>) {
+        let (source, fields, message) = (record.target(), record.fields(), record.message());
+        match record.level() {
+            Level::Error if self.is_told_elsewhere(record) => {
+                tracing::debug!(target: "plugin", source, fields, "{message}");
+            }
+            Level::Error => tracing::error!(target: "plugin", source, fields, "{message}"),
+            Level::Warn => tracing::warn!(target: "plugin", source, fields, "{message}"),
+            Level::Info => tracing::info!(target: "plugin", source, fields, "{message}"),
+            Level::Debug => tracing::debug!(target: "plugin", source, fields, "{message}"),
+            Level::Trace => tracing::trace!(target: "plugin", source, fields, "{message}"),
+        }
+    }
+
+    fn log_enabled(&self, level: Level, _target: &str) -> bool {
+        match level {
+            Level::Error => tracing::enabled!(target: "plugin", tracing::Level::ERROR),
+            Level::Warn => tracing::enabled!(target: "plugin", tracing::Level::WARN),
+            Level::Info => tracing::enabled!(target: "plugin", tracing::Level::INFO),
+            Level::Debug => tracing::enabled!(target: "plugin", tracing::Level::DEBUG),
+            Level::Trace => tracing::enabled!(target: "plugin", tracing::Level::TRACE),
+        }
+    }
+}
+
+async fn find_user(
+    state: &State,
+    query: UserQuery,
+) -> Result<Option<User>, crate::base::error::Error> {
+    const BY_ID: &str = "SELECT id, username, name, email FROM host_users WHERE id = ?";
+    const BY_NAME: &str =
+        "SELECT id, username, name, email FROM host_users WHERE username_fold = ?";
+    const BY_EMAIL: &str = "SELECT id, username, name, email FROM host_users WHERE email_fold = ?";
+    let statement = match &query {
+        UserQuery::Id(id) => sql(BY_ID).bind(*id),
+        UserQuery::Username(name) => sql(BY_NAME).bind(fold(name)),
+        UserQuery::Email(address) => sql(BY_EMAIL).bind(fold(address)),
+    };
+    let row: Option<(i64, String, String, String)> =
+        state.database().fetch_optional(statement).await?;
+    Ok(row.map(|(id, username, name, email)| User::new(id, username, name, email)))
+}

@@ -1,0 +1,256 @@
+//! What a running host keeps in memory: everything that a request needs to be checked, as it stood
+//! at one revision of the site. Changes in the same process are in force before the call that made
+//! them returns; those of other processes are noticed within a second, and while the database cannot
+//! be asked, what is in memory counts for a few seconds more and then for nothing. Makes no
+//! decisions itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, Guard};
+use host_interface::{Description, SharedUser};
+use tokio::sync::Mutex;
+
+use crate::base::error::Error;
+use crate::database::{Connection, Database, sql};
+use crate::extensions::parameters::Parameters;
+use crate::extensions::registry::TOKEN_AUTH;
+use crate::identity::acl::Access;
+use crate::identity::tokens::{self, TokenHash};
+
+/// How often a serving host looks whether another process changed something.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long what is in memory counts although the database cannot be asked whether it still holds.
+/// Long enough for a database that is restarted, and short because a user who is blocked meanwhile
+/// is let in for that long.
+const TRUSTED: Duration = Duration::from_secs(5);
+
+/// How many users are remembered by their tokens; more than are at work at the same time.
+const REMEMBERED: usize = 10_000;
+
+/// The site as it stood at one revision.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    revision: u64,
+    pub(crate) access: Access,
+    pub(crate) parameters: Parameters,
+    enabled: HashMap<String, bool>,
+    /// Users by what is kept of their token. It belongs to the snapshot, so that nothing that was
+    /// looked up before a change is remembered after it.
+    identities: RwLock<HashMap<TokenHash, SharedUser>>,
+}
+
+impl Snapshot {
+    /// Whether an extension is in use.
+    pub(crate) fn enabled(&self, extension: &str) -> bool {
+        self.enabled.get(extension).copied().unwrap_or(false)
+    }
+
+    /// Whether users are told by their tokens.
+    pub(crate) fn token_auth(&self) -> bool {
+        self.enabled(TOKEN_AUTH)
+    }
+}
+
+/// Makes an administrative change: all of it or nothing, and in force when it is done. The work is
+/// that of [`transact!`](crate::database::transact).
+macro_rules! change {
+    ($state:expr, |$transaction:ident| $work:expr) => {{
+        let done = $crate::database::transact!($state.database(), |$transaction| {
+            let done: Result<_, $crate::base::error::Error> = async { $work }.await;
+            let done = done?;
+            $crate::site::state::bump($transaction).await?;
+            Ok(done)
+        });
+        if done.is_ok() {
+            $state.changed().await;
+        }
+        done
+    }};
+}
+pub(crate) use change;
+
+/// The site in memory, and the way to change it.
+#[derive(Debug)]
+pub(crate) struct State {
+    database: Database,
+    descriptions: Vec<Description>,
+    snapshot: ArcSwap<Snapshot>,
+    /// When the snapshot was last known to be what the database has.
+    confirmed: RwLock<Instant>,
+    /// Held while a snapshot is read, so that an older one never replaces a newer one.
+    loading: Mutex<()>,
+}
+
+impl State {
+    /// The site without anything in memory yet; [`State::reload`] reads it.
+    pub(crate) fn new(database: Database, descriptions: Vec<Description>) -> Self {
+        Self {
+            database,
+            descriptions,
+            snapshot: ArcSwap::from_pointee(Snapshot::default()),
+            confirmed: RwLock::new(Instant::now()),
+            loading: Mutex::new(()),
+        }
+    }
+
+    /// The host's database.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What the loaded extensions say of themselves.
+    pub(crate) fn descriptions(&self) -> &[Description] {
+        &self.descriptions
+    }
+
+    /// The site as it stands. For a few instructions; not to be held across an await.
+    pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
+        self.snapshot.load()
+    }
+
+    /// Puts a change in force that has just been written.
+    pub(crate) async fn changed(&self) {
+        // The change stands. If it cannot be read now, the background task reads it.
+        if let Err(error) = self.reload().await {
+            tracing::error!(%error, "a change is stored and not in force yet");
+        }
+    }
+
+    /// Reads the site into memory, unless somebody has done so while this waited for its turn.
+    pub(crate) async fn reload(&self) -> Result<(), Error> {
+        let _turn = self.loading.lock().await;
+        let asked = Instant::now();
+        if self.stored_revision().await? != self.snapshot().revision {
+            let snapshot = self.read().await?;
+            self.snapshot.store(Arc::new(snapshot));
+        }
+        self.confirm(asked);
+        Ok(())
+    }
+
+    /// Reads the site into memory if it has changed, and gives whether it had.
+    pub(crate) async fn catch_up(&self) -> Result<bool, Error> {
+        let asked = Instant::now();
+        if self.stored_revision().await? == self.snapshot().revision {
+            self.confirm(asked);
+            return Ok(false);
+        }
+        self.reload().await?;
+        Ok(true)
+    }
+
+    /// Reads the site into memory before it is served, if it can be read; else what is known counts
+    /// for as long as it would.
+    pub(crate) async fn look_again(&self) {
+        if let Err(error) = self.catch_up().await {
+            tracing::error!(%error, "changes to the site cannot be read");
+        }
+    }
+
+    /// Whether what is in memory counts: a running host asks all the time whether it still holds.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.confirmed.read().unwrap_or_else(PoisonError::into_inner).elapsed() < TRUSTED
+    }
+
+    /// Takes down that the snapshot was what the database had at this moment.
+    fn confirm(&self, at: Instant) {
+        let mut confirmed = self.confirmed.write().unwrap_or_else(PoisonError::into_inner);
+        *confirmed = at.max(*confirmed);
+    }
+
+    /// Follows the changes of other processes until it is dropped.
+    pub(crate) async fn follow(&self) {
+        let mut failing = false;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // Once, not four times a second.
+            match self.catch_up().await {
+                Ok(_) if failing => {
+                    tracing::info!("the database answers again");
+                    failing = false;
+                }
+                Ok(_) => {}
+                Err(error) if !failing => {
+                    let seconds = TRUSTED.as_secs();
+                    tracing::error!(
+                        %error,
+                        "changes to the site cannot be read; what is known counts for {seconds} \
+                         seconds, then requests are answered with 503"
+                    );
+                    failing = true;
+                }
+                Err(error) => tracing::debug!(%error, "changes to the site cannot be read"),
+            }
+        }
+    }
+
+    /// The user with the token that this is kept of, unless blocked.
+    pub(crate) async fn identify(&self, hash: &TokenHash) -> Result<Option<SharedUser>, Error> {
+        let snapshot = self.snapshot.load_full();
+        let remembered = {
+            let known = snapshot.identities.read().unwrap_or_else(PoisonError::into_inner);
+            known.get(hash).cloned()
+        };
+        if remembered.is_some() {
+            return Ok(remembered);
+        }
+        let user = tokens::identify(&self.database, hash).await?;
+        if let Some(user) = &user {
+            let mut known = snapshot.identities.write().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(*hash, user.clone());
+        }
+        Ok(user)
+    }
+
+    /// Whether the database answers.
+    pub(crate) async fn answers(&self) -> Result<(), Error> {
+        self.stored_revision().await.map(drop)
+    }
+
+    async fn stored_revision(&self) -> Result<u64, Error> {
+        let (revision,): (i64,) =
+            self.database.fetch_one(sql("SELECT revision FROM host_state")).await?;
+        Ok(revision.unsigned_abs())
+    }
+
+    async fn read(&self) -> Result<Snapshot, Error> {
+        let mut transaction = self.database.begin_read().await?;
+        let (revision,): (i64,) =
+            transaction.fetch_one(sql("SELECT revision FROM host_state")).await?;
+        let revision = revision.unsigned_abs();
+        let actions = self.descriptions.iter().flat_map(|of| &of.actions);
+        let access =
+            Access::read(&mut transaction, actions.map(|action| action.name.clone())).await?;
+        let enabled: Vec<(String, bool)> =
+            transaction.fetch_all(sql("SELECT name, enabled FROM host_extensions")).await?;
+        let parameters: Vec<(String, String, String)> = transaction
+            .fetch_all(sql("SELECT extension, name, value FROM host_parameters"))
+            .await?;
+        transaction.commit().await?;
+        let before = self.snapshot.load();
+        Ok(Snapshot {
+            revision,
+            access,
+            parameters: Parameters::new(
+                parameters,
+                &self.descriptions,
+                revision,
+                &before.parameters,
+            ),
+            enabled: enabled.into_iter().collect(),
+            identities: RwLock::default(),
+        })
+    }
+}
+
+/// Marks the site as changed, within the transaction that changes it.
+pub(crate) async fn bump(transaction: &mut Connection) -> Result<(), Error> {
+    transaction.execute(sql("UPDATE host_state SET revision = revision + 1")).await?;
+    Ok(())
+}

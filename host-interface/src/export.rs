@@ -1,0 +1,69 @@
+//! What a plugin's library exports, written by [`export_plugin!`](crate::export_plugin). Public for
+//! what the macro expands to, and not for use by hand.
+#![allow(missing_docs, reason = "for the macro alone")]
+
+use std::sync::Once;
+
+use abi_stable::library::{CheckTypeLayout, RootModuleResult};
+use abi_stable::prefix_type::PrefixTypeTrait;
+use abi_stable::std_types::RStr;
+
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::host::HostHandle;
+use crate::log::{Level, LogRecord};
+use crate::outcome::Outcome;
+use crate::panic::catch;
+use crate::plugin::{Plugin, PluginObject, guard};
+use crate::root::{PluginRoot, PluginRootRef};
+
+pub use abi_stable::library::LibHeader;
+
+/// Exports a type that implements [`Plugin`](crate::Plugin) as the plugin of the library that is
+/// being compiled. To be written once, in a crate of type `cdylib`.
+#[macro_export]
+macro_rules! export_plugin {
+    ($plugin:ty) => {
+        #[doc(hidden)]
+        #[allow(unsafe_code, missing_docs, reason = "the one symbol that a host looks for")]
+        // SAFETY: the name is reserved to the boundary's own library header, which this is.
+        #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
+        pub static PLUGIN_LIBRARY_HEADER: $crate::export::LibHeader =
+            $crate::export::header($crate::export::construct::<$plugin>);
+    };
+}
+
+#[allow(unsafe_code, reason = "the constructor is known to make this root module")]
+pub const fn header(constructor: extern "C" fn() -> RootModuleResult) -> LibHeader {
+    // SAFETY: `constructor` is an instance of `construct` below, which makes a
+    // `PluginRootRef`; the layout is exported to be checked.
+    unsafe { LibHeader::from_constructor::<PluginRootRef>(constructor, CheckTypeLayout::Yes) }
+}
+
+pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
+    abi_stable::library::__call_root_module_loader(|| -> PluginRootRef {
+        PluginRoot { name: RStr::from_str(P::NAME), create: create::<P> }.leak_into_prefix()
+    })
+}
+
+extern "C" fn create<P: Plugin>(host: HostHandle, environment: RStr<'_>) -> Outcome<PluginObject> {
+    catch(|| {
+        log_panics(&host);
+        let environment: Environment = serde_json::from_str(environment.as_str())
+            .map_err(|error| Error::Contract(error.to_string()))?;
+        P::create(host, environment).map(guard)
+    })
+}
+
+/// Sends the message and place of each panic to the host's log instead of standard error.
+/// The hook is this library's own: the host has another copy of the standard library.
+fn log_panics(host: &HostHandle) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let host = host.clone();
+        std::panic::set_hook(Box::new(move |panic| {
+            let message = panic.to_string().replace('\n', " ");
+            host.log(&LogRecord::new(Level::Error, "plugin", &message, ""));
+        }));
+    });
+}

@@ -1,0 +1,57 @@
+//! The columns in which fields are read, compared, searched and sorted.
+
+use crate::model::field::Field;
+use crate::model::resource::Resource;
+use crate::model::value::Kind;
+
+/// The name of the column that holds a text's case-folded copy.
+pub fn folded(name: &str) -> String {
+    format!("{name}_fold")
+}
+
+/// A column of the resource's own table.
+pub(super) fn own(name: &str) -> String {
+    format!("t.{name}")
+}
+
+/// The column that a field is read from.
+pub(super) fn column(field: &Field) -> String {
+    match (field.computed, field.joined) {
+        (Some(expression), _) => expression.to_owned(),
+        (None, Some((alias, column))) => format!("{alias}.{column}"),
+        (None, None) => own(field.name),
+    }
+}
+
+/// The column in which a field is compared.
+pub(super) fn tested(resource: &Resource, name: &str) -> String {
+    resource.fields().find(|field| field.name == name).map_or_else(|| own(name), column)
+}
+
+/// The column in which a field is searched without regard to case.
+pub(super) fn searched(resource: &Resource, name: &str) -> String {
+    let column = tested(resource, name);
+    match resource.fields().find(|field| field.name == name) {
+        Some(field) if resource.is_folded(field) => folded(&column),
+        // Capitals alone have no copy: lower case is their folding on every engine.
+        Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({column})"),
+        _ => column,
+    }
+}
+
+/// The column that a field is sorted by.
+pub(super) fn order_column(resource: &Resource, name: &str) -> Option<String> {
+    let field = resource.fields().find(|field| field.name == name)?;
+    Some(match resource.is_folded(field) {
+        true => folded(&column(field)),
+        false => column(field),
+    })
+}
+
+/// The name of the column that a text is searched in.
+pub(super) fn text_column(resource: &Resource, name: &str) -> String {
+    match resource.fields().find(|field| field.name == name) {
+        Some(field) if resource.is_folded(field) => folded(name),
+        _ => name.to_owned(),
+    }
+}

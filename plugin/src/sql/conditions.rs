@@ -1,0 +1,223 @@
+//! Which records a page is of: its conditions, what has to be joined for them, and how many records
+//! satisfy them.
+
+use super::approach;
+use super::columns::{own, searched, tested, text_column};
+use super::statement::Builder;
+use super::texts::{Column, Found};
+use crate::model::question::{Condition, Page};
+use crate::model::resource::{Join, Resource};
+use crate::model::value::Value;
+
+/// Which of a resource's joins a query needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joins {
+    All,
+    /// Those that say which records are on the page.
+    OfKeys,
+    /// Those that say which records there are.
+    OfConditions,
+}
+
+impl Joins {
+    pub(super) fn need(self, join: &Join, page: &Page) -> bool {
+        let of_conditions = || page.conditions.iter().any(|test| names(test, page, join));
+        match self {
+            Joins::All => true,
+            Joins::OfKeys => {
+                of_conditions() || page.order.field.is_some_and(|name| has(join, page, name))
+            }
+            Joins::OfConditions => of_conditions(),
+        }
+    }
+}
+
+impl Builder<'_> {
+    pub(super) fn from(&mut self, page: &Page, joins: Joins) {
+        self.push(" FROM ");
+        self.push(page.resource.table);
+        self.push(" t");
+        self.joins(page, joins);
+    }
+
+    pub(super) fn joins(&mut self, page: &Page, joins: Joins) {
+        for join in page.resource.joins.iter().filter(|join| joins.need(join, page)) {
+            self.push(" LEFT JOIN ");
+            self.push(join.table);
+            self.push(" ");
+            self.push(join.alias);
+            self.push(" ON ");
+            self.push(&format!("{}.{} = t.{}", join.alias, join.key, join.by));
+        }
+    }
+
+    /// The conditions of a page. Those that are not to narrow what is walked are said so that no
+    /// index serves them.
+    pub(super) fn conditions(&mut self, page: &Page, narrows: impl Fn(&Condition) -> bool) {
+        let mut joint = " WHERE ";
+        for (name, value) in page.resource.fixed {
+            self.push(joint);
+            self.push(&own(name));
+            self.push(" = ");
+            self.bind(Value::Int(*value));
+            joint = " AND ";
+        }
+        for condition in &page.conditions {
+            self.push(joint);
+            joint = " AND ";
+            self.condition(page, condition, narrows(condition));
+        }
+    }
+
+    pub(super) fn condition(&mut self, page: &Page, condition: &Condition, narrows: bool) {
+        let resource = page.resource;
+        let column = |name| match narrows {
+            true => tested(resource, name),
+            false => (self.dialect.without_index)(&tested(resource, name)),
+        };
+        match condition {
+            Condition::Key(key) => {
+                self.push(&own(resource.key));
+                self.push(" = ");
+                self.bind(Value::Int(*key));
+            }
+            Condition::Keys(keys) => {
+                self.push(&own(resource.key));
+                self.push(" IN (");
+                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
+                self.push(")");
+            }
+            Condition::Equals(name, value) => {
+                self.push(&column(name));
+                self.push(" = ");
+                self.bind(value.clone());
+            }
+            Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
+                let least = matches!(condition, Condition::AtLeast(..));
+                self.push(&column(name));
+                self.push(if least { " >= " } else { " <= " });
+                self.bind(value.clone());
+            }
+            Condition::Contains(names, text) => {
+                let found = self.finds(resource, names, text).filter(|_| narrows);
+                let is_exact = found.as_ref().is_some_and(|found| found.exact);
+                if let Some(found) = found {
+                    self.push(&own(resource.key));
+                    self.push(&format!(" IN (SELECT {} FROM ", found.key));
+                    self.found(found);
+                    self.push(if is_exact { ")" } else { ") AND " });
+                }
+                if !is_exact {
+                    self.contains(resource, names, text);
+                }
+            }
+        }
+    }
+
+    pub(super) fn contains(&mut self, resource: &Resource, names: &[&str], text: &str) {
+        self.push("(");
+        for (position, name) in names.iter().enumerate() {
+            if position > 0 {
+                self.push(" OR ");
+            }
+            self.binds.push(Value::Text((self.dialect.sought)(text)));
+            (self.dialect.contains)(&mut self.text, &searched(resource, name));
+        }
+        self.push(")");
+    }
+
+    /// How many records satisfy the conditions: from a table of kept counts where one fits.
+    pub(super) fn total(&mut self, page: &Page) {
+        if let Some(count) = approach::counted(page, None) {
+            self.push("SELECT coalesce(sum(n), 0) FROM ");
+            self.push(count.table);
+            self.counted_conditions(page);
+            return;
+        }
+        if let Some(found) = self.finds_all(page) {
+            self.push(&format!("SELECT count({}) FROM ", found.keys));
+            return self.found(found);
+        }
+        self.push("SELECT count(*)");
+        self.from(page, Joins::OfConditions);
+        self.conditions(page, |_| true);
+    }
+
+    /// The conditions of a page where a table of kept counts has their columns.
+    pub(super) fn counted_conditions(&mut self, page: &Page) {
+        let mut joint = " WHERE ";
+        for (name, value) in page.resource.fixed {
+            self.push(joint);
+            self.push(name);
+            self.push(" = ");
+            self.bind(Value::Int(*value));
+            joint = " AND ";
+        }
+        for condition in &page.conditions {
+            let (name, test, value) = match condition {
+                Condition::Equals(name, value) => (*name, " = ", value.clone()),
+                Condition::AtLeast(_, value) => ("day", " >= ", day(value)),
+                Condition::AtMost(_, value) => ("day", " <= ", day(value)),
+                Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => continue,
+            };
+            self.push(joint);
+            self.push(name);
+            self.push(test);
+            self.bind(value);
+            joint = " AND ";
+        }
+    }
+
+    /// How the engine finds the records of a page, where a table that it has for texts knows all of them
+    /// and no others.
+    pub(super) fn finds_all(&self, page: &Page) -> Option<Found> {
+        match (&page.conditions[..], page.resource.fixed) {
+            ([Condition::Contains(names, text)], []) => {
+                self.finds(page.resource, names, text).filter(|found| found.exact)
+            }
+            _ => None,
+        }
+    }
+
+    /// How the engine finds a text in one of these fields, where it has a table for that.
+    pub(super) fn finds(&self, resource: &Resource, names: &[&str], text: &str) -> Option<Found> {
+        let columns =
+            names.iter().map(|field| Column { field, name: text_column(resource, field) });
+        (self.dialect.find)(resource, &columns.collect::<Vec<_>>(), text)
+    }
+
+    pub(super) fn found(&mut self, found: Found) {
+        self.push(&found.rows);
+        self.binds.extend(found.binds.into_iter().map(Value::Text));
+    }
+}
+
+/// What comes before one more condition than a page has.
+pub(super) fn and(page: &Page) -> &'static str {
+    match page.conditions.is_empty() && page.resource.fixed.is_empty() {
+        true => " WHERE ",
+        false => " AND ",
+    }
+}
+
+/// The day of a moment.
+fn day(moment: &Value) -> Value {
+    Value::Text(moment.moment().map(|moment| moment.date().to_string()).unwrap_or_default())
+}
+
+/// Whether a condition is about a field of this join.
+fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
+    match condition {
+        Condition::Key(_) | Condition::Keys(_) => false,
+        Condition::Equals(name, _) | Condition::AtLeast(name, _) | Condition::AtMost(name, _) => {
+            has(join, page, name)
+        }
+        Condition::Contains(names, _) => names.iter().any(|name| has(join, page, name)),
+    }
+}
+
+/// Whether a field is read from this join.
+fn has(join: &Join, page: &Page, name: &str) -> bool {
+    let field = page.resource.fields().find(|field| field.name == name);
+    field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)
+}

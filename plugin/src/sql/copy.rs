@@ -1,0 +1,131 @@
+//! Whole tables as SQL: very many rows are inserted, read, summed up and counted. Knows no resource.
+
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement};
+use crate::model::value::Value;
+
+/// Inserts many rows into a table, with few statements.
+pub fn insert_rows(
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Value>],
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    insert_many(table, columns, rows.concat(), usize::MAX, dialect)
+}
+
+/// Inserts rows with their keys, which are the first column. The engine gives none of these later.
+pub fn insert_keyed(
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Value>],
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let mut statements = insert_rows(table, columns, rows, dialect);
+    statements.extend(columns.first().and_then(|key| keys_follow(table, key, dialect)));
+    statements
+}
+
+/// Inserts very many rows, which are these values, row after row, no more than so many with one
+/// statement. Statements of one length are prepared once, so the lengths are powers of two. The keys
+/// that the engine gives know nothing of those.
+pub fn insert_many(
+    table: &str,
+    columns: &[&str],
+    values: Vec<Value>,
+    at_once: usize,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let width = columns.len().max(1);
+    let at_once = at_once.clamp(1, (dialect.max_binds / width).max(1));
+    let mut rows = values.len() / width;
+    let mut values = values.into_iter();
+    let mut statements = Vec::new();
+    while rows > 0 {
+        let some = 1 << rows.min(at_once).ilog2();
+        let values = values.by_ref().take(some * width).collect();
+        statements.push(insert_at_once(table, columns, values, dialect));
+        rows -= some;
+    }
+    statements
+}
+
+/// Inserts rows, which are these values, row after row, and no more than the engine permits in one
+/// statement. The keys that it gives know nothing of those.
+pub fn insert_at_once(
+    table: &str,
+    columns: &[&str],
+    values: Vec<Value>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("INSERT INTO ");
+    sql.push(table);
+    sql.push(" (");
+    sql.list(columns.iter(), |sql, column| sql.push(column));
+    sql.push(") VALUES ");
+    sql.list(0..values.len() / columns.len().max(1), |sql, _| {
+        sql.push("(");
+        sql.list(columns.iter(), |sql, _| sql.push("?"));
+        sql.push(")");
+    });
+    Statement { binds: values, ..sql.finish() }
+}
+
+/// Inserts rows that follow the statement in a stream, on an engine that takes one.
+pub fn copy_in(table: &str, columns: &[&str]) -> String {
+    format!("COPY {table} ({}) FROM STDIN", columns.join(", "))
+}
+
+/// Makes the keys that the engine gives follow those that were inserted. Nothing where they do so
+/// by themselves.
+pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statement> {
+    dialect.keys_follow.then(|| {
+        let mut sql = Builder::new(dialect);
+        // The name that the engine gives to the sequence of a key.
+        let sequence = format!("{table}_{key}_seq");
+        sql.push(&format!(
+            "SELECT setval('{sequence}', greatest((SELECT max({key}) FROM {table}), \
+             (SELECT last_value FROM {sequence})))"
+        ));
+        sql.finish()
+    })
+}
+
+/// Reads these columns of all rows of a table.
+pub fn all_rows(table: &str, columns: &[&str], order: &str) -> Statement {
+    let text = format!("SELECT {} FROM {table} ORDER BY {order}", columns.join(", "));
+    Statement { text, binds: Vec::new() }
+}
+
+/// Reads the sums of columns over all rows that are alike in others, where the first sum is not 0.
+pub fn all_groups(table: &str, by: &[&str], sums: &[&str]) -> Statement {
+    let sums: Vec<String> = sums.iter().map(|column| format!("sum({column})")).collect();
+    let (by, first) = (by.join(", "), sums.first().map_or("1", String::as_str));
+    let text = format!(
+        "SELECT {by}, {} FROM {table} GROUP BY {by} HAVING {first} <> 0 ORDER BY {by}",
+        sums.join(", ")
+    );
+    Statement { text, binds: Vec::new() }
+}
+
+/// Counts the rows of a table.
+pub fn count_rows(table: &str) -> Statement {
+    Statement { text: format!("SELECT count(*) FROM {table}"), binds: Vec::new() }
+}
+
+/// Removes the rows of a table.
+pub fn delete_rows(table: &str) -> Statement {
+    Statement { text: format!("DELETE FROM {table}"), binds: Vec::new() }
+}
+
+/// Reads the key that a table gave last.
+pub fn last_key(table: &str, key: &str, dialect: &Dialect) -> Statement {
+    Statement { text: (dialect.last_key)(table, key), binds: Vec::new() }
+}
+
+/// Makes a table give keys above this one.
+pub fn give_keys_above(table: &str, key: &str, last: i64, dialect: &Dialect) -> Vec<Statement> {
+    let texts = (dialect.give_keys_above)(table, key, last).into_iter();
+    texts.map(|text| Statement { text, binds: Vec::new() }).collect()
+}

@@ -1,0 +1,96 @@
+//! The questions that are asked before a page is read, as SQL.
+
+use super::approach::{self, Probe};
+use super::columns::{order_column, own};
+use super::conditions::Joins;
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement};
+use crate::model::question::Page;
+use crate::model::resource::{Count, Join, Steps};
+use crate::model::value::Value;
+
+/// Asks what has to be known before a page is read.
+pub fn probe(probe: &Probe, page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    match probe {
+        Probe::Few => sql.few(page),
+        Probe::Totals => sql.totals(page),
+        Probe::Steps(steps) => sql.steps(steps, page),
+        Probe::Groups(join, count) => sql.groups(join, count, page),
+    }
+    sql.finish()
+}
+
+impl Builder<'_> {
+    /// Asks for the keys of the records that satisfy the conditions, in one text, unless there are more
+    /// than a few.
+    pub(super) fn few(&mut self, page: &Page) {
+        let list = self.dialect.list;
+        self.push(&format!("SELECT {list}(page_key) FROM ("));
+        match self.finds_all(page) {
+            Some(found) => {
+                self.push(&format!("SELECT {} AS page_key FROM ", found.keys));
+                self.found(found);
+            }
+            None => {
+                self.page_keys(page);
+                self.from(page, Joins::OfConditions);
+                self.conditions(page, |_| true);
+            }
+        }
+        self.push(&format!(" LIMIT {}) few", approach::FEW + 1));
+    }
+
+    /// Asks how many records satisfy the conditions, and how many there are in all.
+    pub(super) fn totals(&mut self, page: &Page) {
+        self.push("SELECT (");
+        self.total(page);
+        self.push(") AS total, (");
+        self.total(&Page { conditions: Vec::new(), ..page.clone() });
+        self.push(") AS everything");
+    }
+
+    /// Asks for the last step before which there are no more records than the page passes over, and
+    /// how many there are.
+    pub(super) fn steps(&mut self, steps: &Steps, page: &Page) {
+        let step = if steps.day_of.is_some() { "day" } else { "block" };
+        let (direction, back) = if page.order.descending { (" DESC", "") } else { ("", " DESC") };
+        self.push(&format!(
+            "SELECT step, passed FROM (SELECT {step} AS step, \
+             sum(sum(n)) OVER (ORDER BY {step}{direction}) - sum(n) AS passed FROM {}",
+            steps.table
+        ));
+        self.counted_conditions(page);
+        self.push(&format!(" GROUP BY {step}) s WHERE passed <= "));
+        self.bind(Value::Int(page.offset));
+        self.push(&format!(" ORDER BY step{back} LIMIT 1"));
+    }
+
+    /// Asks for the joined records that the records of a page belong to: for each, how many records
+    /// come before those of its name, and how many there are of its name.
+    pub(super) fn groups(&mut self, join: &Join, count: &Count, page: &Page) {
+        let descending = page.order.descending;
+        let direction = if descending { " DESC" } else { "" };
+        let nulls = (self.dialect.nulls_least)(descending);
+        let name = page.order.field.and_then(|name| order_column(page.resource, name));
+        let name = name.unwrap_or_else(|| own(join.by));
+        let (alias, by) = (join.alias, join.by);
+        self.push(&format!(
+            "SELECT joined, upto - named AS passed, named FROM (SELECT joined, \
+             sum(n) OVER (PARTITION BY name) AS named, \
+             sum(n) OVER (ORDER BY name{direction}{nulls}) AS upto \
+             FROM (SELECT k.{by} AS joined, {name} AS name, sum(k.n) AS n FROM (SELECT * FROM {}",
+            count.table
+        ));
+        self.counted_conditions(page);
+        self.push(&format!(
+            ") k LEFT JOIN {} {alias} ON {alias}.{} = k.{by} \
+             GROUP BY k.{by}, {name}) c WHERE n > 0) g WHERE upto > ",
+            join.table, join.key
+        ));
+        self.bind(Value::Int(page.offset));
+        self.push(" AND upto - named < ");
+        self.bind(Value::Int(page.offset.saturating_add(page.limit)));
+        self.push(" ORDER BY passed, joined");
+    }
+}

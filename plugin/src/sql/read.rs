@@ -1,0 +1,278 @@
+//! Pages and tables as SQL: the keys of a page first, for which an index is walked as far as the page,
+//! then its rows.
+
+use super::approach::{Approach, Group, Keys, Probe};
+use super::columns::{column, order_column, own};
+use super::conditions::{Joins, and};
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement, Table};
+use crate::model::question::{Condition, Page};
+use crate::model::value::Value;
+
+/// The limits that stand in a text. Others are rounded up to one of them, so that few texts are
+/// prepared; whoever reads the page leaves the rest away.
+const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
+
+/// Asks for a table.
+pub fn table(table: Table, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push_with_lists(table.text, table.binds);
+    sql.finish()
+}
+
+/// Asks for a table: one row of the table as a JSON array of arrays of cells.
+pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT 0, json_group_array(json_array(");
+    sql.list(0..table.columns.len(), |sql, position| sql.push(&format!("c{position}")));
+    sql.push(")) FROM (");
+    sql.push_with_lists(table.text, table.binds);
+    sql.push(")");
+    sql.finish()
+}
+
+/// Reads a page and the total of records that satisfy its conditions: one row of the total and
+/// the page as a JSON array of arrays of cells, the key first.
+pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    sql.known_total(page, approach);
+    sql.push(", (SELECT json_group_array(json_array(");
+    let width = page.columns().count() + 1;
+    sql.list(0..width, |sql, position| sql.push(&format!("c{position}")));
+    sql.push(")) FROM (SELECT ");
+    sql.rows(page, approach);
+    sql.push("))");
+    sql.finish()
+}
+
+/// Reads a page and the total of records that satisfy its conditions: a row for each record, with
+/// the total before the key and the cells. An empty page has no total.
+pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    match is_of_one(page) {
+        true => sql.push("1"),
+        false => sql.known_total(page, approach),
+    }
+    sql.push(" AS total, ");
+    sql.rows(page, approach);
+    sql.finish()
+}
+
+/// Reads the keys of a page alone, as a page is begun with.
+pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.keys_of(page, approach);
+    sql.finish()
+}
+
+/// Counts the records that satisfy a page's conditions.
+pub fn total(page: &Page, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.total(page);
+    sql.finish()
+}
+
+impl Builder<'_> {
+    /// What follows the word for reading a page. The keys of the page come first, for which an
+    /// index is walked as far as the page, and no more rows are read than the page has. A page at
+    /// the beginning needs no such walk.
+    pub(super) fn rows(&mut self, page: &Page, approach: &Approach) {
+        let key = own(page.resource.key);
+        self.columns(page);
+        if let Keys::These(keys) = &approach.keys {
+            let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
+            self.from(&page, Joins::All);
+            self.conditions(&page, |_| true);
+            return self.order(&page, true);
+        }
+        if is_of_one(page) {
+            self.from(page, Joins::All);
+            self.conditions(page, |_| true);
+            return;
+        }
+        if begins_with_keys(page) {
+            self.from(page, Joins::All);
+            self.conditions(page, |_| true);
+            self.order(page, true);
+            return self.limits(page.limit, page.offset, true);
+        }
+        self.push(" FROM (");
+        self.keys_of(page, approach);
+        self.push(") p JOIN ");
+        self.push(page.resource.table);
+        self.push(" t ON ");
+        self.push(&key);
+        self.push(" = p.page_key");
+        self.joins(page, Joins::All);
+        match &approach.keys {
+            Keys::Grouped(_) => {
+                self.push(" ORDER BY p.place, ");
+                self.key_order(page);
+            }
+            _ => self.order(page, true),
+        }
+    }
+
+    pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) {
+        match &approach.keys {
+            Keys::Grouped(groups) => self.keys_of_groups(page, groups),
+            keys => self.keys(page, keys),
+        }
+    }
+
+    /// Asks for the keys of a page, in a column `page_key`.
+    pub(super) fn keys(&mut self, page: &Page, keys: &Keys) {
+        self.page_keys(page);
+        self.push(" FROM ");
+        self.push(page.resource.table);
+        self.push(" t");
+        if let Keys::Walked(Some(index)) = keys {
+            self.push(&(self.dialect.by_index)(index.name));
+        }
+        self.joins(page, Joins::OfKeys);
+        match keys {
+            Keys::Walked(index) => {
+                let narrowed = index.map_or(&[][..], |index| index.fields);
+                let order = page.order.field.unwrap_or(page.resource.key);
+                self.conditions(page, |test| {
+                    test.field().is_some_and(|name| narrowed.contains(&name) || name == order)
+                });
+            }
+            _ => self.conditions(page, |_| true),
+        }
+        let mut offset = page.offset;
+        if let Keys::From(bound, passed) = keys {
+            self.push(and(page));
+            self.condition(page, bound, true);
+            offset = *passed;
+        }
+        self.order(page, *keys != Keys::FilterThenSort);
+        self.limits(page.limit, offset, Probe::of(page).is_none());
+    }
+
+    /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
+    /// The column `place` has the position of a key's group.
+    pub(super) fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
+        // Groups of which nothing is on the page are added, so that few numbers of them occur.
+        let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
+        let nones = none.iter().cycle().take(groups.len().next_power_of_two() - groups.len());
+        for (place, group) in groups.iter().chain(nones).enumerate() {
+            if place > 0 {
+                self.push(" UNION ALL ");
+            }
+            self.push(&format!("SELECT page_key, {place} AS place FROM ("));
+            self.page_keys(page);
+            self.push(" FROM ");
+            self.push(page.resource.table);
+            self.push(" t");
+            let sorted =
+                page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
+            if let Some(index) = sorted {
+                self.push(&(self.dialect.by_index)(index.name));
+            }
+            self.joins(page, Joins::OfConditions);
+            self.conditions(page, |_| sorted.is_none());
+            self.push(and(page));
+            self.push(&own(group.by));
+            match group.of[..] {
+                [0] => self.push(" IS NULL"),
+                _ => {
+                    self.push(" IN (");
+                    let keys = group.of.iter().map(|key| Value::Int(*key));
+                    self.bind_list(keys.collect());
+                    self.push(")");
+                }
+            }
+            self.push(" ORDER BY ");
+            self.key_order(page);
+            self.limits(group.limit, group.offset, false);
+            self.push(&format!(") g{place}"));
+        }
+    }
+
+    pub(super) fn page_keys(&mut self, page: &Page) {
+        self.push("SELECT ");
+        self.push(&own(page.resource.key));
+        self.push(" AS page_key");
+    }
+
+    /// Ends what is read, where it is not the engine that plans anew for each limit that is bound, or no
+    /// index leads `straight` to the page.
+    pub(super) fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
+        let known = offset == 0 && (straight || self.binds.is_empty());
+        if known && self.dialect.limits_in_text {
+            let rounded = LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit);
+            return self.push(&format!(" LIMIT {rounded}"));
+        }
+        self.push(" LIMIT ");
+        self.bind(Value::Int(limit));
+        self.push(" OFFSET ");
+        self.bind(Value::Int(offset));
+    }
+
+    /// The key and the shown fields, named `c0`, `c1` and so on.
+    pub(super) fn columns(&mut self, page: &Page) {
+        let key = own(page.resource.key);
+        let fields = page.columns().map(column);
+        self.list(std::iter::once(key).chain(fields).enumerate(), |sql, (position, column)| {
+            sql.push(&column);
+            sql.push(&format!(" AS c{position}"));
+        });
+    }
+
+    /// The total of a page: as it is known, or how it is counted.
+    pub(super) fn known_total(&mut self, page: &Page, approach: &Approach) {
+        match approach.total {
+            Some(total) => self.bind(Value::Int(total)),
+            None => {
+                self.push("(");
+                self.total(page);
+                self.push(")");
+            }
+        }
+    }
+
+    /// The order of a page, said so that no index serves it where none is to be walked for it.
+    pub(super) fn order(&mut self, page: &Page, walked: bool) {
+        self.push(" ORDER BY ");
+        if let Some(name) = page.order.field {
+            let descending = page.order.descending;
+            let column = order_column(page.resource, name).unwrap_or_else(|| own(name));
+            match walked {
+                true => self.push(&column),
+                false => self.push(&(self.dialect.without_index)(&column)),
+            }
+            self.push(direction(page));
+            let field = page.resource.fields().find(|field| field.name == name);
+            // Said of a column that is never unset, it would keep an engine from the index.
+            if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
+                self.push((self.dialect.nulls_least)(descending));
+            }
+            self.push(", ");
+        }
+        self.key_order(page);
+    }
+
+    pub(super) fn key_order(&mut self, page: &Page) {
+        self.push(&own(page.resource.key));
+        self.push(direction(page));
+    }
+}
+
+fn direction(page: &Page) -> &'static str {
+    if page.order.descending { " DESC" } else { "" }
+}
+
+/// Whether a page is one record at most.
+fn is_of_one(page: &Page) -> bool {
+    page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_)))
+}
+
+/// Whether a page is where the primary key begins or ends, so that its rows are those that are met
+/// first and no others are read.
+fn begins_with_keys(page: &Page) -> bool {
+    let Page { resource, conditions, order, offset, .. } = page;
+    *offset == 0 && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
+}

@@ -1,0 +1,272 @@
+//! Changes of records as SQL, with what they lock and what they check before.
+
+use super::columns::folded;
+use super::copy::insert_rows;
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement};
+use crate::model::field::Field;
+use crate::model::question::Check;
+use crate::model::resource::Resource;
+use crate::model::value::{Kind, Value, fold};
+
+/// How many characters a folded copy has at most. Folding makes three of one at the worst; an index
+/// takes 3,072 bytes, in which two keys have to have room too.
+const COPIED: usize = 750;
+
+/// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
+pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    if resource.lock_row && locks.of_one_node {
+        return Some(lock_row(resource.table, Some((resource.key, Value::Int(key))), dialect));
+    }
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT 1 FROM ");
+    sql.push(resource.table);
+    sql.by_key(resource, key);
+    sql.push(locks.alone);
+    Some(sql.finish())
+}
+
+/// Takes the lock that writes of the whole store share. Nothing where writers go one at a time.
+pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    if locks.of_one_node {
+        return Some(lock_row("shop_meta", None, dialect));
+    }
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT one FROM shop_meta");
+    sql.push(locks.alone);
+    Some(sql.finish())
+}
+
+/// Keeps the records that are referred to by a code, which no foreign key upholds, where the lock of
+/// a check would not hold for all nodes.
+pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
+    let of_one_node = dialect.locks.is_some_and(|locks| locks.of_one_node);
+    let rows = checks.iter().filter_map(|check| match check {
+        Check::Exists { target, column, value, .. } if target.lock_row && *column != target.key => {
+            Some(lock_row(target.table, Some((column, value.clone())), dialect))
+        }
+        _ => None,
+    });
+    rows.filter(|_| of_one_node).collect()
+}
+
+/// Inserts a record.
+pub fn insert<'a>(
+    resource: &Resource,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("INSERT INTO ");
+    sql.push(resource.table);
+    sql.push(" (");
+    let fixed = resource.fixed.iter();
+    let fixed = fixed.map(|(name, value)| ((*name).to_owned(), Value::Int(*value)));
+    let columns: Vec<(String, Value)> = columns_of(resource, values).chain(fixed).collect();
+    sql.list(columns.iter(), |sql, (name, _)| sql.push(name));
+    sql.push(") VALUES (");
+    sql.list(columns.into_iter(), |sql, (_, value)| sql.bind(value));
+    sql.push(")");
+    if dialect.returns_keys {
+        sql.push(" RETURNING ");
+        sql.push(resource.key);
+    }
+    sql.finish()
+}
+
+/// Inserts records that all have values for the same fields.
+pub fn insert_all<'a>(
+    resource: &Resource,
+    records: impl Iterator<Item = impl Iterator<Item = (&'a Field, &'a Value)>>,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    let mut columns = Vec::new();
+    let mut rows = Vec::new();
+    for record in records {
+        let (names, values) = columns_of(resource, record).unzip();
+        columns = names;
+        rows.push(values);
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    insert_rows(resource.table, &columns, &rows, dialect)
+}
+
+/// Changes fields of a record.
+pub fn update<'a>(
+    resource: &Resource,
+    key: i64,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE ");
+    sql.push(resource.table);
+    sql.push(" SET ");
+    sql.list(columns_of(resource, values), |sql, (name, value)| {
+        sql.push(&name);
+        sql.push(" = ");
+        sql.bind(value);
+    });
+    sql.by_key(resource, key);
+    sql.finish()
+}
+
+/// Removes a record.
+pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("DELETE FROM ");
+    sql.push(resource.table);
+    sql.by_key(resource, key);
+    sql.finish()
+}
+
+/// Asks all checks at once: one row with one number for each, 1 where it passed.
+pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    sql.list(checks.iter(), |sql, check| match check {
+        Check::Exists { target, column, value, within, .. } => {
+            sql.push("EXISTS (SELECT 1 FROM ");
+            sql.push(target.table);
+            sql.push(" WHERE ");
+            sql.push(column);
+            sql.push(" = ");
+            sql.bind(value.clone());
+            if let Some((column, value)) = within {
+                sql.push(" AND ");
+                sql.push(column);
+                sql.push(" = ");
+                sql.bind(value.clone());
+            }
+            // A reference by a code is not one that the database upholds by itself.
+            if let (true, Some(locks)) = (*column != target.key, dialect.locks) {
+                sql.push(locks.shared);
+            }
+            sql.push(")");
+        }
+        Check::Free { resource, unique, values, except } => {
+            let (table, key) = unique.among.unwrap_or((resource.table, resource.key));
+            sql.push("NOT EXISTS (SELECT 1 FROM ");
+            sql.push(table);
+            sql.push(" WHERE ");
+            for (name, value) in unique.fields.iter().zip(values) {
+                let (column, value) = match value {
+                    Value::Text(text) if unique.any_case => (folded(name), Value::Text(fold(text))),
+                    _ => ((*name).to_owned(), value.clone()),
+                };
+                sql.push(&column);
+                sql.push(" = ");
+                sql.bind(value);
+                sql.push(" AND ");
+                if unique.unless_empty {
+                    // An index that has no empty texts is of use only where none is looked for.
+                    sql.push(&column);
+                    sql.push(" <> '' AND ");
+                }
+            }
+            for (name, value) in resource.fixed.iter().filter(|_| unique.among.is_none()) {
+                sql.push(name);
+                sql.push(" = ");
+                sql.bind(Value::Int(*value));
+                sql.push(" AND ");
+            }
+            sql.push(key);
+            sql.push(" <> ");
+            sql.bind(Value::Int(*except));
+            sql.push(")");
+        }
+    });
+    sql.finish()
+}
+
+/// Counts the records that refer to one: one row with one number for each referring column, given by
+/// its table, its name and the value by which it knows the record.
+pub fn count_references<'a>(
+    referring: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("SELECT ");
+    sql.list(referring, |sql, (table, column, value)| {
+        sql.push("(SELECT count(*) FROM ");
+        sql.push(table);
+        sql.push(" WHERE ");
+        sql.push(column);
+        sql.push(" = ");
+        sql.bind(value.clone());
+        sql.push(")");
+    });
+    sql.finish()
+}
+
+/// Brings the paths and levels of everything below a category into line with its own.
+pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE shop_categories SET path = ");
+    sql.bind(Value::Text(new.to_owned()));
+    sql.push(" || substr(path, ");
+    sql.push(dialect.char_length);
+    sql.push("(");
+    sql.bind(Value::Text(old.to_owned()));
+    sql.push(") + 1), level = level + ");
+    sql.bind(Value::Int(deeper));
+    // What is below has a path that begins with the old one and a slash; '0' follows '/'.
+    sql.push(" WHERE path > ");
+    sql.bind(Value::Text(format!("{old}/")));
+    sql.push(" AND path < ");
+    sql.bind(Value::Text(format!("{old}0")));
+    sql.finish()
+}
+
+impl Builder<'_> {
+    pub(super) fn by_key(&mut self, resource: &Resource, key: i64) {
+        self.push(" WHERE ");
+        self.push(resource.key);
+        self.push(" = ");
+        self.bind(Value::Int(key));
+    }
+}
+
+/// Locks for all nodes of a cluster, by a change, the row that has a value in a column, or at the only row of a table.
+fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE ");
+    sql.push(table);
+    sql.push(" SET turn = turn + 1");
+    if let Some((column, value)) = of {
+        sql.push(" WHERE ");
+        sql.push(column);
+        sql.push(" = ");
+        sql.bind(value);
+    }
+    sql.finish()
+}
+
+/// The columns that a record's values go to: each field's own, and the folded copy of a text.
+fn columns_of<'a>(
+    resource: &Resource,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+) -> impl Iterator<Item = (String, Value)> {
+    values.flat_map(|(field, value)| {
+        let copy = resource
+            .is_folded(field)
+            .then(|| (folded(field.name), Value::Text(copy_of(value.text(), field.kind))));
+        std::iter::once((field.name.to_owned(), value.clone())).chain(copy)
+    })
+}
+
+/// The folded copy of a text. Of a field that holds more than a name does it has the beginning: it
+/// is not searched, and no index takes a text of any length.
+fn copy_of(text: &str, kind: Kind) -> String {
+    let mut copy = fold(text);
+    let most = match kind {
+        Kind::Text { max: 256.., .. } => 255,
+        _ => COPIED,
+    };
+    if let Some((end, _)) = copy.char_indices().nth(most) {
+        copy.truncate(end);
+    }
+    copy
+}

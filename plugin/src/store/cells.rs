@@ -1,0 +1,154 @@
+//! Pages and tables as an engine handed them over, and how their cells are read.
+
+use std::fmt;
+
+use rust_decimal::Decimal;
+use sqlx::{ColumnIndex, Decode, Row, Type, TypeInfo, ValueRef};
+use time::PrimitiveDateTime;
+
+use super::driver::Driver;
+use super::failure::TooLarge;
+use crate::error::Error;
+use crate::model::moment;
+use crate::model::record::Record;
+use crate::model::resource::Resource;
+use crate::model::value::{Cell, Kind, Value};
+
+/// A page of records, or a table, as the engine handed it over.
+#[derive(Debug)]
+pub struct Cells {
+    total: i64,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// A JSON array of arrays of cells.
+    Json(String),
+    /// The rows of a driver.
+    Fetched(Box<dyn Readable>),
+}
+
+impl Cells {
+    /// Cells that came as a JSON array of arrays.
+    pub(super) fn json(total: i64, text: String) -> Self {
+        Self { total, rows: Rows::Json(text) }
+    }
+
+    /// Rows whose last columns hold cells of these kinds.
+    pub(super) fn fetched<D: Driver>(total: i64, rows: Vec<D::Row>, kinds: Vec<Kind>) -> Self {
+        Self { total, rows: Rows::Fetched(Box::new(Fetched::<D> { rows, kinds })) }
+    }
+
+    /// How many records satisfy the conditions, on this page or another.
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// The records, each as its key and the cells of its fields; or the rows of the table.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for, or a sum is beyond what is counted.
+    pub fn rows(&self) -> Result<Vec<Vec<Cell<'_>>>, Error> {
+        match &self.rows {
+            Rows::Json(text) => Ok(serde_json::from_str(text)?),
+            Rows::Fetched(rows) => rows.cells(),
+        }
+    }
+
+    /// The records of a page that was read with all fields.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for.
+    pub fn records(&self, resource: &'static Resource) -> Result<Vec<Record>, Error> {
+        Ok(self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect())
+    }
+}
+
+/// The values of a row, each of its kind.
+pub(super) fn values<D: Driver>(row: &D::Row, kinds: &[Kind]) -> Result<Vec<Value>, sqlx::Error> {
+    let columns = kinds.iter().enumerate();
+    columns.map(|(column, kind)| Ok(kind.typed(D::cell(row, column, *kind)?.to_value()))).collect()
+}
+
+/// Rows whose driver is known to them alone.
+trait Readable: fmt::Debug + Send + Sync {
+    fn cells(&self) -> Result<Vec<Vec<Cell<'_>>>, Error>;
+}
+
+struct Fetched<D: Driver> {
+    rows: Vec<D::Row>,
+    /// What their last columns hold. Before these there may be a total.
+    kinds: Vec<Kind>,
+}
+
+impl<D: Driver> Readable for Fetched<D> {
+    fn cells(&self) -> Result<Vec<Vec<Cell<'_>>>, Error> {
+        let cells = |row| {
+            let columns = Row::len(row).saturating_sub(self.kinds.len())..;
+            self.kinds
+                .iter()
+                .zip(columns)
+                .map(|(kind, column)| D::cell(row, column, *kind))
+                .collect()
+        };
+        self.rows.iter().map(cells).collect::<Result<_, _>>().map_err(D::classify)
+    }
+}
+
+impl<D: Driver> fmt::Debug for Fetched<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetched").field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
+}
+
+/// A cell of a row of an engine that has a type for decimals, which it calls so, and one for moments.
+pub(super) fn typed<'r, R>(
+    row: &'r R,
+    column: usize,
+    kind: Kind,
+    decimal: &str,
+    number: impl Fn(&'r R, usize) -> Result<i64, sqlx::Error>,
+) -> Result<Cell<'r>, sqlx::Error>
+where
+    R: Row,
+    usize: ColumnIndex<R>,
+    Decimal: Decode<'r, R::Database> + Type<R::Database>,
+    PrimitiveDateTime: Decode<'r, R::Database> + Type<R::Database>,
+    &'r str: Decode<'r, R::Database>,
+{
+    let raw = row.try_get_raw(column)?;
+    if raw.is_null() {
+        return Ok(Cell::Null);
+    }
+    Ok(match kind {
+        // A sum of whole numbers may be a decimal.
+        Kind::Int { .. } if raw.type_info().name() == decimal => {
+            Cell::Int(units(row.try_get(column)?, 0)?)
+        }
+        Kind::Int { .. } | Kind::Flag | Kind::Key(_) | Kind::User => {
+            Cell::Int(number(row, column)?)
+        }
+        Kind::Decimal { places, .. } => Cell::Int(units(row.try_get(column)?, places)?),
+        Kind::DateTime => {
+            let moment = row.try_get::<PrimitiveDateTime, _>(column)?;
+            Cell::Text(moment::render(moment).into())
+        }
+        _ => Cell::Text(row.try_get_unchecked::<&str, _>(column)?.into()),
+    })
+}
+
+/// A decimal as a count of units of its last place.
+pub(super) fn count(decimal: Decimal) -> Result<i64, sqlx::Error> {
+    i64::try_from(decimal.mantissa()).map_err(|_| sqlx::Error::Decode(TooLarge.into()))
+}
+
+/// A decimal as a count of units of `10^-places`.
+fn units(mut decimal: Decimal, places: u8) -> Result<i64, sqlx::Error> {
+    decimal.rescale(places.into());
+    match decimal.scale() == u32::from(places) {
+        true => count(decimal),
+        // There are more digits than even an exact decimal has.
+        false => Err(sqlx::Error::Decode(TooLarge.into())),
+    }
+}

@@ -1,0 +1,111 @@
+//! A database that is open, whatever its engine: what the store holds. Knows no engine, only that
+//! each has a [`Driver`].
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::driver::{Driver, Fill, Options};
+use super::lease::Lease;
+use super::pools::{Access, Pools, Usage};
+use super::session::{Answer, Session};
+use crate::error::Error;
+use crate::sql::dialect::Dialect;
+
+/// A database that is open.
+pub(super) trait Engine: Debug + Send + Sync {
+    /// How its SQL differs from that of the others.
+    fn dialect(&self) -> &'static Dialect;
+    /// What counts anew what triggers keep.
+    fn recount(&self) -> &'static str;
+    /// What a failure of it means to a request.
+    fn classify(&self, error: sqlx::Error) -> Error;
+    /// The same database by connections of its own, each of which waits so long for an answer.
+    fn reopened(&self, answer: Duration) -> Arc<dyn Engine>;
+
+    /// A connection, as soon as one is free.
+    fn lease(&self, access: Access) -> Answer<'_, Box<dyn Session>>;
+    /// Something was committed.
+    fn committed(&self);
+    /// How many connections each pool has.
+    fn usage(&self) -> Vec<Usage>;
+    /// Closes all connections.
+    fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Creates the tables, or brings them up to date.
+    fn migrate(&self) -> Answer<'_, ()>;
+    /// Removes the tables with what is in them.
+    fn drop_tables(&self) -> Answer<'_, ()>;
+    /// Begins to fill these tables. Nothing where others could not be kept away from them.
+    fn begin_filling(&self, tables: Vec<&'static str>) -> Answer<'_, Option<Box<dyn Fill>>>;
+}
+
+/// The database at this address, whose answers are waited for so long.
+pub(super) fn open<D: Driver>(url: &str, answer: Duration) -> Result<Arc<dyn Engine>, sqlx::Error> {
+    Ok(Arc::new(Opened::<D>::new(D::options(url)?, answer)))
+}
+
+#[derive(Debug)]
+struct Opened<D: Driver> {
+    options: Options<D>,
+    pools: Pools<D>,
+    /// How long an answer is waited for.
+    answer: Duration,
+}
+
+impl<D: Driver> Opened<D> {
+    fn new(options: Options<D>, answer: Duration) -> Self {
+        Self { pools: D::pools(options.clone(), answer), options, answer }
+    }
+}
+
+impl<D: Driver> Engine for Opened<D> {
+    fn dialect(&self) -> &'static Dialect {
+        D::DIALECT
+    }
+
+    fn recount(&self) -> &'static str {
+        D::RECOUNT
+    }
+
+    fn classify(&self, error: sqlx::Error) -> Error {
+        D::classify(error)
+    }
+
+    fn reopened(&self, answer: Duration) -> Arc<dyn Engine> {
+        Arc::new(Self::new(self.options.clone(), answer))
+    }
+
+    fn lease(&self, access: Access) -> Answer<'_, Box<dyn Session>> {
+        Box::pin(async move {
+            let lease = Lease::of(self.pools.of(access), self.answer).await;
+            Ok(Box::new(lease.map_err(D::classify)?) as Box<dyn Session>)
+        })
+    }
+
+    fn committed(&self) {
+        self.pools.committed();
+    }
+
+    fn usage(&self) -> Vec<Usage> {
+        self.pools.usage()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.pools.close())
+    }
+
+    fn migrate(&self) -> Answer<'_, ()> {
+        Box::pin(D::migrate(&self.options, &self.pools))
+    }
+
+    fn drop_tables(&self) -> Answer<'_, ()> {
+        Box::pin(D::drop_tables(&self.options))
+    }
+
+    fn begin_filling(&self, tables: Vec<&'static str>) -> Answer<'_, Option<Box<dyn Fill>>> {
+        Box::pin(async { D::begin_filling(&self.options, tables).await.map_err(D::classify) })
+    }
+}

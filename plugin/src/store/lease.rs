@@ -1,0 +1,137 @@
+//! A connection on its way back to its pool, whatever happens to the request that it was taken for.
+//! Knows no engine.
+
+use std::io::ErrorKind;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
+use super::driver::{Driver, Stream};
+use super::ready::{PATIENCE, Ready, Taken};
+use crate::error::Error;
+
+/// How long an answer of the database is waited for.
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
+
+/// A connection on its way back to its pool. A statement that it still runs is ended, because its
+/// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
+/// that is left open is undone.
+pub(super) struct Lease<D: Driver> {
+    taken: Option<Taken<D>>,
+    ready: Ready<D>,
+    /// How long an answer is waited for.
+    answer: Duration,
+    state: State,
+}
+
+/// What is known of the connection.
+struct State {
+    /// Whether it owes an answer.
+    asked: bool,
+    /// Whether a transaction is open.
+    open: bool,
+    /// Whether everything that was asked has been answered as it should be.
+    sound: bool,
+    /// Whether it is to be closed, which frees what the server is short of.
+    worn_out: bool,
+}
+
+impl<D: Driver> Lease<D> {
+    /// One of these connections, whose answers are waited for so long.
+    pub(super) async fn of(ready: &Ready<D>, answer: Duration) -> Result<Self, sqlx::Error> {
+        let mut taken = ready.acquire().await?;
+        if taken.brake.is_none() {
+            let brake = tokio::time::timeout(PATIENCE, D::brake(&mut taken.connection)).await;
+            match brake.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+                Ok(brake) => taken.brake = Some(brake),
+                Err(error) => {
+                    taken.connection.close_on_drop();
+                    return Err(error);
+                }
+            }
+        }
+        let state = State { asked: false, open: false, sound: true, worn_out: false };
+        Ok(Self { taken: Some(taken), ready: ready.clone(), answer, state })
+    }
+
+    /// Notes whether a transaction is open.
+    pub(super) fn set_open(&mut self, open: bool) {
+        self.state.open = open;
+    }
+
+    /// Asks the connection, for so long and no longer.
+    pub(super) async fn ask<'a, T, F>(
+        &'a mut self,
+        work: impl FnOnce(&'a mut D::Connection) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, sqlx::Error>>,
+    {
+        let Some(Taken { connection, brake, .. }) = &mut self.taken else {
+            return Err(D::classify(sqlx::Error::PoolClosed));
+        };
+        let state = &mut self.state;
+        state.asked = true;
+        let work = work(connection);
+        let answer = match brake {
+            Some(brake) => brake.answered(self.answer, work).await,
+            None => tokio::time::timeout(self.answer, work).await.ok(),
+        };
+        state.asked = answer.is_none();
+        state.sound &= matches!(answer, Some(Ok(_)));
+        state.worn_out |= matches!(&answer, Some(Err(error)) if D::is_worn_out(error));
+        let answer = answer.unwrap_or_else(|| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())));
+        answer.map_err(D::classify)
+    }
+
+    /// Gives rows as they come. As long as they do, the connection owes an answer.
+    pub(super) fn stream<'a>(
+        &'a mut self,
+        work: impl FnOnce(&'a mut D::Connection) -> Stream<'a, sqlx::Error>,
+    ) -> Result<Stream<'a, Error>, Error> {
+        let Some(taken) = &mut self.taken else {
+            return Err(D::classify(sqlx::Error::PoolClosed));
+        };
+        let rows = work(&mut taken.connection);
+        let asked = &mut self.state.asked;
+        *asked = true;
+        let end = stream::poll_fn(move |_| {
+            *asked = false;
+            Poll::Ready(None)
+        });
+        Ok(rows.chain(end).map_err(D::classify).boxed())
+    }
+}
+
+impl<D: Driver> Drop for Lease<D> {
+    fn drop(&mut self) {
+        let Some(mut taken) = self.taken.take() else { return };
+        let State { asked, open, sound, worn_out } = self.state;
+        match tokio::runtime::Handle::try_current() {
+            _ if worn_out => taken.connection.close_on_drop(),
+            Ok(runtime) if open || asked => {
+                let options = self.ready.pool().connect_options();
+                runtime.spawn(async move {
+                    let Taken { connection, brake, .. } = &mut taken;
+                    let undone = async {
+                        if asked {
+                            let Some(brake) = brake else { return false };
+                            if !D::end(connection, brake, &options).await {
+                                return false;
+                            }
+                        }
+                        !open || D::execute_batch(connection, D::ROLLBACK).await.is_ok()
+                    };
+                    if !tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
+                        taken.connection.close_on_drop();
+                    }
+                });
+            }
+            _ if open || asked => taken.connection.close_on_drop(),
+            // The pool finds out whether it is still there.
+            _ if !sound => {}
+            _ => self.ready.give_back(taken),
+        }
+    }
+}

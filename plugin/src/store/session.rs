@@ -1,0 +1,237 @@
+//! What is asked of a connection, whatever its engine: the same steps for each of them, in terms of
+//! its [`Driver`].
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{StreamExt, TryStreamExt};
+use sqlx::Row;
+
+use super::cells::{Cells, values};
+use super::driver::{Driver, Stream, bound};
+use super::lease::Lease;
+use crate::error::Error;
+use crate::model::question::Page;
+use crate::model::value::{Cell, Kind, Value};
+use crate::sql::approach::{Approach, Keys, Next, Probe};
+use crate::sql::{self, Statement, Table};
+
+/// What a database answers, in time.
+pub(super) type Answer<'a, T> = BoxFuture<'a, Result<T, Error>>;
+
+/// A connection in use.
+pub(super) trait Session: Send {
+    /// Notes whether a transaction is open.
+    fn set_open(&mut self, open: bool);
+    /// What mends the database where it has failed over itself.
+    fn remedy(&self, error: &sqlx::Error) -> Option<&'static str>;
+
+    /// Runs statements without values.
+    fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()>;
+    /// Has the engine look at what is in these tables, so that it plans for it.
+    fn analyze<'a>(&'a mut self, tables: &'a [&'a str]) -> Answer<'a, ()>;
+    /// Runs a statement, and gives the key of the row inserted last.
+    fn insert(&mut self, statement: Statement) -> Answer<'_, i64>;
+    /// Runs a statement, and gives how many rows it changed.
+    fn change(&mut self, statement: Statement) -> Answer<'_, u64>;
+
+    /// Reads a page and its total.
+    fn page<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Cells>;
+    /// Asks how a page is found.
+    fn approach<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Approach>;
+    /// Reads a table; its total is 0.
+    fn table(&mut self, table: Table) -> Answer<'_, Cells>;
+    /// Reads one row of whole numbers.
+    fn numbers(&mut self, statement: Statement) -> Answer<'_, Vec<i64>>;
+    /// Reads a column of text.
+    fn texts(&mut self, statement: Statement) -> Answer<'_, Vec<String>>;
+    /// Reads rows of values of these kinds, as they come.
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, Error>, Error>;
+}
+
+impl<D: Driver> Session for Lease<D> {
+    fn set_open(&mut self, open: bool) {
+        self.set_open(open);
+    }
+
+    fn remedy(&self, error: &sqlx::Error) -> Option<&'static str> {
+        D::remedy(error)
+    }
+
+    fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()> {
+        Box::pin(self.ask(move |connection| D::execute_batch(connection, text)))
+    }
+
+    fn analyze<'a>(&'a mut self, tables: &'a [&'a str]) -> Answer<'a, ()> {
+        Box::pin(self.ask(|connection| D::analyze(connection, tables)))
+    }
+
+    fn insert(&mut self, statement: Statement) -> Answer<'_, i64> {
+        Box::pin(self.ask(|connection| insert::<D>(connection, statement)))
+    }
+
+    fn change(&mut self, statement: Statement) -> Answer<'_, u64> {
+        Box::pin(self.ask(|connection| change::<D>(connection, statement)))
+    }
+
+    fn page<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Cells> {
+        Box::pin(self.ask(|connection| self::page::<D>(connection, page)))
+    }
+
+    fn approach<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Approach> {
+        Box::pin(self.ask(|connection| approach::<D>(connection, page)))
+    }
+
+    fn table(&mut self, table: Table) -> Answer<'_, Cells> {
+        Box::pin(self.ask(|connection| self::table::<D>(connection, table)))
+    }
+
+    fn numbers(&mut self, statement: Statement) -> Answer<'_, Vec<i64>> {
+        Box::pin(self.ask(|connection| numbers::<D>(connection, statement)))
+    }
+
+    fn texts(&mut self, statement: Statement) -> Answer<'_, Vec<String>> {
+        Box::pin(self.ask(|connection| texts::<D>(connection, statement)))
+    }
+
+    fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, Error>, Error> {
+        self.stream(|connection| stream::<D>(connection, statement, kinds))
+    }
+}
+
+/// Reads one row of whole numbers; none where there is no row.
+pub(super) async fn numbers<D: Driver>(
+    connection: &mut D::Connection,
+    statement: Statement,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let row = D::fetch_optional(connection, bound::<D>(statement)).await?;
+    let Some(row) = row else { return Ok(Vec::new()) };
+    (0..row.len()).map(|column| D::number(&row, column)).collect()
+}
+
+async fn insert<D: Driver>(
+    connection: &mut D::Connection,
+    statement: Statement,
+) -> Result<i64, sqlx::Error> {
+    let query = bound::<D>(statement);
+    if D::DIALECT.returns_keys {
+        // An insertion that gives back its key is a query with one row.
+        let row = D::fetch_optional(connection, query).await?;
+        return row.map_or(Ok(0), |row| D::number(&row, 0));
+    }
+    Ok(D::inserted(&D::execute(connection, query).await?))
+}
+
+async fn change<D: Driver>(
+    connection: &mut D::Connection,
+    statement: Statement,
+) -> Result<u64, sqlx::Error> {
+    Ok(D::affected(&D::execute(connection, bound::<D>(statement)).await?))
+}
+
+async fn texts<D: Driver>(
+    connection: &mut D::Connection,
+    statement: Statement,
+) -> Result<Vec<String>, sqlx::Error> {
+    let rows = D::fetch_all(connection, bound::<D>(statement)).await?;
+    rows.iter().map(|row| text::<D>(row, 0)).collect()
+}
+
+async fn table<D: Driver>(
+    connection: &mut D::Connection,
+    table: Table,
+) -> Result<Cells, sqlx::Error> {
+    if D::DIALECT.pages_as_json {
+        return json::<D>(connection, sql::table_as_json(table, D::DIALECT)).await;
+    }
+    let kinds = table.columns.to_vec();
+    let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))).await?;
+    Ok(Cells::fetched::<D>(0, rows, kinds))
+}
+
+fn stream<'a, D: Driver>(
+    connection: &'a mut D::Connection,
+    statement: Statement,
+    kinds: &'a [Kind],
+) -> Stream<'a, sqlx::Error> {
+    let rows = D::fetch(connection, bound::<D>(statement));
+    rows.map(|row| values::<D>(&row?, kinds)).boxed()
+}
+
+async fn page<D: Driver>(
+    connection: &mut D::Connection,
+    page: &Page,
+) -> Result<Cells, sqlx::Error> {
+    let approach = approach::<D>(connection, page).await?;
+    if D::DIALECT.pages_as_json {
+        return match approach.empty() {
+            Some(total) => Ok(Cells::json(total, "[]".to_owned())),
+            None => json::<D>(connection, sql::page_as_json(page, &approach, D::DIALECT)).await,
+        };
+    }
+    if let Some(total) = approach.empty() {
+        return Ok(Cells::fetched::<D>(total, Vec::new(), Vec::new()));
+    }
+    let asked = sql::page(page, &approach, D::DIALECT);
+    let mut rows = D::fetch_all(connection, bound::<D>(asked)).await?;
+    // The limit may have been rounded up.
+    rows.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
+    let total = match (rows.first(), approach.total) {
+        (Some(row), _) => D::number(row, 0)?,
+        (None, Some(total)) => total,
+        (None, None) if page.offset == 0 => 0,
+        (None, None) => total::<D>(connection, page).await?,
+    };
+    let key = Kind::Key(page.resource.kind);
+    let kinds = std::iter::once(key).chain(page.columns().map(|field| field.kind)).collect();
+    Ok(Cells::fetched::<D>(total, rows, kinds))
+}
+
+/// Reads one row of a total and a JSON array of arrays of cells.
+async fn json<D: Driver>(
+    connection: &mut D::Connection,
+    statement: Statement,
+) -> Result<Cells, sqlx::Error> {
+    let row = D::fetch_optional(connection, bound::<D>(statement)).await?;
+    let row = row.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Cells::json(D::number(&row, 0)?, text::<D>(&row, 1)?))
+}
+
+/// Asks what has to be known before a page is read.
+async fn approach<D: Driver>(
+    connection: &mut D::Connection,
+    page: &Page,
+) -> Result<Approach, sqlx::Error> {
+    let Some(mut probe) = Probe::of(page) else { return Ok(Approach::unasked(page)) };
+    let mut approach = loop {
+        let asked = sql::probe(&probe, page, D::DIALECT);
+        let rows: Vec<Vec<Value>> =
+            stream::<D>(connection, asked, probe.kinds()).try_collect().await?;
+        match probe.answered(page, &rows) {
+            Next::Read(approach) => break approach,
+            Next::Ask(next) => probe = next,
+        }
+    };
+    if approach.keys == Keys::Nothing && approach.total.is_none() {
+        approach.total = Some(total::<D>(connection, page).await?);
+    }
+    Ok(approach)
+}
+
+async fn total<D: Driver>(connection: &mut D::Connection, page: &Page) -> Result<i64, sqlx::Error> {
+    let total = numbers::<D>(connection, sql::total(page, D::DIALECT)).await?;
+    Ok(total.first().copied().unwrap_or_default())
+}
+
+fn text<D: Driver>(row: &D::Row, column: usize) -> Result<String, sqlx::Error> {
+    match D::cell(row, column, Kind::WORD)? {
+        Cell::Text(text) => Ok(text.into_owned()),
+        _ => Err(sqlx::Error::Decode("a text is not one".into())),
+    }
+}

@@ -1,0 +1,238 @@
+//! Transactions, and doing work again that others were in the way of. Knows no engine.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cells::Cells;
+use super::driver::Stream;
+use super::engine::Engine;
+use super::pools::Access;
+use super::ready::PATIENCE;
+use super::session::Session;
+use crate::error::{Error, chain};
+use crate::model::question::Page;
+use crate::model::resource::Resource;
+use crate::model::value::Kind;
+use crate::sql::approach::Approach;
+use crate::sql::dialect::Dialect;
+use crate::sql::{self, Statement, Table};
+
+/// How often a request whose connection is lost is tried at most.
+const TRIES: u32 = 8;
+
+/// Does a piece of work with transactions of its own, and does it again while others are in its
+/// way, or a few times when its connection is lost before it has committed anything.
+///
+/// # Errors
+/// Those of the work, and what was in its way at last.
+pub async fn persist<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let begun = Instant::now();
+    for tries in 1.. {
+        let error = match work().await {
+            Err(error) if error.may_pass() && begun.elapsed() < PATIENCE => error,
+            done => return done,
+        };
+        // Others get done sooner or later, however many there are. A server may not come back.
+        if tries >= TRIES && !matches!(error, Error::Conflict(_)) {
+            return Err(error);
+        }
+        let pause = Duration::from_millis(fastrand::u64(1..=5 << tries.min(TRIES)));
+        tracing::debug!(tries, ?pause, "retrying: {error}");
+        tokio::time::sleep(pause).await;
+    }
+    Err(Error::Contract("tries have an end"))
+}
+
+/// A transaction.
+pub struct Transaction {
+    session: Box<dyn Session>,
+    engine: Arc<dyn Engine>,
+    access: Access,
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction").field("access", &self.access).finish_non_exhaustive()
+    }
+}
+
+impl Transaction {
+    pub(super) async fn begin(engine: &Arc<dyn Engine>, access: Access) -> Result<Self, Error> {
+        let dialect = engine.dialect();
+        let begin = match access {
+            Access::Read => dialect.begin_read,
+            Access::Write => dialect.begin_write,
+        };
+        let mut session = engine.lease(access).await?;
+        // It may be open although beginning it has failed.
+        session.set_open(true);
+        session.execute_batch(begin).await?;
+        Ok(Self { session, engine: Arc::clone(engine), access })
+    }
+
+    /// How the engine's SQL differs from that of the others.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.engine.dialect()
+    }
+
+    /// Keeps a record as it is until the transaction ends: others that want to change it, or to
+    /// refer to it, wait. What is read afterwards is what will be there at the end.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn lock(&mut self, resource: &Resource, key: i64) -> Result<(), Error> {
+        self.keep(sql::lock(resource, key, self.dialect())).await
+    }
+
+    /// Keeps others that do the same waiting until the transaction ends.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn lock_store(&mut self) -> Result<(), Error> {
+        self.keep(sql::lock_store(self.dialect())).await
+    }
+
+    async fn keep(&mut self, lock: Option<Statement>) -> Result<(), Error> {
+        match lock {
+            Some(statement) => self.numbers(statement).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a page as this transaction sees it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
+        let done = self.session.page(page).await;
+        self.explained(done).await
+    }
+
+    /// How a page would be found.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn approach(&mut self, page: &Page) -> Result<Approach, Error> {
+        self.session.approach(page).await
+    }
+
+    /// Reads a table that is no page of a resource; its total is 0.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
+        self.session.table(table).await
+    }
+
+    /// Reads rows of values of these kinds, as many as there are: they are taken from the database
+    /// as they are asked for.
+    ///
+    /// # Errors
+    /// Those of the database, at once or in place of a row.
+    pub fn stream<'a>(
+        &'a mut self,
+        statement: Statement,
+        kinds: &'a [Kind],
+    ) -> Result<Stream<'a, Error>, Error> {
+        self.session.stream(statement, kinds)
+    }
+
+    /// Reads one row of whole numbers; none where there is no row. A decimal is counted in units
+    /// of its last place.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
+        let done = self.session.numbers(statement).await;
+        self.explained(done).await
+    }
+
+    /// Reads a column of text.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
+        let done = self.session.texts(statement).await;
+        self.explained(done).await
+    }
+
+    /// Writes, and gives the key of the row inserted last.
+    ///
+    /// # Errors
+    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
+        let done = self.session.insert(statement).await;
+        self.explained(done).await
+    }
+
+    /// Writes, and gives how many rows that changed.
+    ///
+    /// # Errors
+    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
+        let done = self.session.change(statement).await;
+        self.explained(done).await
+    }
+
+    /// Runs statements without values.
+    pub(super) async fn execute_batch(&mut self, text: &'static str) -> Result<(), Error> {
+        self.session.execute_batch(text).await
+    }
+
+    /// Makes sure, at its end, that this was one transaction. Without that, what it read may be no
+    /// reason to refuse anything.
+    ///
+    /// # Errors
+    /// When it was undone half-way, so that it has to be done again.
+    pub async fn ensure_open(&mut self) -> Result<(), Error> {
+        match self.dialect().ensure_open {
+            Some(text) => self.session.execute_batch(text).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Makes everything written last.
+    ///
+    /// # Errors
+    /// When it could not be; then nothing is. Where the connection was lost meanwhile, nobody can
+    /// tell, and it must not be tried again.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        match self.session.execute_batch(self.dialect().commit).await {
+            Ok(()) => {
+                self.session.set_open(false);
+                if self.access == Access::Write {
+                    self.engine.committed();
+                }
+                Ok(())
+            }
+            Err(Error::Lost(cause)) => Err(Error::Unavailable(cause)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a failure means that makes no sense by itself.
+    async fn explained<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        let remedy = match &done {
+            Err(Error::Database(error) | Error::Unavailable(error)) => self.session.remedy(error),
+            _ => None,
+        };
+        match (done, remedy) {
+            (Err(Error::Database(error) | Error::Unavailable(error)), Some(remedy)) => {
+                tracing::warn!(%error, "the database cannot read its triggers; reloading them");
+                if let Err(error) = self.session.execute_batch(remedy).await {
+                    tracing::warn!(causes = chain(&error), "the triggers could not be reloaded");
+                }
+                Err(Error::Conflict(error))
+            }
+            (Err(Error::Database(error)), None) => Err(match self.ensure_open().await {
+                Ok(()) => Error::Database(error),
+                Err(_) => Error::Conflict(error),
+            }),
+            (done, _) => done,
+        }
+    }
+}
