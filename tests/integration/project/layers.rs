@@ -60,7 +60,7 @@ const HOUSES: &[House] = &[
             &["error"],
         ],
         foundations: &[],
-        left: 0,
+        left: 14,
     },
     House {
         source: "example-host/src",

@@ -180,7 +180,7 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
     ("Internal", "The store failed to answer.", FaultKind::Internal),
     (
-        "Temporarily unavailable",
+        "Unavailable",
         "The store is temporarily unavailable; try again.",
         FaultKind::Unavailable,
     ),
