@@ -6,18 +6,20 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 use time::PrimitiveDateTime;
 
-use super::days::{Line, Words, add};
+use super::amounts::{CURRENCY_CODE, amount, average, wide};
+use super::asked::{ASKED, Asked};
+use super::days::{Days, Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
 use crate::model::field::{count, email, int, moment, money, text};
 use crate::model::moment;
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
+use crate::store::Store;
 use crate::wire::document::attributes;
 
-pub(super) static REPORT: Report = Report {
+pub(crate) static REPORT: Report = Report {
     view: "reports.customers",
     of: &ASKED,
     row: &[
@@ -40,7 +42,7 @@ pub(super) static REPORT: Report = Report {
 /// What a customer has spent in a currency. Guests are told apart by their addresses, users by their
 /// ids.
 #[derive(Clone, Debug)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     user: i64,
     guest: Arc<str>,
     currency: Arc<str>,
@@ -165,9 +167,17 @@ const NAMES: &str = "\
     WHERE o.shop_order_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
 
-pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
-    let mut transaction = sources.store.begin_read().await?;
-    let spent = Ranking::of(&sources.daily.customers, asked, &mut transaction).await?;
+/// The document of the report.
+///
+/// # Errors
+/// Those of the database, and when a sum is beyond what is counted.
+pub(crate) async fn show(
+    asked: &Asked,
+    store: &Store,
+    days: &Days<Spent>,
+) -> Result<Vec<u8>, Error> {
+    let mut transaction = store.begin_read().await?;
+    let spent = Ranking::of(days, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;

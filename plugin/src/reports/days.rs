@@ -1,9 +1,9 @@
 //! What each day comes to, kept in memory for as long as nothing of that day changes, so that a
 //! report on thirty days of a large store adds up thirty lists and reads the orders of none. Knows
-//! nothing of what is reported.
+//! no report.
 //!
-//! Whoever changes an order or an item gives its day a new turn, in the same transaction: triggers
-//! see to that. The turns are read in the transaction that reads what is missing, so a report has in
+//! Whoever changes an order or an item gives its day a new revision, in the same transaction: triggers
+//! see to that. The revisions are read in the transaction that reads what is missing, so a report has in
 //! it all that was committed when it was asked for, whoever wrote it.
 
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use time::Date;
 
-use super::Asked;
+use super::asked::Asked;
 use super::period::Range;
 use crate::error::Error;
 use crate::model::moment;
@@ -26,15 +26,15 @@ const MOST_LINES: usize = 500_000;
 /// those that have more lines than half of what is kept.
 const MOST_DAYS: i64 = 366;
 
-/// The days of a range that have orders that count, each with its turn.
-const TURNS: &str = "\
+/// The days of a range that have orders that count, each with its revision.
+const REVISIONS: &str = "\
     SELECT n.day AS c0, coalesce(t.turn, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
     WHERE day >= ? AND day <= ? AND order_state_id IN (?) GROUP BY day HAVING sum(n) > 0) n \
     LEFT JOIN (SELECT day, sum(turn) AS turn FROM shop_turns_by_day \
     WHERE day >= ? AND day <= ? GROUP BY day) t ON t.day = n.day";
 
 /// What is told of some orders, and can be added to what is told of others.
-pub(super) trait Line: Clone {
+pub(crate) trait Line: Clone {
     /// Asks for the lines of the orders of a range, which is bound as often as it says.
     const TEXT: &'static str;
     const RANGES: usize;
@@ -53,7 +53,7 @@ pub(super) trait Line: Clone {
 
 /// Words that occur again and again, each held once.
 #[derive(Default)]
-pub(super) struct Words(Vec<Arc<str>>);
+pub(crate) struct Words(Vec<Arc<str>>);
 
 impl Words {
     pub(super) fn get(&mut self, word: &str) -> Arc<str> {
@@ -77,7 +77,7 @@ pub(super) fn add(sum: &mut i64, more: i64) -> Result<(), Error> {
 
 /// The days of a report.
 #[derive(Debug)]
-pub(super) struct Days<L>(Mutex<Kept<L>>);
+pub(crate) struct Days<L>(Mutex<Kept<L>>);
 
 impl<L> Default for Days<L> {
     fn default() -> Self {
@@ -96,7 +96,7 @@ struct Kept<L> {
 
 #[derive(Debug)]
 struct Day<L> {
-    turn: i64,
+    revision: i64,
     /// The statuses whose orders were counted.
     statuses: Vec<Value>,
     /// In their order, each once.
@@ -121,12 +121,12 @@ impl<L: Line> Days<L> {
             return Ok(None);
         }
         let (mut days, mut length) = (Vec::new(), 0);
-        for (day, turn) in turns(asked, transaction).await? {
-            let lines = match self.kept(day, turn, &asked.statuses) {
+        for (day, revision) in revisions(asked, transaction).await? {
+            let lines = match self.kept(day, revision, &asked.statuses) {
                 Some(lines) => lines,
                 None => {
                     let lines = read(day, asked, transaction).await?;
-                    self.keep(day, turn, &asked.statuses, &lines);
+                    self.keep(day, revision, &asked.statuses, &lines);
                     lines
                 }
             };
@@ -139,12 +139,12 @@ impl<L: Line> Days<L> {
         merged(&days).map(Some)
     }
 
-    fn kept(&self, day: Date, turn: i64, statuses: &[Value]) -> Option<Arc<[L]>> {
+    fn kept(&self, day: Date, revision: i64, statuses: &[Value]) -> Option<Arc<[L]>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.uses += 1;
         let uses = kept.uses;
         let day = kept.days.get_mut(&day)?;
-        if day.turn != turn || day.statuses != statuses {
+        if day.revision != revision || day.statuses != statuses {
             return None;
         }
         day.used = uses;
@@ -152,7 +152,7 @@ impl<L: Line> Days<L> {
     }
 
     /// Keeps a day, and forgets what was not used for longest where there is too much.
-    fn keep(&self, day: Date, turn: i64, statuses: &[Value], lines: &Arc<[L]>) {
+    fn keep(&self, day: Date, revision: i64, statuses: &[Value], lines: &Arc<[L]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.forget(day);
         if lines.len() > MOST_LINES {
@@ -165,7 +165,7 @@ impl<L: Line> Days<L> {
         }
         kept.lines += lines.len();
         let (statuses, lines, used) = (statuses.to_vec(), Arc::clone(lines), kept.uses);
-        kept.days.insert(day, Day { turn, statuses, lines, used });
+        kept.days.insert(day, Day { revision, statuses, lines, used });
     }
 }
 
@@ -177,19 +177,22 @@ impl<L> Kept<L> {
     }
 }
 
-/// The days that have something to tell, each with its turn.
-async fn turns(asked: &Asked, transaction: &mut Transaction) -> Result<Vec<(Date, i64)>, Error> {
+/// The days that have something to tell, each with its revision.
+async fn revisions(
+    asked: &Asked,
+    transaction: &mut Transaction,
+) -> Result<Vec<(Date, i64)>, Error> {
     const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT];
     let Range { from, to } = asked.range;
     let [from, to] = [from, to].map(|day| vec![Value::Text(day.to_string())]);
     let binds = vec![from.clone(), to.clone(), asked.statuses.clone(), from, to];
-    let rows = transaction.table(Table::new(TURNS, binds, COLUMNS)).await?;
-    let turn = |row: Vec<Cell<'_>>| {
+    let rows = transaction.table(Table::new(REVISIONS, binds, COLUMNS)).await?;
+    let revision = |row: Vec<Cell<'_>>| {
         let day = row.first().and_then(|cell| moment::day(cell.text()));
         let day = day.ok_or(Error::Contract("orders are not counted by day"))?;
         Ok((day, row.get(1).map_or(0, Cell::int)))
     };
-    rows.rows()?.into_iter().map(turn).collect()
+    rows.rows()?.into_iter().map(revision).collect()
 }
 
 async fn read<L: Line>(

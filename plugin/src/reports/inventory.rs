@@ -2,17 +2,18 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{ASKED, Asked, Sources, amount};
+use super::amounts::amount;
+use super::asked::{ASKED, Asked};
 use crate::error::Error;
-use crate::model::field::{amount as quantity, choice, count, flag, int, money, text};
+use crate::model::field::{Field, amount as quantity, choice, count, flag, int, money, text};
 use crate::model::question::{Page, Shape};
 use crate::model::resource::{Order, Report, Resource};
 use crate::model::value::{Cell, Kind, Value};
-use crate::resources::products::PRODUCTS;
 use crate::sql::Table;
+use crate::store::Store;
 use crate::wire::document::attributes;
 
-pub(super) static REPORT: Report = Report {
+pub(crate) static REPORT: Report = Report {
     view: "reports.inventory",
     of: &ASKED,
     row: &[
@@ -39,21 +40,16 @@ pub(super) static REPORT: Report = Report {
 
 const STATUSES: &[&str] = &["in_stock", "low_stock", "out_of_stock", "unmanaged"];
 
-/// Products as this report reads them.
-static STOCK: Resource = Resource {
-    list: &[
-        text("sku", 255),
-        text("product_name", 255),
-        int("quantity"),
-        quantity("notify_qty").nullable(),
-        quantity("min_out_qty").nullable(),
-        flag("manage_stock"),
-        money("price"),
-    ],
-    detail: &[],
-    hidden: &[],
-    ..PRODUCTS
-};
+/// What it reads of each product, after the key.
+pub(crate) const STOCK: &[Field] = &[
+    text("sku", 255),
+    text("product_name", 255),
+    int("quantity"),
+    quantity("notify_qty").nullable(),
+    quantity("min_out_qty").nullable(),
+    flag("manage_stock"),
+    money("price"),
+];
 
 /// One piece, in units of 10^-5.
 const ONE: i64 = 100_000;
@@ -75,9 +71,17 @@ const TOTALS: &str = "\
 /// The statuses by the numbers that they are kept under.
 const KEPT: [&str; 4] = ["unmanaged", "out_of_stock", "low_stock", "in_stock"];
 
-pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
+/// The document of the report, of products as this resource reads them, with [`STOCK`] as its list.
+///
+/// # Errors
+/// Those of the database, and when a sum is beyond what is counted.
+pub(crate) async fn show(
+    asked: &Asked,
+    store: &Store,
+    stock: &'static Resource,
+) -> Result<Vec<u8>, Error> {
     let page = Page {
-        resource: &STOCK,
+        resource: stock,
         shape: Shape::List,
         conditions: Vec::new(),
         order: Order { field: Some("quantity"), descending: false },
@@ -86,14 +90,14 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
     };
     let low = asked.low_stock.saturating_mul(ONE);
     // Both are read as they were at one moment.
-    let mut transaction = sources.store.begin_read().await?;
-    let stock = transaction.page(&page).await?;
+    let mut transaction = store.begin_read().await?;
+    let products = transaction.page(&page).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
     let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
     transaction.commit().await?;
 
     let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
-    for row in stock.rows()? {
+    for row in products.rows()? {
         let number = |at: usize| row.get(at).map_or(0, Cell::int);
         let quantity = i128::from(number(3));
         let notify = row.get(4).filter(|cell| **cell != Cell::Null).map_or(low, Cell::int);
@@ -125,5 +129,5 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();
     let totals = attributes(REPORT.totals, &cells)?;
-    asked.document(&rows, stock.total(), vec![("totals", totals.into())])
+    asked.document(&rows, products.total(), vec![("totals", totals.into())])
 }

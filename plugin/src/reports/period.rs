@@ -15,7 +15,7 @@ const MAX_PERIODS: usize = 10_000;
 
 /// Days, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(crate) struct Range {
     pub(super) from: Date,
     pub(super) to: Date,
 }

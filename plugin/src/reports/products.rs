@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::days::{Line, Words, add};
+use super::amounts::{CURRENCY_CODE, amount, average, wide};
+use super::asked::{ASKED, Asked};
+use super::days::{Days, Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
-use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
 use crate::model::field::{count, int, money, text};
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
+use crate::store::Store;
 use crate::wire::document::attributes;
 
-pub(super) static REPORT: Report = Report {
+pub(crate) static REPORT: Report = Report {
     view: "reports.products",
     of: &ASKED,
     row: &[
@@ -38,7 +40,7 @@ pub(super) static REPORT: Report = Report {
 /// What was sold of a product in a currency; or how many orders a currency had that sold anything,
 /// since an order with two products is one.
 #[derive(Clone, Debug)]
-pub(super) struct Sold {
+pub(crate) struct Sold {
     of: Of,
     currency: Arc<str>,
     quantity: i64,
@@ -176,9 +178,17 @@ const NAMES: &str = "\
     WHERE i.shop_orderitem_id IN (?)";
 const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUNT, Kind::COUNT];
 
-pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
-    let mut transaction = sources.store.begin_read().await?;
-    let sold = Ranking::of(&sources.daily.products, asked, &mut transaction).await?;
+/// The document of the report.
+///
+/// # Errors
+/// Those of the database, and when a sum is beyond what is counted.
+pub(crate) async fn show(
+    asked: &Asked,
+    store: &Store,
+    days: &Days<Sold>,
+) -> Result<Vec<u8>, Error> {
+    let mut transaction = store.begin_read().await?;
+    let sold = Ranking::of(days, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;

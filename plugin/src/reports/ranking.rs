@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::Asked;
+use super::asked::Asked;
 use super::days::{Days, Line, Words};
 use crate::error::Error;
 use crate::model::value::Cell;

@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
 
+use super::amounts::{CURRENCY_CODE, amount, average, wide};
+use super::asked::{ASKED, Asked};
 use super::period::{Range, Unit};
-use super::{ASKED, Asked, CURRENCY_CODE, Sources, amount, average, wide};
 use crate::error::Error;
 use crate::model::field::{Field, count, money, signed_money, text};
 use crate::model::moment;
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
+use crate::store::Store;
 use crate::wire::document::attributes;
 
-pub(super) static REPORT: Report = Report {
+pub(crate) static REPORT: Report = Report {
     view: "reports.sales",
     of: &ASKED,
     row: &[
@@ -114,9 +116,12 @@ macro_rules! sales_by {
     };
 }
 
-pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Error> {
-    let unit = Unit::of(&asked.listing.conditions);
-    let periods = asked.range.periods(unit)?;
+/// The document of the report.
+///
+/// # Errors
+/// Those of the database, and when a sum is beyond what is counted.
+pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error> {
+    let (unit, periods) = (asked.unit(), asked.periods()?);
     let text = match unit {
         Unit::Day | Unit::Week => sales_by!("10"),
         Unit::Month => sales_by!("7"),
@@ -131,7 +136,7 @@ pub(super) async fn made(asked: &Asked, sources: &Sources) -> Result<Vec<u8>, Er
     let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
     let statuses = || asked.statuses.clone();
     let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
-    let sums = sources.store.table(Table::new(text, binds, COLUMNS)).await?;
+    let sums = store.table(Table::new(text, binds, COLUMNS)).await?;
     let sums = Sales::read(&sums.rows()?, &periods, &asked.currency)?;
 
     let currencies: Vec<&String> = sums.currencies.iter().collect();

@@ -1,40 +1,51 @@
-//! The routes of the reports: what was sold, to whom, and what is left. What a report comes to is computed
-//! in `reports`, which knows no routes.
+//! Reports: their routes. What they show is made in `crate::reports`.
 
 use host_interface::{Method, Response};
 
+use super::products::PRODUCTS;
 use crate::error::Error;
-use crate::model::resource::Resource;
-use crate::reports::{self, Asked, Maker};
+use crate::model::resource::{Report, Resource};
+use crate::reports::{Asked, Show, customers, inventory, products, sales};
 use crate::service::call::Call;
 use crate::service::hooks::{Gives, Operation, Service, Special};
 use crate::wire::answer;
 
-pub(crate) static REPORTS: Resource =
+static REPORTS: Resource =
     Resource { kind: "reports", singular: "report", crud: false, ..Resource::CRUD };
 
-pub(crate) const SERVICE: Service = Service {
+pub(super) const SERVICE: Service = Service {
     special: &[
-        report("reports/sales", "sales", &reports::SALES, |call| {
-            Box::pin(show(call, &reports::SALES))
+        report("reports/sales", "sales", &sales::REPORT, |call| {
+            Box::pin(show(call, &sales::REPORT, |asked, store, _| {
+                Box::pin(sales::show(asked, store))
+            }))
         }),
-        report("reports/products", "products", &reports::PRODUCTS, |call| {
-            Box::pin(show(call, &reports::PRODUCTS))
+        report("reports/products", "products", &products::REPORT, |call| {
+            Box::pin(show(call, &products::REPORT, |asked, store, days| {
+                Box::pin(products::show(asked, store, &days.products))
+            }))
         }),
-        report("reports/customers", "customers", &reports::CUSTOMERS, |call| {
-            Box::pin(show(call, &reports::CUSTOMERS))
+        report("reports/customers", "customers", &customers::REPORT, |call| {
+            Box::pin(show(call, &customers::REPORT, |asked, store, days| {
+                Box::pin(customers::show(asked, store, &days.customers))
+            }))
         }),
-        report("reports/inventory", "inventory", &reports::INVENTORY, |call| {
-            Box::pin(show(call, &reports::INVENTORY))
+        report("reports/inventory", "inventory", &inventory::REPORT, |call| {
+            Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
+                Box::pin(inventory::show(asked, store, &STOCK))
+            }))
         }),
     ],
     ..Service::of(&REPORTS)
 };
 
+/// Products as the report on what is in stock reads them.
+static STOCK: Resource = Resource { list: inventory::STOCK, detail: &[], hidden: &[], ..PRODUCTS };
+
 const fn report(
     path: &'static str,
     name: &'static str,
-    maker: &'static Maker,
+    report: &'static Report,
     run: Operation,
 ) -> Special {
     Special {
@@ -44,14 +55,19 @@ const fn report(
         action: Some("store.view"),
         asset: None,
         takes: None,
-        gives: Gives::Report(maker.report),
+        gives: Gives::Report(report),
         run,
     }
 }
 
-async fn show(call: &Call<'_>, maker: &'static Maker) -> Result<Response, Error> {
-    let (request, shop) = (call.request, call.shop);
-    let asked = Asked::read(request.path(), request.query(), &*shop.parameters.current()?)?;
-    let document = reports::show(asked, maker, shop.reports(), &shop.daily).await?;
-    Ok(answer::document(200, document))
+/// Answers with a report.
+async fn show(call: &Call<'_>, report: &Report, show: Show) -> Result<Response, Error> {
+    let today = time::UtcDateTime::now().date();
+    let parameters = call.shop.parameters.current()?;
+    let request = call.request;
+    let asked = Asked::read(request.path(), request.query(), &parameters, today)?;
+    if report.of_days {
+        asked.periods()?;
+    }
+    Ok(answer::document(200, call.shop.daily.show(asked, call.shop.reports(), show).await?))
 }

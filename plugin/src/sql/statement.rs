@@ -32,6 +32,13 @@ pub struct RowsOf {
     pub values: Vec<Value>,
 }
 
+impl RowsOf {
+    /// Adds a row.
+    pub fn push<const WIDTH: usize>(&mut self, row: [Value; WIDTH]) {
+        self.values.extend(row);
+    }
+}
+
 /// A question whose answer is no page of a resource. It names its columns `c0`, `c1` and so on.
 #[derive(Clone, Debug)]
 pub struct Table {

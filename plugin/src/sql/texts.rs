@@ -107,17 +107,26 @@ pub fn pattern(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources;
+    use crate::model::resource::Storage;
+
+    const SEARCHED: Resource = Resource {
+        storage: Storage {
+            search: Some("shop_products_search"),
+            pieces: &[("sku", "shop_product_sku_pieces")],
+            ..Storage::PLAIN
+        },
+        ..Resource::CRUD
+    };
 
     fn found(text: &str) -> Option<(Vec<String>, bool)> {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
-        let found = by_pieces(resources::REGISTRY.find("products")?, &[column], text)?;
+        let found = by_pieces(&SEARCHED, &[column], text)?;
         Some((found.binds, found.exact))
     }
 
     fn phrase(text: &str) -> Option<(Vec<String>, bool)> {
         let column = Column { field: "sku", name: "sku_fold".to_owned() };
-        let found = by_phrase(resources::REGISTRY.find("products")?, &[column], text)?;
+        let found = by_phrase(&SEARCHED, &[column], text)?;
         Some((found.binds, found.exact))
     }
 

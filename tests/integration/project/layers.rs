@@ -60,7 +60,7 @@ const HOUSES: &[House] = &[
             &["error"],
         ],
         foundations: &[],
-        left: 14,
+        left: 0,
     },
     House {
         source: "example-host/src",

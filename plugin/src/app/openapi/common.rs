@@ -179,11 +179,7 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
     ),
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
     ("Internal", "The store failed to answer.", FaultKind::Internal),
-    (
-        "Unavailable",
-        "The store is temporarily unavailable; try again.",
-        FaultKind::Unavailable,
-    ),
+    ("Unavailable", "The store is temporarily unavailable; try again.", FaultKind::Unavailable),
 ];
 
 /// A schema of a resource.

@@ -5,11 +5,11 @@ use fastrand::Rng;
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::{
-    Step, World, cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of,
-    text,
+use super::make::{
+    cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
 };
+use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
+use super::world::{Step, World};
 
 pub(super) static PRODUCTS: Step = Step {
     name: "products",
@@ -128,8 +128,8 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         _ => "simple",
     };
     let age = rng.u64(1..700);
-    let created = days_ago(world, age, &mut rng);
-    let modified = days_ago(world, rng.u64(..=age), &mut rng);
+    let created = days_ago(world.today, age, &mut rng);
+    let modified = days_ago(world.today, rng.u64(..=age), &mut rng);
     let image = format!("images/products/{}.jpg", product.sku.to_lowercase());
     let on_sale = product.price != product.list_price;
     let upc = format!("40{:010}", number + 1);

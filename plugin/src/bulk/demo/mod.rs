@@ -9,25 +9,24 @@
 //! database is busy with those before on another.
 
 mod catalogue;
+mod make;
 mod orders;
 mod people;
 mod setup;
+mod world;
 
-use fastrand::Rng;
 use std::ops::Range;
 use std::sync::Arc;
 
 use host_interface::{DemoSize, ProgressHandle};
-use time::{Date, UtcDateTime};
+use time::UtcDateTime;
 use tokio::sync::mpsc::{self, Receiver};
 
-use crate::error::{Error, Fault, FaultKind};
-use crate::model::moment;
-use crate::model::value::{Value, fold};
-use crate::sql::{self, RowsOf, Statement};
-use crate::store::{self, Filling, Store, Transaction};
+use crate::error::Error;
+use crate::sql::{RowsOf, Statement};
+use crate::store::{self, Filling, Store};
 
-use setup::Setup;
+use world::{Step, World};
 
 /// How many products there are where nothing is said.
 const PRODUCTS: u64 = 300;
@@ -91,80 +90,10 @@ pub async fn fill_from(
     Ok(format!("{products} products, {customers} customers, {orders} orders"))
 }
 
-/// What the records of a step are made from.
-struct World {
-    setup: Setup,
-    products: u64,
-    customers: u64,
-    orders: u64,
-    today: Date,
-    /// Whether the tables are without triggers, so that what these would add is made here.
-    bare: bool,
-}
-
-/// One kind of record with what belongs to it.
-struct Step {
-    name: &'static str,
-    /// Gives how many records there are and the greatest key.
-    count: &'static str,
-    wanted: fn(&World) -> u64,
-    /// Adds the rows of the record with this number, from 0.
-    make: fn(&World, u64, &mut [RowsOf]),
-    /// The tables and columns that the rows go to, parents first.
-    tables: fn() -> Vec<RowsOf>,
-}
-
-impl Step {
-    /// The rows of the records with these numbers.
-    fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
-        let mut tables = (self.tables)();
-        for number in numbers {
-            (self.make)(world, number, &mut tables);
-        }
-        tables
-    }
-
-    /// How many records there are, of what may be this statement's numbers.
-    fn done(counted: &[i64]) -> Result<u64, Error> {
-        match counted {
-            [done, greatest] if done == greatest => Ok(done.unsigned_abs()),
-            [_, _] => Err(not_empty()),
-            _ => Err(Error::Contract("a count is two numbers")),
-        }
-    }
-}
-
 /// The numbers of the next batch. Where a batch ends does not depend on where it begins, so that the
 /// rows of one come in the same order after an interruption.
 fn next_batch(done: u64, wanted: u64) -> Range<u64> {
     done..wanted.min((done / BATCH + 1) * BATCH)
-}
-
-/// No rows yet of these columns. The engine gives the keys.
-fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
-    RowsOf { table, columns, keyed: false, values: Vec::new() }
-}
-
-/// No rows yet of these columns, of which the first is the key.
-fn keyed_rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
-    RowsOf { keyed: true, ..rows_of(table, columns) }
-}
-
-impl RowsOf {
-    fn push<const WIDTH: usize>(&mut self, row: [Value; WIDTH]) {
-        self.values.extend(row);
-    }
-
-    async fn write(self, transaction: &mut Transaction) -> Result<(), Error> {
-        let rows: Vec<Vec<Value>> =
-            self.values.chunks(self.columns.len()).map(<[Value]>::to_vec).collect();
-        let dialect = transaction.dialect();
-        let insert = if self.keyed { sql::insert_keyed } else { sql::insert_rows };
-        for statement in insert(self.table, self.columns, &rows, dialect) {
-            transaction.execute(statement).await?;
-        }
-        Ok(())
-    }
 }
 
 /// Brings one kind of record up to the number that is wanted, a batch at a time.
@@ -193,7 +122,7 @@ async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> 
     let done = Step::done(&counted)?;
     if done < wanted {
         for rows in step.rows(world, next_batch(done, wanted)) {
-            rows.write(&mut transaction).await?;
+            setup::write(rows, &mut transaction).await?;
         }
         transaction.commit().await?;
     }
@@ -259,53 +188,4 @@ fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64,
         }
     });
     receiver
-}
-
-fn not_empty() -> Error {
-    let detail = "The store already has records; demo data can only be added to an empty store.";
-    Fault::new(FaultKind::Refused, detail).into()
-}
-
-/// The source of chance for one record: the same for the same record, on every machine.
-fn chance(kind: u64, number: u64) -> Rng {
-    const SEED: u64 = 0x05ee_d0f5_a1e5;
-    Rng::with_seed(SEED ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.usize(..of.len())]
-}
-
-fn key(number: u64) -> Value {
-    Value::Int(i64::try_from(number + 1).unwrap_or(i64::MAX))
-}
-
-fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
-}
-
-fn folded(text: &str) -> Value {
-    Value::Text(fold(text))
-}
-
-fn flag(set: bool) -> Value {
-    Value::Int(i64::from(set))
-}
-
-/// Euros and cents in units of 10^-5.
-fn cents(cents: i64) -> i64 {
-    cents * 1_000
-}
-
-/// The moment of a text that the demonstration has made.
-fn moment(text: impl AsRef<str>) -> Value {
-    moment::parse(text.as_ref()).map_or(Value::Null, Value::Moment)
-}
-
-/// A moment some days before today.
-fn days_ago(world: &World, days: u64, rng: &mut Rng) -> String {
-    let days = time::Duration::days(i64::try_from(days).unwrap_or(0));
-    let date = world.today.checked_sub(days).unwrap_or(world.today);
-    let (hour, minute, second) = (rng.u8(6..23), rng.u8(..60), rng.u8(..60));
-    format!("{date}T{hour:02}:{minute:02}:{second:02}")
 }

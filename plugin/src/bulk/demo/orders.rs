@@ -8,12 +8,12 @@ use crate::model::value::Value;
 use crate::sql::RowsOf;
 
 use super::catalogue::product;
+use super::make::{
+    cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
+};
 use super::people::person;
 use super::setup::{PAYMENTS, RATES};
-use super::{
-    Step, World, cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of,
-    text,
-};
+use super::world::{Step, World};
 
 pub(super) static ORDERS: Step = Step {
     name: "orders",
@@ -99,7 +99,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let (currency, rate, places) = currency_of(buyer.country);
     let days = (world.orders / ORDERS_OF_A_DAY).clamp(DAYS.0, DAYS.1);
     let age = days - number * days / world.orders.max(1);
-    let created = days_ago(world, age, &mut rng);
+    let created = days_ago(world.today, age, &mut rng);
 
     let mut subtotal = 0;
     let mut tax = 0;

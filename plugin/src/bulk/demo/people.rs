@@ -3,7 +3,8 @@
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::{Step, World, chance, folded, key, keyed_rows_of, pick, text};
+use super::make::{chance, folded, key, keyed_rows_of, pick, text};
+use super::world::{Step, World};
 
 pub(super) static CUSTOMERS: Step = Step {
     name: "customers",

@@ -2,20 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::make::{cents, chance, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text};
+use super::people;
+use super::world::{Setup, not_empty};
 use crate::error::Error;
 use crate::model::value::Value;
-use crate::sql::{RowsOf, Statement};
+use crate::sql::{self, RowsOf, Statement};
 use crate::store::{Store, Transaction};
-
-use super::{
-    cents, chance, flag, folded, key, keyed_rows_of, moment, not_empty, pick, rows_of, text,
-};
-
-/// What the records of a shop refer to.
-pub(super) struct Setup {
-    /// The keys of the countries that the shop sells to, each with one of its zones.
-    pub(super) countries: HashMap<String, (i64, Option<i64>)>,
-}
 
 /// How many manufacturers there are.
 pub(super) const MANUFACTURERS: u64 = 24;
@@ -100,7 +93,7 @@ pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
                 .into_iter()
                 .chain(taxes())
             {
-                rows.write(&mut transaction).await?;
+                write(rows, &mut transaction).await?;
             }
             currencies(&mut transaction).await?;
             let done = Statement::fixed("UPDATE shop_meta SET demo_set_up = 1", Vec::new());
@@ -112,6 +105,17 @@ pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
     let countries = countries(&mut transaction).await?;
     transaction.commit().await?;
     Ok(Setup { countries })
+}
+
+/// Writes rows.
+pub(super) async fn write(rows: RowsOf, transaction: &mut Transaction) -> Result<(), Error> {
+    let RowsOf { table, columns, keyed, values } = rows;
+    let rows: Vec<Vec<Value>> = values.chunks(columns.len()).map(<[Value]>::to_vec).collect();
+    let insert = if keyed { sql::insert_keyed } else { sql::insert_rows };
+    for statement in insert(table, columns, &rows, transaction.dialect()) {
+        transaction.execute(statement).await?;
+    }
+    Ok(())
 }
 
 async fn countries(
@@ -332,7 +336,7 @@ fn vouchers() -> RowsOf {
         let code: String = (0..12).map(|_| char::from(pick(&mut rng, letters))).collect();
         let email = match number {
             0 => "admin@example.com".to_owned(),
-            _ => super::people::email(number),
+            _ => people::email(number),
         };
         rows.push([
             key(number),

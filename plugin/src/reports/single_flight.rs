@@ -1,5 +1,5 @@
-//! One computation for all who ask for the same at the same moment, so that what a report costs does
-//! not depend on how many ask. Knows nothing of what is reported.
+//! One computation for all who ask for the same at the same moment, so that the cost of a report does
+//! not depend on how many ask for it. Knows no report.
 //!
 //! A computation that has begun may miss what was committed since. A request that comes then shares
 //! the next one, so that its report has in it all that was committed before. No request owns a
@@ -17,12 +17,12 @@ use crate::store;
 
 /// How long a report may take.
 const LONGEST: Duration = Duration::from_secs(20);
-/// How long one waits for others to be computed.
+/// How long a request waits while others are computed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is being computed, each once.
 #[derive(Debug)]
-pub(super) struct Together<A, V> {
+pub(super) struct SingleFlight<A, V> {
     known: Mutex<Vec<Computing<A, V>>>,
     /// How many may be computed at once: others need processors and connections, too.
     places: Arc<Semaphore>,
@@ -38,10 +38,10 @@ struct Computing<A, V> {
     outcome: Weak<watch::Sender<Option<Outcome<V>>>>,
     begun: Arc<AtomicBool>,
     /// Of those that are asked for the same, one is computed after the other.
-    turn: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
 }
 
-impl<A, V> Default for Together<A, V> {
+impl<A, V> Default for SingleFlight<A, V> {
     fn default() -> Self {
         let places = std::thread::available_parallelism().map_or(1, usize::from).max(2);
         Self {
@@ -52,7 +52,7 @@ impl<A, V> Default for Together<A, V> {
     }
 }
 
-impl<A, V> Together<A, V>
+impl<A, V> SingleFlight<A, V>
 where
     A: Clone + PartialEq,
     V: Clone + Send + Sync + 'static,
@@ -60,7 +60,7 @@ where
     /// The result for what is asked for, computed once for all who ask for it at this moment.
     ///
     /// # Errors
-    /// Those of the computation, and when it takes too long or its turn does not come.
+    /// Those of the computation, and when it takes too long or has to wait for too long.
     pub(super) async fn ask<F>(&self, asked: A, compute: impl Fn(A) -> F) -> Result<V, Error>
     where
         F: Future<Output = Result<V, Error>> + Send + 'static,
@@ -100,11 +100,11 @@ where
             asked: asked.clone(),
             outcome: Arc::downgrade(&sender),
             begun: Arc::clone(&begun),
-            turn: same
+            queue: same
                 .as_ref()
-                .map_or_else(|| Arc::new(Semaphore::new(1)), |same| same.turn.clone()),
+                .map_or_else(|| Arc::new(Semaphore::new(1)), |same| same.queue.clone()),
         };
-        let (turn, places) = (Arc::clone(&new.turn), Arc::clone(&self.places));
+        let (queue, places) = (Arc::clone(&new.queue), Arc::clone(&self.places));
         match same {
             Some(same) => *same = new,
             None => known.push(new),
@@ -113,7 +113,7 @@ where
         let (work, computed) = (compute(asked.clone()), Arc::clone(&self.computed));
         tokio::spawn(async move {
             let place = tokio::select! {
-                place = tokio::time::timeout(PATIENCE, place(turn, places)) => place,
+                place = tokio::time::timeout(PATIENCE, place(queue, places)) => place,
                 () = sender.closed() => return,
             };
             let Ok(place) = place else {
@@ -141,9 +141,9 @@ where
 }
 
 /// A place among those that are computed, after all that were asked for the same before.
-async fn place(turn: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSemaphorePermit>; 2] {
+async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSemaphorePermit>; 2] {
     // They are never closed.
-    [turn.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
+    [queue.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
 
     /// Computes how many were computed before, once the gate lets it.
     struct Counted {
-        together: Together<&'static str, usize>,
+        flights: SingleFlight<&'static str, usize>,
         gate: Semaphore,
         begun: Notify,
         ended: Notify,
@@ -173,8 +173,8 @@ mod tests {
 
     impl Counted {
         fn new() -> Arc<Self> {
-            let (together, gate) = (Together::default(), Semaphore::new(0));
-            Arc::new(Self { together, gate, begun: Notify::new(), ended: Notify::new() })
+            let (flights, gate) = (SingleFlight::default(), Semaphore::new(0));
+            Arc::new(Self { flights, gate, begun: Notify::new(), ended: Notify::new() })
         }
 
         async fn ask(self: Arc<Self>, asked: &'static str) -> usize {
@@ -184,10 +184,10 @@ mod tests {
                     let _ends = Ends(Arc::clone(&counted));
                     counted.begun.notify_one();
                     counted.gate.acquire().await.unwrap().forget();
-                    Ok(usize::try_from(counted.together.computed()).unwrap())
+                    Ok(usize::try_from(counted.flights.computed()).unwrap())
                 }
             };
-            self.together.ask(asked, compute).await.unwrap()
+            self.flights.ask(asked, compute).await.unwrap()
         }
     }
 
@@ -225,16 +225,16 @@ mod tests {
     /// On one thread, which a computation must not keep for itself.
     #[tokio::test]
     async fn others_are_answered_while_one_is_computed() {
-        let together = Together::<&str, u8>::default();
+        let flights = SingleFlight::<&str, u8>::default();
         let (others, done) = std::sync::mpsc::channel::<u8>();
         let done = Mutex::new(Some(done));
         let compute = |_| {
             let done = done.lock().unwrap().take().unwrap();
             async move { Ok(done.recv_timeout(Duration::from_secs(10)).unwrap()) }
         };
-        let asked = together.ask("a", compute);
+        let asked = flights.ask("a", compute);
         let answered = async {
-            while together.computed() == 0 {
+            while flights.computed() == 0 {
                 tokio::task::yield_now().await;
             }
             others.send(7).unwrap();

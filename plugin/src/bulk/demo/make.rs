@@ -1,0 +1,63 @@
+//! Values and rows of a demonstration, from a fixed seed and the number of the record. Knows no record
+//! and no database.
+
+use fastrand::Rng;
+use time::Date;
+
+use crate::model::moment;
+use crate::model::value::{Value, fold};
+use crate::sql::RowsOf;
+
+/// No rows yet of these columns. The engine gives the keys.
+pub(super) fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { table, columns, keyed: false, values: Vec::new() }
+}
+
+/// No rows yet of these columns, of which the first is the key.
+pub(super) fn keyed_rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
+    RowsOf { keyed: true, ..rows_of(table, columns) }
+}
+
+/// The source of chance for one record: the same for the same record, on every machine.
+pub(super) fn chance(kind: u64, number: u64) -> Rng {
+    const SEED: u64 = 0x05ee_d0f5_a1e5;
+    Rng::with_seed(SEED ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+pub(super) fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.usize(..of.len())]
+}
+
+pub(super) fn key(number: u64) -> Value {
+    Value::Int(i64::try_from(number + 1).unwrap_or(i64::MAX))
+}
+
+pub(super) fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+pub(super) fn folded(text: &str) -> Value {
+    Value::Text(fold(text))
+}
+
+pub(super) fn flag(set: bool) -> Value {
+    Value::Int(i64::from(set))
+}
+
+/// Euros and cents in units of 10^-5.
+pub(super) fn cents(cents: i64) -> i64 {
+    cents * 1_000
+}
+
+/// The moment of a text that the demonstration has made.
+pub(super) fn moment(text: impl AsRef<str>) -> Value {
+    moment::parse(text.as_ref()).map_or(Value::Null, Value::Moment)
+}
+
+/// A moment some days before today.
+pub(super) fn days_ago(today: Date, days: u64, rng: &mut Rng) -> String {
+    let days = time::Duration::days(i64::try_from(days).unwrap_or(0));
+    let date = today.checked_sub(days).unwrap_or(today);
+    let (hour, minute, second) = (rng.u8(6..23), rng.u8(..60), rng.u8(..60));
+    format!("{date}T{hour:02}:{minute:02}:{second:02}")
+}

@@ -1,0 +1,109 @@
+//! What a report is asked for, and the document that it becomes. Knows no report.
+
+use serde_json::{Map, Value as Json, json};
+use time::Date;
+
+use super::period::{Range, Unit};
+use crate::error::Error;
+use crate::model::field::{choice, moment as moment_field};
+use crate::model::moment;
+use crate::model::parameters::Parameters;
+use crate::model::resource::{Filter, Resource, date_from, date_to, equals};
+use crate::model::value::Value;
+use crate::wire::document;
+use crate::wire::request::{Listing, Scope};
+
+/// What every report can be asked for. Without fields there is no order but the report's own.
+pub(super) static ASKED: Resource = Resource {
+    kind: "reports",
+    singular: "report",
+    hidden: &[moment_field("created_on"), choice("period", &["day", "week", "month", "year"])],
+    filters: FILTERS,
+    crud: false,
+    ..Resource::CRUD
+};
+
+const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equals("period")];
+
+/// What a report is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    /// The path of the report.
+    path: String,
+    pub(super) listing: Listing,
+    pub(super) range: Range,
+    /// The keys of the statuses whose orders count.
+    pub(super) statuses: Vec<Value>,
+    /// The code of the store's own currency.
+    pub(super) currency: String,
+    pub(super) low_stock: i64,
+}
+
+impl Asked {
+    /// What the report at this path is asked for by this query.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(crate) fn read(
+        path: &str,
+        query: &str,
+        parameters: &Parameters,
+        today: Date,
+    ) -> Result<Self, Error> {
+        let listing = Listing::read(query, Scope::All(&ASKED))?;
+        let range = Range::of(&listing.conditions, today);
+        Ok(Self {
+            path: path.to_owned(),
+            listing,
+            range,
+            statuses: parameters.report_statuses.iter().copied().map(Value::Int).collect(),
+            currency: parameters.default_currency.clone(),
+            low_stock: parameters.low_stock_threshold,
+        })
+    }
+
+    /// The unit in which the range is divided.
+    pub(super) fn unit(&self) -> Unit {
+        Unit::of(&self.listing.conditions)
+    }
+
+    /// The periods of the range.
+    ///
+    /// # Errors
+    /// When there are too many of them.
+    pub(crate) fn periods(&self) -> Result<Vec<Range>, Error> {
+        self.range.periods(self.unit())
+    }
+
+    /// What the orders of a range that count have, as values to bind: the first moment, the last one,
+    /// and their statuses.
+    pub(super) fn orders_of(&self, range: Range) -> [Vec<Value>; 3] {
+        let Range { from, to } = range;
+        let [first, _] = moment::bounds(from);
+        let [_, last] = moment::bounds(to);
+        [vec![Value::Moment(first)], vec![Value::Moment(last)], self.statuses.clone()]
+    }
+
+    /// What a page passes over and how many rows it has, as values to bind.
+    pub(super) fn limits(&self) -> [Vec<Value>; 2] {
+        [vec![Value::Int(self.listing.limit)], vec![Value::Int(self.listing.offset)]]
+    }
+
+    /// The range as it stands in `meta`.
+    pub(super) fn range(&self) -> (&'static str, Json) {
+        let Range { from, to } = self.range;
+        ("range", json!({"date_from": from.to_string(), "date_to": to.to_string()}))
+    }
+
+    /// The document: rows with their ids, the number of all of them, and what stands beside.
+    pub(super) fn document(
+        &self,
+        rows: &[(String, Map<String, Json>)],
+        total: i64,
+        beside: Vec<(&'static str, Json)>,
+    ) -> Result<Vec<u8>, Error> {
+        let beside: Map<String, Json> =
+            beside.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        document::computed("reports", rows, total, &self.listing, &self.path, &beside)
+    }
+}
