@@ -52,6 +52,7 @@ pub use base::error::Error;
 pub use base::settings::{
     LogFormat, MailSettings, ServerSettings, Settings, SettingsError, TlsFiles,
 };
+pub use extensions::demo::DemoOption;
 pub use extensions::loader::{default_library, load};
 pub use extensions::parameters::ParameterEntry;
 pub use extensions::registry::{ExtensionEntry, TOKEN_AUTH};
@@ -62,6 +63,6 @@ pub use identity::groups::GroupEntry;
 pub use identity::users::{NewUser, UserEntry};
 pub use mail::{SmtpUrl, SmtpUrlError};
 pub use server::{MetricsServer, Running, TlsError};
-pub use site::Site;
 pub use site::copy::copy;
 pub use site::quickstart::{FirstStart, prepare as quick_start};
+pub use site::{Loaded, Site};

@@ -23,6 +23,9 @@ pub struct Description {
     /// The parameters that a site may set.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
+    /// What can be chosen about demonstration data, see [`Plugin::demo`](crate::Plugin::demo).
+    #[serde(default)]
+    pub demo_options: Vec<Parameter>,
     /// The actions it asks about.
     #[serde(default)]
     pub actions: Vec<Action>,
@@ -64,6 +67,12 @@ impl Description {
     /// Declares parameters.
     pub fn parameters(mut self, parameters: impl IntoIterator<Item = Parameter>) -> Self {
         self.parameters.extend(parameters);
+        self
+    }
+
+    /// Declares what can be chosen about demonstration data, for example how much there is to be.
+    pub fn demo_options(mut self, options: impl IntoIterator<Item = Parameter>) -> Self {
+        self.demo_options.extend(options);
         self
     }
 

@@ -60,7 +60,7 @@
 //! | `acl` | actions, assets, suggested grants |
 //! | `auth` | credentials and what an authenticator concludes from them |
 //! | `environment` | a plugin's place on a site: its database, its path |
-//! | `error` | failed calls, and [`Problem`], an error as clients see it |
+//! | `error` | why a call failed |
 //! | `log` | log records and their levels |
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
@@ -94,7 +94,7 @@ pub use acl::{Action, Asset, Grant};
 pub use auth::{Credentials, Verdict};
 pub use description::Description;
 pub use environment::Environment;
-pub use error::{Error, Problem, Source};
+pub use error::Error;
 pub use future::BoxFuture;
 pub use host::{Host, HostHandle};
 pub use log::{Level, LogRecord};
@@ -104,7 +104,7 @@ pub use message::{
 };
 pub use metric::{Metric, MetricKind, Sample};
 pub use parameter::{Limits, Parameter, ParameterKind};
-pub use plugin::{DemoSize, LoadedPlugin, Plugin};
+pub use plugin::{LoadedPlugin, Plugin};
 pub use progress::{Progress, ProgressHandle};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};

@@ -3,7 +3,7 @@
 
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RBox, ROption, RString};
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
 use crate::description::Description;
@@ -54,11 +54,16 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// Not called where a command only works on the site.
     fn start(&self) {}
 
-    /// Fills a site with data to try the plugin with, and gives one line that says what it made.
-    /// `progress` is called from time to time. A host whose process ends half-way asks again, so
-    /// the work is to be completed then, not done twice.
-    fn demo(&self, size: DemoSize, progress: ProgressHandle) -> BoxFuture<Result<String, Error>> {
-        let _ = (size, progress);
+    /// Fills a site with data to try the plugin with, and returns one line about what it made.
+    /// `options` has a value for each of [`Description::demo_options`], the default where none was
+    /// chosen. `progress` is called from time to time. A host whose process ends half-way asks
+    /// again, so the work is to be completed then, not done twice.
+    fn demo(
+        &self,
+        options: Map<String, Value>,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<String, Error>> {
+        let _ = (options, progress);
         BoxFuture::ready(Ok(String::new()))
     }
 
@@ -99,11 +104,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// Whether a parameter may have this value, which is of the declared kind and within its
     /// limits. Asked before a site sets it, for what only the plugin can know: whether a record of
     /// that key exists, for example. [`Error::Refused`] says why not, in a line for people.
-    fn check_parameter(
-        &self,
-        name: &str,
-        value: &serde_json::Value,
-    ) -> BoxFuture<Result<(), Error>> {
+    fn check_parameter(&self, name: &str, value: &Value) -> BoxFuture<Result<(), Error>> {
         let _ = (name, value);
         BoxFuture::ready(Ok(()))
     }
@@ -120,15 +121,6 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     fn shutdown(&self) -> BoxFuture<()> {
         BoxFuture::ready(())
     }
-}
-
-/// How much demonstration data is wanted; `None` leaves it to the plugin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DemoSize {
-    /// How many products.
-    pub products: Option<u64>,
-    /// How many orders.
-    pub orders: Option<u64>,
 }
 
 /// A plugin that a host has created from a library.
@@ -170,13 +162,18 @@ impl LoadedPlugin {
         self.0.start().into_result()
     }
 
-    /// Fills the site with demonstration data; gives one line that says what was made.
+    /// Fills the site with demonstration data; returns one line about what was made. The options are
+    /// those that the plugin declares, each with a value that it admits.
     ///
     /// # Errors
     /// When the plugin could not, or panicked.
-    pub async fn demo(&self, size: DemoSize, progress: impl Progress) -> Result<String, Error> {
-        let size = serde_json::to_string(&size).map_err(Error::failed)?;
-        let future = self.0.demo(size.into(), ProgressHandle::new(progress)).into_result()?;
+    pub async fn demo(
+        &self,
+        options: &Map<String, Value>,
+        progress: impl Progress,
+    ) -> Result<String, Error> {
+        let options = serde_json::to_string(options).map_err(Error::failed)?;
+        let future = self.0.demo(options.into(), ProgressHandle::new(progress)).into_result()?;
         future.await.and_then(Outcome::into_result).map(String::from)
     }
 
@@ -227,11 +224,7 @@ impl LoadedPlugin {
     /// # Errors
     /// [`Error::Refused`] when it may not; the text says why, to people. Any other error when the
     /// plugin could not find out.
-    pub async fn check_parameter(
-        &self,
-        name: &str,
-        value: &serde_json::Value,
-    ) -> Result<(), Error> {
+    pub async fn check_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let value = RString::from(value.to_string());
         let future = self.0.check_parameter(RString::from(name), value).into_result()?;
         future.await.and_then(Outcome::into_result)
@@ -312,13 +305,13 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
 
     fn demo(
         &self,
-        size: RString,
+        options: RString,
         progress: ProgressHandle,
     ) -> Outcome<BoxFuture<Outcome<RString>>> {
         self.call(|plugin| {
-            let size = serde_json::from_str(size.as_str())
+            let options = serde_json::from_str(options.as_str())
                 .map_err(|error| Error::Contract(error.to_string()))?;
-            let future = plugin.demo(size, progress);
+            let future = plugin.demo(options, progress);
             Ok(BoxFuture::new(async move {
                 Outcome::from_result(future.await.and_then(|done| done).map(RString::from))
             }))
@@ -417,7 +410,7 @@ mod raw {
         fn start(&self) -> Outcome<()>;
         fn demo(
             &self,
-            size: RString,
+            options: RString,
             progress: ProgressHandle,
         ) -> Outcome<BoxFuture<Outcome<RString>>>;
         fn copy(

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_interface::Source;
+use serde::Serialize;
 use sqlx::migrate::MigrateError;
 
 /// What kind of fault it is: a row of the table below.
@@ -126,6 +126,18 @@ pub enum Constraint {
     Reference,
     /// A rule about the row itself.
     Check,
+}
+
+/// What part of a request a [`Fault`] is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A JSON pointer (RFC 6901) into the body.
+    Pointer(String),
+    /// The name of a member of the query.
+    Parameter(String),
+    /// The name of a header.
+    Header(String),
 }
 
 /// Why a request could not be answered as it was meant.

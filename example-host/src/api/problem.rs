@@ -3,7 +3,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use host_interface::{Problem, Source};
+use serde::Serialize;
 
 use super::request_id::RequestId;
 
@@ -104,10 +104,12 @@ impl Refusal {
                 "The site cannot answer right now; try again in a moment.".to_owned(),
             ),
         };
-        let problem = Problem::new(status, code, title, detail);
-        match self.header() {
-            Some(name) => problem.at(Source::Header(name.to_owned())),
-            None => problem,
+        Problem {
+            status,
+            code,
+            title,
+            detail,
+            source: self.header().map(|header| Source { header }),
         }
     }
 
@@ -125,7 +127,9 @@ impl Refusal {
     pub(crate) fn response(&self, id: &RequestId) -> Response<Body> {
         let problem = self.problem(id);
         let status = problem.status;
-        let mut response = Response::new(Body::from(Problem::document(&[problem])));
+        // Text and numbers alone: there is nothing in it that could fail to be written.
+        let document = serde_json::to_vec(&Document { errors: [problem] }).unwrap_or_default();
+        let mut response = Response::new(Body::from(document));
         *response.status_mut() =
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
@@ -151,4 +155,27 @@ impl Refusal {
         }
         response
     }
+}
+
+/// The error document of JSON:API, which clients of the host's extensions read as well.
+#[derive(Serialize)]
+struct Document {
+    errors: [Problem; 1],
+}
+
+/// An error as clients see it.
+#[derive(Serialize)]
+struct Problem {
+    status: u16,
+    code: &'static str,
+    title: &'static str,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+}
+
+/// What part of the request it is about.
+#[derive(Serialize)]
+struct Source {
+    header: &'static str,
 }

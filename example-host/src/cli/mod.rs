@@ -1,5 +1,6 @@
 //! The command line: reads arguments, calls the library, prints. No rule of the site is in here.
 
+mod demo;
 mod operator;
 
 use std::fmt::Display;
@@ -11,8 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use host_interface::{DemoSize, Progress};
+use host_interface::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -132,7 +134,8 @@ enum Command {
     /// Parameters of the store.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Fill the store with data to try it with.
+    /// Fill the site with data to try it with; `demo --help` lists the options of the extensions.
+    #[command(disable_help_flag = true)]
     Demo(DemoArgs),
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
@@ -316,12 +319,12 @@ enum ConfigCommand {
 
 #[derive(Debug, Args)]
 struct DemoArgs {
-    /// How many products.
-    #[arg(long, value_name = "N")]
-    products: Option<u64>,
-    /// How many orders.
-    #[arg(long, value_name = "M")]
-    orders: Option<u64>,
+    /// Options that the extensions declare.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<String>,
+    /// What they are, as soon as the extensions are loaded.
+    #[arg(skip)]
+    chosen: Map<String, Value>,
 }
 
 /// Runs the program with the arguments and environment of this process.
@@ -337,25 +340,38 @@ pub fn main() -> ExitCode {
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone.
-            let _ = writeln!(std::io::stderr(), "example-host: {}", one_line(error));
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&*error),
     }
 }
 
-async fn run(cli: Cli, settings: &Settings) -> Result<(), Failure> {
-    let plugins = plugins(cli.plugin)?;
+/// Says why the program has failed. Wrong usage, and a request for help, have their own form.
+fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
+    // Nobody is left to tell when the output is gone.
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        let _ = usage.print();
+        return u8::try_from(usage.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+    }
+    let _ = writeln!(std::io::stderr(), "example-host: {}", one_line(error));
+    ExitCode::FAILURE
+}
+
+async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
+    let plugins = plugins(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
-        let (from, to) = (from.parse()?, to.parse()?);
+        let (plugins, from, to) = (plugins?, from.parse()?, to.parse()?);
         let copied = copy::copy_on_behalf_of(Some(by("copy")), &from, &to, &plugins, Bar::new);
         return print(copied.await?);
     }
     let url: DatabaseUrl = cli.database.parse()?;
     let reports = cli.database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
-    let site = Site::open_with(&url, reports.as_ref(), &plugins, &settings.mail).await?;
+    let load = |plugins: Vec<PathBuf>| Site::load(&url, reports.as_ref(), &plugins, &settings.mail);
+    let loaded = plugins.and_then(|plugins| Ok(load(plugins)?));
+    // Wrong usage is found before there is a database.
+    if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
+        *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
+    }
+    let site = loaded?.open().await?;
     let done = match cli.command {
         None => quick_start(&site.on_behalf_of(by("quick start")), settings).await,
         Some(Command::Serve(args)) => serve(&site, args, settings).await,
@@ -453,9 +469,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
             Ok(site.set_enabled(&name, false).await?)
         }
         Command::Config(command) => config(site, command).await,
-        Command::Demo(DemoArgs { products, orders }) => {
-            print(site.demo(DemoSize { products, orders }, Bar::new).await?)
-        }
+        Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
         Command::Openapi => print(site.openapi()?),
     }
 }

@@ -1,7 +1,7 @@
 //! The parameters that extensions declare and a site may set. Checks values against what the
 //! extension declared, then has the extension check them; what they mean is the extension's.
 
-use host_interface::{Description, LoadedPlugin, Parameter};
+use host_interface::{Description, LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
 use crate::base::error::{Error, one_line};
@@ -119,8 +119,23 @@ impl Site {
 }
 
 /// The name of a parameter with that of its extension, in which no slash can be.
-fn full_name(extension: &str, name: &str) -> String {
+pub(crate) fn full_name(extension: &str, name: &str) -> String {
     format!("{extension}/{name}")
+}
+
+/// What somebody has entered as a value. What is none of the kind stays text, which no number admits.
+pub(crate) fn entered(kind: ParameterKind, text: &str) -> Value {
+    let number = |text: &str| text.trim().parse::<i64>().ok().map(Value::from);
+    let read = match kind {
+        ParameterKind::Text => None,
+        ParameterKind::Integer | ParameterKind::Flag => number(text),
+        ParameterKind::Decimal => Some(Value::from(text.trim())),
+        ParameterKind::IntegerList => {
+            let members = text.split(|c: char| c == ',' || c.is_whitespace());
+            members.filter(|member| !member.is_empty()).map(number).collect()
+        }
+    };
+    read.unwrap_or_else(|| Value::from(text))
 }
 
 /// Why a parameter may not have a value.

@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{
-    DemoSize, Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress,
-};
+use host_interface::{Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress};
+use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,6 +22,7 @@ use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
+use crate::extensions::demo::{self, DemoOption};
 use crate::extensions::loader;
 use crate::extensions::registry;
 use crate::mail::Mailer;
@@ -95,52 +95,45 @@ impl Site {
         plugins: &[PathBuf],
         mail: &MailSettings,
     ) -> Result<Self, Error> {
+        Self::load(url, reports, plugins, mail)?.open().await
+    }
+
+    /// The first half of it: loads the libraries, which leaves the database alone.
+    ///
+    /// # Errors
+    /// When a library cannot be loaded, or its plugin cannot be served.
+    pub fn load(
+        url: &DatabaseUrl,
+        reports: Option<&DatabaseUrl>,
+        plugins: &[PathBuf],
+        mail: &MailSettings,
+    ) -> Result<Loaded, Error> {
         let metrics = Arc::new(Metrics::new());
         let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
-        // Libraries come first: one that cannot be loaded must not leave a database behind.
         let created = plugins
             .iter()
             .map(|path| Created::new(path, url, reports, &mailer))
             .collect::<Result<Vec<Created>, Error>>()?;
         check_together(&created)?;
-        let names = created.iter().map(|created| created.description.name.as_str());
-        let storage = Storage::new(url, names.map(|name| (name, file_stem(name))));
-
-        let libraries = created.iter().map(|created| created.library.clone()).collect();
-        let database = Database::open(url).await?;
-        // Starts at the same time must not install at the same time.
-        let mut start = database.start(url).await?;
-        let installed = start.keep(install(database, url, created)).await;
-        // Whoever waits is not to wait for a start that has failed.
-        start.end().await;
-        let (state, plugins) = installed?;
-        Ok(Self {
-            command: None,
-            inner: Arc::new(Inner {
-                state,
-                metrics,
-                traffic: Traffic::default(),
-                storage,
-                plugins,
-                libraries,
-                closed: AtomicBool::new(false),
-            }),
-        })
+        Ok(Loaded { url: url.clone(), metrics, created })
     }
 
-    /// Fills the site with data to try it with, and gives what each extension says of it.
-    /// `progress` makes the listener for one extension.
+    /// Fills the site with data to try it with, and returns a line of each extension about it. The
+    /// options are those that were chosen, by the names of [`Loaded::demo_options`]; any other has
+    /// its default. `progress` makes the listener for one extension.
     ///
     /// # Errors
-    /// When an extension could not.
+    /// When there is no such option, it does not take that value, or an extension fails.
     pub async fn demo<P: Progress>(
         &self,
-        size: DemoSize,
+        options: &Map<String, Value>,
         mut progress: impl FnMut() -> P,
     ) -> Result<Vec<String>, Error> {
+        let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
+        let options = demo::values(&descriptions, options)?;
         let mut lines = Vec::new();
-        for (description, plugin) in self.plugins() {
-            let line = plugin.demo(size, progress()).await.map_err(|source| Error::Plugin {
+        for ((description, plugin), options) in self.plugins().zip(options) {
+            let line = plugin.demo(&options, progress()).await.map_err(|source| Error::Plugin {
                 plugin: description.name.clone(),
                 step: "demo",
                 source,
@@ -151,7 +144,7 @@ impl Site {
         }
         change!(self.state(), |transaction| {
             transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            self.record(transaction, "", "", "fill the store").await
+            self.record(transaction, "", "", "fill in demo data").await
         })?;
         Ok(lines)
     }
@@ -258,6 +251,53 @@ impl Site {
     }
 }
 
+/// The libraries of a site, loaded and found to fit together.
+pub struct Loaded {
+    url: DatabaseUrl,
+    metrics: Arc<Metrics>,
+    created: Vec<Created>,
+}
+
+impl Loaded {
+    /// What can be chosen about demonstration data.
+    pub fn demo_options(&self) -> Vec<DemoOption> {
+        let descriptions: Vec<&Description> =
+            self.created.iter().map(|created| &created.description).collect();
+        demo::options(&descriptions)
+    }
+
+    /// Opens the site, see [`Site::open`].
+    ///
+    /// # Errors
+    /// When a plugin fails, or the database cannot be used.
+    pub async fn open(self) -> Result<Site, Error> {
+        let Loaded { url, metrics, created } = self;
+        let names = created.iter().map(|created| created.description.name.as_str());
+        let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
+
+        let libraries = created.iter().map(|created| created.library.clone()).collect();
+        let database = Database::open(&url).await?;
+        // Starts at the same time must not install at the same time.
+        let mut start = database.start(&url).await?;
+        let installed = start.keep(install(database, &url, created)).await;
+        // Whoever waits is not to wait for a start that has failed.
+        start.end().await;
+        let (state, plugins) = installed?;
+        Ok(Site {
+            command: None,
+            inner: Arc::new(Inner {
+                state,
+                metrics,
+                traffic: Traffic::default(),
+                storage,
+                plugins,
+                libraries,
+                closed: AtomicBool::new(false),
+            }),
+        })
+    }
+}
+
 /// A plugin that has been created and described, and has done nothing yet.
 struct Created {
     library: LibraryEntry,
@@ -330,7 +370,9 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
             return wrong("would share its file with another extension");
         }
         let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
-        if let Some(parameter) = description.parameters.iter().find(impossible) {
+        if let Some(parameter) =
+            description.parameters.iter().chain(&description.demo_options).find(impossible)
+        {
             let (name, default) = (&parameter.name, &parameter.default);
             let expected = parameter.expectation();
             return wrong(&format!("{name} is {expected}, and by default {default}"));
@@ -394,11 +436,15 @@ mod tests {
 
     /// A server may make a task of each of them, although their work is given as closures.
     #[allow(dead_code, reason = "it compiles or it does not")]
-    fn what_administrators_do_may_be_a_task_of_its_own(site: &Site, new: NewUser) {
+    fn what_administrators_do_may_be_a_task_of_its_own(
+        site: &Site,
+        new: NewUser,
+        options: &Map<String, Value>,
+    ) {
         is_send(site.add_user(new));
         is_send(site.users());
         is_send(site.generate_token("ann"));
         is_send(site.set_enabled("shop", true));
-        is_send(site.demo(DemoSize::default(), || ()));
+        is_send(site.demo(options, || ()));
     }
 }

@@ -2,7 +2,8 @@
 //! token. Each step is recorded when it is done, so that a start after a crash completes what is
 //! missing. Where the site listens and how secrets are shown is the caller's.
 
-use host_interface::{DemoSize, Progress};
+use host_interface::Progress;
+use serde_json::Map;
 
 use crate::base::error::Error;
 use crate::database::sql;
@@ -51,7 +52,7 @@ pub async fn prepare<P: Progress>(
         return Ok(None);
     }
     if !demo_filled {
-        site.demo(DemoSize::default(), progress).await?;
+        site.demo(&Map::new(), progress).await?;
     }
     let password: String = tokens::random_text()?.chars().take(20).collect();
     let administrator = Prepared::from(NewUser {

@@ -6,6 +6,7 @@ pub mod routes;
 
 use host_interface::{Action, Asset, Description, Grant, HostHandle, Request, Response, Route};
 
+use crate::bulk::demo;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::parameters;
 use crate::model::resource::Resource;
@@ -105,6 +106,7 @@ pub fn describe() -> Description {
         .media_type(MEDIA_TYPE)
         .routes(routes)
         .parameters(parameters::declared())
+        .demo_options(demo::options())
         .permissions(
             [
                 Action::new("store.view", "View"),

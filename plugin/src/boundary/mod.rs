@@ -17,9 +17,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    BoxFuture, DemoSize, Description, Environment, HostHandle, Method, Metric, Plugin,
-    ProgressHandle, Request, Response,
+    BoxFuture, Description, Environment, HostHandle, Method, Metric, Plugin, ProgressHandle,
+    Request, Response,
 };
+use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
@@ -88,7 +89,7 @@ impl Plugin for ShopPlugin {
     fn check_parameter(
         &self,
         name: &str,
-        value: &serde_json::Value,
+        value: &Value,
     ) -> BoxFuture<Result<(), host_interface::Error>> {
         let (name, value) = (name.to_owned(), value.clone());
         self.run(|app| async move {
@@ -110,10 +111,12 @@ impl Plugin for ShopPlugin {
 
     fn demo(
         &self,
-        size: DemoSize,
+        options: Map<String, Value>,
         progress: ProgressHandle,
     ) -> BoxFuture<Result<String, host_interface::Error>> {
-        self.run(move |app| async move { demo::fill(&app.shop.store, size, &progress).await })
+        self.run(move |app| async move {
+            demo::fill(&app.shop.store, demo::Size::of(options)?, &progress).await
+        })
     }
 
     fn copy(

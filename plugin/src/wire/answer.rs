@@ -1,9 +1,10 @@
 //! Answers: documents and errors as responses. Knows the table of errors, and nothing of what was asked.
 
-use host_interface::{Problem, Response};
+use host_interface::Response;
+use serde::Serialize;
 
 use super::document::MEDIA_TYPE;
-use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, chain};
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
 /// The response that has this document.
 pub fn document(status: u16, body: Vec<u8>) -> Response {
@@ -31,8 +32,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     // The mildest status stands for all: a missing field makes the answer a 400.
     let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
     let faults = at_most(MAX_FAULTS, faults);
-    let problems: Vec<Problem> = faults.into_iter().map(problem).collect();
-    let response = document(status, Problem::document(&problems));
+    let response = document(status, errors(&faults));
     match status {
         415 => response.with_header("accept-encoding", "identity"),
         503 => response.with_header("retry-after", "1"),
@@ -52,11 +52,28 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
     faults
 }
 
-fn problem(fault: Fault) -> Problem {
-    let (status, code, title) = fault.kind.row();
-    let problem = Problem::new(status, code, title, fault.detail);
-    match fault.source {
-        Some(source) => problem.at(source),
-        None => problem,
-    }
+/// The error document of JSON:API.
+fn errors(faults: &[Fault]) -> Vec<u8> {
+    let errors = faults.iter().map(|fault| {
+        let (status, code, title) = fault.kind.row();
+        Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
+    });
+    // Text, numbers and lists alone: there is nothing in it that could fail to be written.
+    serde_json::to_vec(&Errors { errors: errors.collect() }).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Errors<'a> {
+    errors: Vec<Member<'a>>,
+}
+
+/// A [`Fault`] as a member of the document.
+#[derive(Serialize)]
+struct Member<'a> {
+    status: u16,
+    code: &'static str,
+    title: &'static str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Source>,
 }

@@ -15,13 +15,14 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use bytes::Bytes;
 use host_interface::{
-    DemoSize, Environment, Headers, HostHandle, LoadedPlugin, Method, ProgressHandle, Request,
-    Response, SharedUser, User,
+    Environment, Headers, HostHandle, LoadedPlugin, Method, ProgressHandle, Request, Response,
+    SharedUser, User,
 };
 use plugin::app::{self, App};
 use plugin::bulk::{demo, reference};
 use plugin::store::Store;
 use plugin::wire::document::MEDIA_TYPE;
+use serde_json::Map;
 
 use super::load::ROOT;
 use super::race;
@@ -73,14 +74,15 @@ pub async fn router(variant: &str, database: &str) -> Router {
             let library = host_interface::open(&library()).unwrap();
             let loaded = library.create(host, &environment).unwrap();
             loaded.install().await.unwrap();
-            loaded.demo(DemoSize::default(), ()).await.unwrap();
+            let options = demo::options().map(|option| (option.name, option.default));
+            loaded.demo(&Map::from_iter(options), ()).await.unwrap();
             Handler::Loaded(loaded)
         }
         _ => {
             let store = Store::open(&environment.database_url).unwrap();
             store.migrate().await.unwrap();
             reference::install(&store).await.unwrap();
-            demo::fill(&store, DemoSize::default(), &ProgressHandle::new(())).await.unwrap();
+            demo::fill(&store, demo::Size::default(), &ProgressHandle::new(())).await.unwrap();
             Handler::Linked(Box::new(App::new(host, store, &environment.base_path)))
         }
     };

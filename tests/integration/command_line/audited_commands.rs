@@ -25,7 +25,7 @@ const CHANGES: [(&str, &str, &str, &str); 15] = [
     ("extension disable", "misbehaves", "disable an extension", "extension misbehaves"),
     ("extension enable", "misbehaves", "enable an extension", "extension misbehaves"),
     ("config set", "patience 9", "change parameters: patience", "extension misbehaves"),
-    ("demo", "--products 4 --orders 0", "fill the store", " "),
+    ("demo", "--products 4", "fill in demo data", " "),
     // Its entry is in the copy; the site itself is not changed.
     ("copy", "", "copy the site from ", " "),
     // Without any command it is the quick start, whose entries stand in its own test.

@@ -300,8 +300,16 @@ async fn the_demonstration_fills_the_store_and_says_what_it_made() {
     served.stop().await;
 
     let place = Place::of_the_fixture();
-    assert_eq!(place.run("demo --products 4 --orders 0").await, "made 4 products\n");
-    place.call("demo --products many").finish().await.exits(2);
+    for wrong in ["demo --products many", "demo --products -1", "demo --orders 0", "demo 4"] {
+        let finished = place.call(wrong).finish().await;
+        finished.exits(2);
+        assert!(finished.err().contains("--help"), "{wrong}: {}", finished.err());
+    }
+    assert!(!place.path("data").exists(), "wrong usage leaves nothing behind");
+    assert_eq!(place.run("demo --products 4").await, "made 4 products\n");
+    assert_eq!(place.run("demo").await, "made 2 products\n");
+    let help = place.run("demo --help").await;
+    assert!(help.contains("--products <VALUE>  How many products. [default: 2]"), "{help}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host_interface::{DemoSize, Progress, ProgressHandle};
+use host_interface::{Progress, ProgressHandle};
 use plugin::bulk::copy::copy as copy_store;
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -464,7 +464,7 @@ async fn store_of(database: &Database) -> Store {
 async fn a_difference_is_said_with_its_table_and_both_numbers() {
     let (here, there) = (Database::new().await, Database::on(Engine::Sqlite).await);
     let source = store_of(&here).await;
-    let size = DemoSize { products: Some(10), orders: Some(5) };
+    let size = plugin::bulk::demo::Size { products: 10, orders: 5 };
     let silent = ProgressHandle::new(());
     plugin::bulk::demo::fill(&source, size, &silent).await.unwrap();
     let copied = async || {

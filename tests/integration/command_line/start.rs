@@ -65,7 +65,6 @@ async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
         "config set greeting",
         "serve --port 80",
         "--plugin",
-        "demo --products -1",
         "list user",
     ] {
         let finished = place.call(arguments).finish().await;
@@ -192,7 +191,7 @@ async fn a_quick_start_prints_what_one_needs_once() {
     assert_eq!(
         made.collect::<Vec<_>>(),
         [
-            "quick start: fill the store:  ",
+            "quick start: fill in demo data:  ",
             "quick start: add a user: user 1",
             "quick start: generate a token: user 1",
         ]

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use host_interface::{
-    BoxFuture, CONTRACT_VERSION, Credentials, DemoSize, Environment, Error, Headers, Host,
-    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Progress,
-    Request, Response, SharedUser, User, UserQuery, Verdict,
+    BoxFuture, CONTRACT_VERSION, Credentials, Environment, Error, Headers, Host, HostHandle,
+    LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Progress, Request,
+    Response, SharedUser, User, UserQuery, Verdict,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::harness::{fixture, library};
 
@@ -371,12 +371,12 @@ impl Progress for Listener {
 async fn demonstration_data_tell_how_far_they_have_come() {
     let (plugin, _) = plugin("misbehaves");
     let told = Arc::default();
-    let size = DemoSize { products: Some(3), orders: None };
-    let line = plugin.demo(size, Listener(Some(Arc::clone(&told)))).await.unwrap();
+    let options = |products: u64| Map::from_iter([("products".to_owned(), json!(products))]);
+    let line = plugin.demo(&options(3), Listener(Some(Arc::clone(&told)))).await.unwrap();
     assert_eq!(line, "made 3 products");
     assert_eq!(*told.lock().unwrap(), ["products 1/3", "products 2/3", "products 3/3"]);
     // Work goes on whether or not it can be shown.
-    let line = plugin.demo(DemoSize::default(), Listener(None)).await.unwrap();
+    let line = plugin.demo(&options(2), Listener(None)).await.unwrap();
     assert_eq!(line, "made 2 products");
 }
 
@@ -434,7 +434,7 @@ async fn what_a_plugin_leaves_out_has_an_answer() {
     plugin.health().await.unwrap();
     plugin.check_parameter("any", &json!(1)).await.unwrap();
     assert_eq!(plugin.metrics().await.unwrap(), []);
-    assert_eq!(plugin.demo(DemoSize::default(), ()).await.unwrap(), "");
+    assert_eq!(plugin.demo(&Map::new(), ()).await.unwrap(), "");
     plugin.shutdown().await.unwrap();
 }
 

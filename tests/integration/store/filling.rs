@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use host_interface::{DemoSize, ProgressHandle};
+use host_interface::ProgressHandle;
 use plugin::bulk::{copy, demo, reference};
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -23,7 +23,7 @@ async fn store_of(database: &Database) -> Store {
 
 /// Fills a store, at once where so many records are missing.
 async fn fill(store: &Store, products: u64, orders: u64, large: u64) {
-    let size = DemoSize { products: Some(products), orders: Some(orders) };
+    let size = demo::Size { products, orders };
     demo::fill_from(store, size, large, &ProgressHandle::new(())).await.unwrap();
 }
 

@@ -2,7 +2,7 @@
 //! few records that a filter leaves. What it says of its plans stands for what a larger store costs.
 
 use futures_util::TryStreamExt;
-use host_interface::{DemoSize, ProgressHandle};
+use host_interface::ProgressHandle;
 use plugin::bulk::{demo, reference};
 use plugin::model::question::{Check, Condition, Page};
 use plugin::model::resource::Resource;
@@ -89,7 +89,7 @@ async fn filled(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
     reference::install(&store).await.unwrap();
-    let size = DemoSize { products: Some(3_000), orders: Some(4_000) };
+    let size = demo::Size { products: 3_000, orders: 4_000 };
     demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
     let analyse = match database.engine {
         Engine::Sqlite | Engine::Postgres => "ANALYZE",

@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use example_host::{MailSettings, NewUser, Running, ServerSettings, Site};
-use host_interface::DemoSize;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::smtp::Sink;
@@ -179,7 +178,9 @@ impl Shop {
 
     /// Adds the demonstration data to a shop that has nothing yet.
     pub async fn fill(&self) {
-        self.site.demo(DemoSize { products: Some(60), orders: Some(40) }, || ()).await.unwrap();
+        let options = [("products", 60), ("orders", 40)];
+        let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
+        self.site.demo(&Map::from_iter(options), || ()).await.unwrap();
     }
 
     /// The path of a list of this resource that is not empty in a filled shop.

@@ -90,7 +90,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         let parameter = known.parameter;
         let wanted = match entered.unset {
             true => None,
-            false => Some(read(parameter.kind, &entered.text)),
+            false => Some(parameters::entered(parameter.kind, &entered.text)),
         };
         // What a form shows of a default is not to become the site's own by being sent again.
         let kept = match &wanted {
@@ -235,21 +235,6 @@ fn written(kind: ParameterKind, value: &Value) -> String {
     }
 }
 
-/// What was entered as a value. What is none of the kind stays text, which no number admits.
-fn read(kind: ParameterKind, text: &str) -> Value {
-    let number = |text: &str| text.trim().parse::<i64>().ok().map(Value::from);
-    let read = match kind {
-        ParameterKind::Text => None,
-        ParameterKind::Integer | ParameterKind::Flag => number(text),
-        ParameterKind::Decimal => Some(Value::from(text.trim())),
-        ParameterKind::IntegerList => {
-            let members = text.split(|c: char| c == ',' || c.is_whitespace());
-            members.filter(|member| !member.is_empty()).map(number).collect()
-        }
-    };
-    read.unwrap_or_else(|| Value::from(text))
-}
-
 /// What tells whether parameters have changed.
 fn fingerprint(known: &[Known<'_>]) -> String {
     let value = |known: &Known<'_>| {
@@ -299,13 +284,13 @@ mod tests {
             (IntegerList, json!([])),
             (IntegerList, json!([7, 1])),
         ] {
-            assert_eq!(read(kind, &written(kind, &value)), value);
+            assert_eq!(parameters::entered(kind, &written(kind, &value)), value);
         }
-        assert_eq!(read(IntegerList, "1,2  3,\n4"), json!([1, 2, 3, 4]));
-        assert_eq!(read(Integer, " 12 "), json!(12));
+        assert_eq!(parameters::entered(IntegerList, "1,2  3,\n4"), json!([1, 2, 3, 4]));
+        assert_eq!(parameters::entered(Integer, " 12 "), json!(12));
         for (kind, text) in [(Integer, "1.5"), (Integer, ""), (IntegerList, "1, x"), (Flag, "yes")]
         {
-            assert!(!kind.admits(&read(kind, text)), "{kind:?}: {text:?}");
+            assert!(!kind.admits(&parameters::entered(kind, text)), "{kind:?}: {text:?}");
         }
         assert_eq!(label("low_stock_threshold"), "Low stock threshold");
     }

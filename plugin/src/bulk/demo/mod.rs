@@ -18,7 +18,9 @@ mod world;
 use std::ops::Range;
 use std::sync::Arc;
 
-use host_interface::{DemoSize, ProgressHandle};
+use host_interface::{Parameter, ParameterKind, ProgressHandle};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
 use time::UtcDateTime;
 use tokio::sync::mpsc::{self, Receiver};
 
@@ -28,10 +30,43 @@ use crate::store::{self, Filling, Store};
 
 use world::{Step, World};
 
-/// How many products there are where nothing is said.
-const PRODUCTS: u64 = 300;
-/// How many orders there are where nothing is said.
-const ORDERS: u64 = 1_200;
+/// How much there is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Size {
+    /// How many products.
+    pub products: u64,
+    /// How many orders.
+    pub orders: u64,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { products: 300, orders: 1_200 }
+    }
+}
+
+impl Size {
+    /// The size that these options choose.
+    ///
+    /// # Errors
+    /// When they are not those that are [declared](options).
+    pub fn of(options: Map<String, Json>) -> Result<Self, Error> {
+        Ok(serde_json::from_value(Json::Object(options))?)
+    }
+}
+
+/// The options to declare to the host.
+pub fn options() -> [Parameter; 2] {
+    let Size { products, orders } = Size::default();
+    let number = |name, default, description| {
+        Parameter::new(name, ParameterKind::Integer, default, description).at_least(0)
+    };
+    [
+        number("products", products, "How many products."),
+        number("orders", orders, "How many orders."),
+    ]
+}
+
 /// How many customers there are at least, and how many orders one has on average in a large shop.
 const CUSTOMERS: u64 = 250;
 const ORDERS_OF_ONE: u64 = 8;
@@ -51,11 +86,7 @@ static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::O
 ///
 /// # Errors
 /// Those of the database, and a store that has records of its own. What was written before stays.
-pub async fn fill(
-    store: &Store,
-    size: DemoSize,
-    progress: &ProgressHandle,
-) -> Result<String, Error> {
+pub async fn fill(store: &Store, size: Size, progress: &ProgressHandle) -> Result<String, Error> {
     fill_from(store, size, LARGE, progress).await
 }
 
@@ -65,12 +96,11 @@ pub async fn fill(
 /// Those of the database, and a store that has records of its own. What was written before stays.
 pub async fn fill_from(
     store: &Store,
-    size: DemoSize,
+    size: Size,
     large: u64,
     progress: &ProgressHandle,
 ) -> Result<String, Error> {
-    let products = size.products.unwrap_or(PRODUCTS);
-    let orders = size.orders.unwrap_or(ORDERS);
+    let Size { products, orders } = size;
     let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
     let setup = store::persist(|| setup::install(store)).await?;
     let today = UtcDateTime::now().date();
