@@ -77,6 +77,70 @@ impl Resource {
         storage: Storage::PLAIN,
     };
 
+    /// The descriptor as it is. One that names a field which it does not have does not compile.
+    pub const fn checked(self) -> Self {
+        if let Some(field) = self.order.field {
+            assert!(self.has(field), "the order names no field");
+        }
+        let mut at = 0;
+        while at < self.filters.len() {
+            match self.filters[at].test {
+                Test::Equals(field) | Test::From(field) | Test::To(field) => {
+                    assert!(self.has(field), "a filter names no field");
+                }
+                // A table that finds texts has columns of its own.
+                Test::Contains(fields) => {
+                    let own = self.storage.search.is_some();
+                    assert!(own || self.has_all(fields), "a search names no field");
+                }
+            }
+            at += 1;
+        }
+        at = 0;
+        while at < self.unique.len() {
+            assert!(self.has_all(self.unique[at].fields), "a unique group names no field");
+            at += 1;
+        }
+        at = 0;
+        while at < self.nested.len() {
+            assert!(self.has(self.nested[at].by), "a nested list is by no field");
+            at += 1;
+        }
+        at = 0;
+        while at < self.storage.indexes.len() {
+            assert!(self.has_all(self.storage.indexes[at].fields), "an index names no field");
+            at += 1;
+        }
+        self
+    }
+
+    const fn has_all(&self, names: &[&str]) -> bool {
+        let mut at = 0;
+        while at < names.len() {
+            if !self.has(names[at]) {
+                return false;
+            }
+            at += 1;
+        }
+        true
+    }
+
+    const fn has(&self, name: &str) -> bool {
+        let groups = [self.list, self.detail, self.hidden];
+        let mut group = 0;
+        while group < groups.len() {
+            let mut at = 0;
+            while at < groups[group].len() {
+                if is_same(groups[group][at].name, name) {
+                    return true;
+                }
+                at += 1;
+            }
+            group += 1;
+        }
+        false
+    }
+
     /// What schemas of it are called.
     pub fn schema_name(&self) -> &'static str {
         self.view.unwrap_or(self.kind)
@@ -345,4 +409,14 @@ pub struct Nested {
     pub by: &'static str,
     /// Those of the resource's filters that apply here too.
     pub filters: &'static [&'static str],
+}
+
+/// Whether two texts are the same, which `==` does not tell a constant.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }

@@ -21,7 +21,8 @@ pub(super) static ASKED: Resource = Resource {
     filters: FILTERS,
     crud: false,
     ..Resource::CRUD
-};
+}
+.checked();
 
 const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equals("period")];
 

@@ -21,7 +21,8 @@ pub(crate) static CATEGORIES: Resource = Resource {
     unique: &[unique(&["alias", "parent_id"])],
     serialised: true,
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),

@@ -16,7 +16,8 @@ pub(crate) static CONFIG: Resource = Resource {
     singular: "configuration",
     crud: false,
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     special: &[Special {

@@ -20,4 +20,5 @@ pub(crate) static COUNTRIES: Resource = Resource {
     ],
     unique: &[unique(&["country_isocode_2"]), unique(&["country_isocode_3"])],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -42,7 +42,8 @@ pub(crate) static COUPONS: Resource = Resource {
     filters: &[search(&["coupon_name", "coupon_code"]), equals("enabled")],
     unique: &[unique(&["coupon_code"]).in_any_case()],
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service { check: values_go_together, ..Service::of(&COUPONS) };
 

@@ -31,7 +31,8 @@ pub(crate) static CURRENCIES: Resource = Resource {
     ],
     unique: &[unique(&["currency_code"])],
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     deletable: not_the_default,

@@ -17,7 +17,8 @@ pub(crate) static CUSTOMERS: Resource = Resource {
         filter("country", "country_id"),
     ],
     ..ADDRESS
-};
+}
+.checked();
 
 pub(crate) static ADDRESSES: Resource = Resource {
     kind: "addresses",
@@ -27,7 +28,8 @@ pub(crate) static ADDRESSES: Resource = Resource {
     crud: false,
     nested: &[Nested { parent: "customers", segment: "addresses", by: "user_id", filters: &[] }],
     ..ADDRESS
-};
+}
+.checked();
 
 static ADDRESS: Resource = Resource {
     table: "shop_addresses",

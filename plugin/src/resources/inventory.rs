@@ -35,7 +35,8 @@ pub(crate) static INVENTORY: Resource = Resource {
     storage: Storage { counts: PRODUCT_COUNTS, ..Storage::PLAIN },
     unique: PRODUCTS.unique,
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     create: Some(|call| Box::pin(create(call))),

@@ -12,4 +12,5 @@ pub(crate) static MANUFACTURERS: Resource = Resource {
     detail: &[text("manufacturer_desc", 65_535)],
     filters: &[search(&["manufacturer_name"]), equals("enabled")],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -14,7 +14,8 @@ pub(crate) static SHIPPINGMETHODS: Resource = Resource {
     singular: "shipping method",
     fixed: &[("method_kind", SHIPPING)],
     ..METHOD
-};
+}
+.checked();
 
 pub(crate) static PAYMENTMETHODS: Resource = Resource {
     kind: "paymentmethods",
@@ -22,7 +23,8 @@ pub(crate) static PAYMENTMETHODS: Resource = Resource {
     singular: "payment method",
     fixed: &[("method_kind", PAYMENT)],
     ..METHOD
-};
+}
+.checked();
 
 static METHOD: Resource = Resource {
     table: "shop_methods",
@@ -36,4 +38,5 @@ static METHOD: Resource = Resource {
     detail: &[json("params")],
     unique: &[unique(&["element"])],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -15,7 +15,8 @@ pub(crate) static ORDERSTATUSES: Resource = Resource {
     key: "shop_orderstatus_id",
     list: &[NAME.field, CORE.field, ENABLED.field],
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     check: core_stays_enabled,

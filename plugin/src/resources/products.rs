@@ -82,7 +82,8 @@ pub(crate) static PRODUCTS: Resource = Resource {
         // Among all variants, the product's own master aside.
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),

@@ -11,7 +11,7 @@ use crate::service::hooks::{Gives, Operation, Service, Special};
 use crate::wire::answer;
 
 static REPORTS: Resource =
-    Resource { kind: "reports", singular: "report", crud: false, ..Resource::CRUD };
+    Resource { kind: "reports", singular: "report", crud: false, ..Resource::CRUD }.checked();
 
 pub(super) const SERVICE: Service = Service {
     special: &[

@@ -11,4 +11,5 @@ pub(crate) static TAXPROFILES: Resource = Resource {
     key: "shop_taxprofile_id",
     list: &[text("taxprofile_name", 255).required(), flag("enabled")],
     ..Resource::CRUD
-};
+}
+.checked();

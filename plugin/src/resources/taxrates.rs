@@ -19,4 +19,5 @@ pub(crate) static TAXRATES: Resource = Resource {
         flag("enabled"),
     ],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -39,7 +39,8 @@ pub(crate) static VARIANTS: Resource = Resource {
         filters: &[],
     }],
     ..Resource::CRUD
-};
+}
+.checked();
 
 /// The product that it is of.
 pub(super) const PRODUCT: Handle<i64> = key("product_id", "products").owned().number();

@@ -40,7 +40,8 @@ pub(crate) static VOUCHERS: Resource = Resource {
     unique: &[unique(&["voucher_code"]).in_any_case()],
     lock_row: true,
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     special: &[
@@ -76,7 +77,8 @@ static BALANCE: Resource = Resource {
     view: Some("vouchers.balance"),
     detail: &[ORDER_ID, SUBJECT, VALID_FROM.field, VALID_TO.field, REMAINING_BALANCE.field],
     ..VOUCHERS
-};
+}
+.checked();
 
 /// A voucher as the one it was given to sees it is worked out from these fields.
 static MINE: Resource = Resource {
@@ -93,7 +95,8 @@ static MINE: Resource = Resource {
     hidden: &[ENABLED.field, CODE.field],
     crud: false,
     ..VOUCHERS
-};
+}
+.checked();
 
 /// What is shown of it.
 const SHOWN: &[Field] = &[
@@ -113,7 +116,8 @@ static ADJUSTMENT: Resource = Resource {
     singular: "adjustment",
     list: &[ADJUSTMENT_TYPE.field, AMOUNT.field, REASON.field, NOTE.field],
     ..Resource::CRUD
-};
+}
+.checked();
 
 const ADJUSTMENT_TYPE: Handle<String> =
     choice("adjustment_type", &["credit", "debit", "correction"]).required().words();

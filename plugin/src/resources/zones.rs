@@ -23,4 +23,5 @@ pub(crate) static ZONES: Resource = Resource {
         filters: &["search"],
     }],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -439,7 +439,8 @@ static MAILS: Resource = Resource {
     ],
     crud: false,
     ..Resource::CRUD
-};
+}
+.checked();
 
 const MAIL_ID: Handle<String> = text("mail_id", 64).words();
 const RECIPIENT: Handle<String> = text("recipient", 254).words();

@@ -42,7 +42,8 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
         filters: &[],
     }],
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     special: &[Special {

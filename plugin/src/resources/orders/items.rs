@@ -45,7 +45,8 @@ pub(crate) static ORDERITEMS: Resource = Resource {
         filters: &[],
     }],
     ..Resource::CRUD
-};
+}
+.checked();
 
 const SKU: Handle<String> = text("orderitem_sku", 255).derived().words();
 const NAME: Handle<String> = text("orderitem_name", 255).derived().words();

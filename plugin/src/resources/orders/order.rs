@@ -132,7 +132,8 @@ pub(crate) static ORDERS: Resource = Resource {
     }],
     brings: Some(Brings { name: "items", of: &ORDERITEMS, by: &ORDER_KEY }),
     ..Resource::CRUD
-};
+}
+.checked();
 
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
