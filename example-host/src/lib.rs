@@ -49,9 +49,9 @@ mod watch;
 
 pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use base::error::Error;
-pub use base::settings::{
-    LogFormat, MailSettings, ServerSettings, Settings, SettingsError, TlsFiles,
-};
+pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
+pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
+pub use base::tls_files::{HalfTls, TlsError, TlsFiles};
 pub use extensions::demo::DemoOption;
 pub use extensions::loader::{default_library, load};
 pub use extensions::parameters::ParameterEntry;
@@ -61,8 +61,7 @@ pub use identity::acl::{
 };
 pub use identity::groups::GroupEntry;
 pub use identity::users::{NewUser, UserEntry};
-pub use mail::{SmtpUrl, SmtpUrlError};
-pub use server::{MetricsServer, Running, TlsError};
+pub use server::{MetricsServer, Running};
 pub use site::copy::copy;
 pub use site::quickstart::{FirstStart, prepare as quick_start};
 pub use site::{Loaded, Site};

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use sha2::{Digest, Sha256};
 
-use super::href;
+use super::place::href;
 
 /// Where they are.
 const FOLDER: &str = "/assets/";

@@ -34,7 +34,11 @@ impl Authority {
     }
 
     /// Refuses to touch a user who may do everything on behalf of somebody who may not.
-    pub(crate) async fn over(&self, transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    pub(crate) async fn may_touch(
+        &self,
+        transaction: &mut Connection,
+        user: i64,
+    ) -> Result<(), Error> {
         let groups = users::groups_of(transaction, user).await?;
         if !self.is_admin && self.grants_everything(&groups) {
             return Err(refused("only users with core.admin may change others who have it"));
@@ -43,7 +47,7 @@ impl Authority {
     }
 
     /// Refuses groups that are more than whoever gives them has.
-    pub(crate) fn to_give(&self, groups: &[i64]) -> Result<(), Error> {
+    pub(crate) fn may_assign(&self, groups: &[i64]) -> Result<(), Error> {
         if !self.is_admin && self.grants_everything(groups) {
             return Err(refused(
                 "only users with core.admin may put somebody into a group with it",
@@ -54,7 +58,7 @@ impl Authority {
 
     /// Refuses, at the end of a change, one that has taken from whoever makes it what it was made
     /// by. The last one who may do everything can only be themselves, so it holds for them too.
-    pub(crate) async fn is_left(
+    pub(crate) async fn keeps_access(
         &self,
         state: &State,
         transaction: &mut Connection,
@@ -72,6 +76,15 @@ impl Authority {
     fn grants_everything(&self, groups: &[i64]) -> bool {
         self.access.of_groups(groups, CORE_ADMIN, ROOT).0
     }
+}
+
+/// What decisions are made from, as the database has it now.
+pub(crate) async fn access(visit: &Visit) -> Result<Access, Error> {
+    let state = visit.site.state();
+    let mut transaction = state.database().begin_read().await?;
+    let access = read(state, &mut transaction).await?;
+    transaction.commit().await?;
+    Ok(access)
 }
 
 async fn read(state: &State, transaction: &mut Connection) -> Result<Access, Error> {

@@ -8,11 +8,13 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 
 use crate::identity::sessions;
 
-use super::claim::{self, Claim};
-use super::form::{self, PROOF};
-use super::view::{Field, Layout, View};
-use super::visit::{Problem, Visit, show};
-use super::{Administration, Arrival, href};
+use super::arrival::Arrival;
+use super::door::{self, Claim};
+use super::form::{self, CSRF_TOKEN};
+use super::place::{href, inside};
+use super::problem::Problem;
+use super::view::{Field, Layout, View, show};
+use super::visit::Visit;
 
 /// The field with the password of whoever has signed in.
 const CONFIRMATION: &str = "confirmation";
@@ -38,7 +40,6 @@ struct Page {
 
 /// What somebody is answered who has not confirmed their password lately, nor does so now.
 pub(crate) async fn answer(
-    administration: &Administration,
     visit: &Visit,
     arrival: &Arrival,
 ) -> Result<Option<Response<Body>>, Problem> {
@@ -49,9 +50,8 @@ pub(crate) async fn answer(
         return written(visit, arrival, None, "")
             .map(|page| Some(page.with_status(StatusCode::FORBIDDEN)));
     };
-    let database = administration.site.state().database();
-    let (throttle, username) = (&administration.throttle, &visit.session.username);
-    let claim = claim::check(database, throttle, arrival.client, username, password).await?;
+    let database = visit.site.state().database();
+    let claim = visit.door.check(arrival.client, &visit.session.username, password).await?;
     let confirmed = match &claim {
         Claim::Right(proven) if proven.id == visit.session.user => {
             sessions::confirm(database, &visit.secret, proven.id, proven.hash.as_deref()).await?
@@ -62,7 +62,7 @@ pub(crate) async fn answer(
         return Ok(None);
     }
     if let Claim::Wait(seconds) = claim {
-        let page = written(visit, arrival, None, &claim::too_many(seconds))?;
+        let page = written(visit, arrival, None, &door::too_many(seconds))?;
         let mut response = page.with_status(StatusCode::TOO_MANY_REQUESTS);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         return Ok(Some(response));
@@ -73,7 +73,7 @@ pub(crate) async fn answer(
 
 /// The page that a form was sent from before anything had to be confirmed, to go back to.
 pub(crate) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
-    let before = visit.form.given(BACK).and_then(form::inside);
+    let before = visit.form.given(BACK).and_then(inside);
     before.unwrap_or_else(|| form::page_before(&arrival.headers))
 }
 
@@ -93,7 +93,7 @@ fn written(
             .hint("The one that you have just entered for the user.");
         fields.push(again);
     }
-    let shown = |name: &str| [PROOF, BACK, CONFIRMATION, PASSWORD].contains(&name);
+    let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, PASSWORD].contains(&name);
     let entered = visit.form.fields().filter(|(name, _)| !shown(name));
     let entered = entered.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     show(&Page {

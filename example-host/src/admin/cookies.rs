@@ -6,8 +6,9 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 
 use crate::identity::sessions;
 
+use super::arrival::Arrival;
+use super::place::BASE;
 use super::view::Notice;
-use super::{Arrival, BASE};
 
 /// The name of the session where it is encrypted. Browsers take a name that begins like this only
 /// from the site itself and for all of it, so that no neighbour can put one in its place.

@@ -1,14 +1,15 @@
-//! What a browser sends: the fields of a form or a query, and the proof that a form comes from a
-//! page of this site.
+//! What a browser sends: the fields of a form or a query, and the token that shows that a form
+//! comes from a page of this site.
 
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::{BASE, href, text_of};
+use super::arrival::text_of;
+use super::place::{href, inside};
 
-/// The field of each form that proves that it was made for the session that sends it.
-pub(crate) const PROOF: &str = "proof";
+/// The field of each form with the token of the session that it was made for.
+pub(crate) const CSRF_TOKEN: &str = "proof";
 
 /// What browsers say of where a request comes from, on connections that nobody can listen to.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -61,14 +62,14 @@ impl Form {
 
 /// What a form of a session has to carry: whoever knows it knows the session's secret, or has been
 /// shown a page of it. The secret cannot be worked out from it.
-pub(crate) fn proof(secret: &str) -> String {
+pub(crate) fn csrf_token(secret: &str) -> String {
     let digest = Sha256::new().chain_update(b"form ").chain_update(secret.as_bytes()).finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a form was made for this session.
-pub(crate) fn is_proven(form: &Form, secret: &str) -> bool {
-    form.get(PROOF).as_bytes().ct_eq(proof(secret).as_bytes()).into()
+pub(crate) fn is_of_session(form: &Form, secret: &str) -> bool {
+    form.get(CSRF_TOKEN).as_bytes().ct_eq(csrf_token(secret).as_bytes()).into()
 }
 
 /// What tells whether something has changed since a form about it was made.
@@ -100,13 +101,6 @@ pub(crate) fn page_before(headers: &HeaderMap) -> String {
     let before = text_of(headers, &header::REFERER).and_then(|before| before.parse::<Uri>().ok());
     let before = before.as_ref().and_then(Uri::path_and_query).map(|path| path.as_str());
     before.and_then(inside).unwrap_or_else(|| href("/"))
-}
-
-/// An address within the administration, as somebody may have made it up.
-pub(crate) fn inside(address: &str) -> Option<String> {
-    let below = address.strip_prefix(BASE)?;
-    let plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    (plain && below.starts_with('/')).then(|| address.to_owned())
 }
 
 #[cfg(test)]
@@ -169,9 +163,9 @@ mod tests {
 
     #[test]
     fn a_form_of_another_session_proves_nothing() {
-        let form = Form(vec![("proof".to_owned(), proof("one"))]);
-        assert!(is_proven(&form, "one"));
-        assert!(!is_proven(&form, "other"));
-        assert!(!is_proven(&Form::default(), "one"));
+        let form = Form(vec![("proof".to_owned(), csrf_token("one"))]);
+        assert!(is_of_session(&form, "one"));
+        assert!(!is_of_session(&form, "other"));
+        assert!(!is_of_session(&Form::default(), "one"));
     }
 }

@@ -6,55 +6,53 @@
 //! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
 //! extensions only by way of [`Visit::ask`].
 
+mod arrival;
 mod assets;
 mod authority;
 mod catalogue;
-mod claim;
 mod confirm;
 mod cookies;
+mod door;
 mod form;
 mod pages;
+mod place;
+mod problem;
 mod sign_in;
 mod throttle;
 mod view;
 mod visit;
 
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode};
 
 use crate::api::answer::Api;
 use crate::base::error::Error;
-use crate::identity::acl::{CORE_ADMIN, CORE_MANAGE, ROOT};
-use crate::identity::sessions;
+use crate::identity::sessions::{self, Session};
 use crate::site::Site;
 use crate::watch::audit::Audit;
 
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
+use self::door::Door;
 use self::form::Form;
 use self::pages::{
     account, api, audit, dashboard, extensions, groups, parameters, permissions, token, users, why,
 };
-use self::throttle::Throttle;
-use self::view::{Notice, View};
-use self::visit::{Outcome, Problem, Recorded, Visit};
+use self::place::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_OUT, href};
+use self::problem::Problem;
+use self::view::{Link, Notice, View};
+use self::visit::{Outcome, Recorded, Visit, section};
 
-/// Where the pages are.
-pub(crate) const BASE: &str = "/administrator";
+pub(crate) use self::arrival::{Answered, Arrival};
+pub(crate) use self::place::BASE;
 
 /// How many bytes a form may have: the longest parameter that an extension may declare, escaped.
 const LONGEST_FORM: usize = 256 * 1024;
 /// How many bytes a form may have that somebody sends who has not signed in.
 const LONGEST_SIGN_IN: usize = 8 * 1024;
-
-/// Who may do something by a page.
-type Needed = &'static str;
-const MANAGE: Needed = CORE_MANAGE;
-const ADMIN: Needed = CORE_ADMIN;
 
 /// Every page, those that the navigation shows in its order.
 const PAGES: &[Page] = &[
@@ -147,11 +145,6 @@ const PAGES: &[Page] = &[
         .writes(MANAGE, |visit| Box::pin(account::sign_out_everywhere(visit))),
 ];
 
-/// The path of the page to sign in at, which nobody has to have signed in for.
-const SIGN_IN: &str = "/sign-in";
-/// The path that ends a session.
-const SIGN_OUT: &str = "/sign-out";
-
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
 type Read = fn(Visit) -> Work<View>;
 type Write = fn(Visit) -> Work<Outcome>;
@@ -208,33 +201,7 @@ pub(crate) struct Administration {
     audit: Arc<Audit>,
     catalogue: Arc<Catalogue>,
     pages: matchit::Router<&'static Page>,
-    throttle: Arc<Throttle>,
-}
-
-/// A request to a page.
-pub(crate) struct Arrival {
-    pub(crate) method: Method,
-    /// Below [`BASE`], with a slash at the front.
-    pub(crate) path: String,
-    pub(crate) query: String,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
-    pub(crate) client: IpAddr,
-    /// Whether the browser speaks to the site through TLS, here or at a proxy.
-    pub(crate) encrypted: bool,
-    /// What the log calls the request.
-    pub(crate) id: String,
-    /// What the client calls it.
-    pub(crate) id_of_client: Option<String>,
-}
-
-/// The answer, and what the log is to say of the request.
-pub(crate) struct Answered {
-    pub(crate) response: Response<Body>,
-    /// The page that it was to.
-    pub(crate) page: &'static str,
-    /// Who has signed in; 0 where nobody has.
-    pub(crate) user: i64,
+    door: Arc<Door>,
 }
 
 impl Administration {
@@ -245,18 +212,24 @@ impl Administration {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let (catalogue, throttle) = (Arc::default(), Arc::default());
-        Ok(Self { site, api, audit, catalogue, pages, throttle })
+        let (catalogue, door) = (Arc::default(), Arc::new(Door::new(site.clone())));
+        Ok(Self { site, api, audit, catalogue, pages, door })
     }
 
-    /// How many bytes what is sent to a page may have: whoever has not signed in sends no more than
-    /// a name and a password.
-    pub(crate) async fn longest_form(&self, arrival: &Arrival) -> Result<usize, Error> {
-        let session = match Cookies::of(arrival).session() {
-            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
-            None => None,
-        };
-        Ok(if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN })
+    /// Looks up who has signed in, and gives how many bytes they may send to a page: whoever has not
+    /// signed in sends no more than a name and a password.
+    pub(crate) async fn recognise(&self, arrival: &mut Arrival) -> Result<usize, Error> {
+        let session = self.session(&Cookies::of(arrival)).await?;
+        let longest = if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN };
+        arrival.session = Some(session);
+        Ok(longest)
+    }
+
+    async fn session(&self, cookies: &Cookies) -> Result<Option<Session>, Error> {
+        match cookies.session() {
+            Some(secret) => sessions::find(self.site.state().database(), secret).await,
+            None => Ok(None),
+        }
     }
 
     /// Answers a request. This is the only way to a page, and the only way to a change by one.
@@ -264,20 +237,20 @@ impl Administration {
         if let Some(asset) = assets::find(&arrival.path) {
             return Answered { response: asset.response(), page: "administration.asset", user: 0 };
         }
-        let mut seen = Seen { page: "none", user: 0 };
+        let mut shown = Shown { page: "none", user: 0 };
         let mut cookies = Cookies::of(&arrival);
-        let answered = self.page(&arrival, &mut cookies, &mut seen).await;
+        let answered = self.page(&arrival, &mut cookies, &mut shown).await;
         let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &arrival));
         view::protect(response.headers_mut());
         cookies.write(response.headers_mut());
-        Answered { response, page: seen.page, user: seen.user }
+        Answered { response, page: shown.page, user: shown.user }
     }
 
     async fn page(
         &self,
         arrival: &Arrival,
         cookies: &mut Cookies,
-        seen: &mut Seen,
+        shown: &mut Shown,
     ) -> Result<Response<Body>, Problem> {
         let reads = matches!(arrival.method, Method::GET | Method::HEAD);
         if !reads {
@@ -291,28 +264,28 @@ impl Administration {
         // What another host has changed holds here too: the next page may be asked of either.
         self.site.state().catch_up().await?;
         if arrival.path == SIGN_IN {
-            seen.page = "administration.sign_in";
-            return sign_in::answer(self, arrival, cookies, reads).await;
+            shown.page = "administration.sign_in";
+            return sign_in::answer(&self.door, arrival, cookies, reads).await;
         }
-        let session = match cookies.session() {
-            Some(secret) => sessions::find(self.site.state().database(), secret).await?,
-            None => None,
+        let session = match &arrival.session {
+            Some(known) => known.clone(),
+            None => self.session(cookies).await?,
         };
         let Some(session) = session else { return Ok(sign_in::first(arrival, reads)) };
-        seen.user = session.user;
+        shown.user = session.user;
         let form = Form::of_body(&arrival.body);
         let secret = cookies.session().unwrap_or_default().to_owned();
-        if !reads && !form::is_proven(&form, &secret) {
+        if !reads && !form::is_of_session(&form, &secret) {
             return Err(Problem::ForeignForm);
         }
         if arrival.path == SIGN_OUT {
-            seen.page = "administration.sign_out";
-            return sign_in::end(self, cookies, reads).await;
+            shown.page = "administration.sign_out";
+            return sign_in::end(&self.door, cookies, reads).await;
         }
 
         let found = self.pages.at(&arrival.path).map_err(|_| Problem::NotFound)?;
         let page = *found.value;
-        seen.page = page.name;
+        shown.page = page.name;
         let query = Form::of_query(&arrival.query);
         if query.has_nul() || form.has_nul() {
             return Err(Problem::Refused(
@@ -324,7 +297,8 @@ impl Administration {
             api: Arc::clone(&self.api),
             audit: Arc::clone(&self.audit),
             catalogue: Arc::clone(&self.catalogue),
-            throttle: Arc::clone(&self.throttle),
+            door: Arc::clone(&self.door),
+            navigation,
             client: arrival.client,
             id: arrival.id.clone(),
             id_of_client: arrival.id_of_client.clone(),
@@ -351,7 +325,7 @@ impl Administration {
         let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
         visit.must(needed)?;
         if page.confirmed
-            && let Some(response) = confirm::answer(self, &visit, arrival).await?
+            && let Some(response) = confirm::answer(&visit, arrival).await?
         {
             return Ok(response);
         }
@@ -400,22 +374,23 @@ impl std::fmt::Debug for Administration {
     }
 }
 
-struct Seen {
+/// The pages that whoever has signed in may see, as the navigation shows them.
+fn navigation(visit: &Visit) -> Vec<Link> {
+    let entries = PAGES.iter().filter_map(|page| {
+        let entry = page.navigation.as_ref()?;
+        let (needed, _) = page.read.as_ref()?;
+        visit.may(needed).then(|| Link {
+            title: entry.title,
+            href: href(page.path),
+            icon: entry.icon,
+            current: section(page.path) == section(visit.path),
+        })
+    });
+    entries.collect()
+}
+
+/// What the log is to have of a request.
+struct Shown {
     page: &'static str,
     user: i64,
-}
-
-/// The address of a page.
-fn href(path: &str) -> String {
-    format!("{BASE}{path}")
-}
-
-/// Whether a user may do something to the whole site.
-fn may(site: &Site, user: i64, needed: Needed) -> bool {
-    site.state().snapshot().access.allows(user, needed, ROOT)
-}
-
-/// Where a header is read that is text.
-fn text_of<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -7,12 +7,13 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::identity::sessions;
 
-use super::claim::{self, Claim};
+use super::arrival::Arrival;
 use super::cookies::Cookies;
-use super::form::{self, Form};
-use super::view::{Field, Layout, Notice, redirect};
-use super::visit::{Problem, show};
-use super::{Administration, Arrival, MANAGE, SIGN_IN, href, may};
+use super::door::{self, Claim, Door};
+use super::form::Form;
+use super::place::{MANAGE, SIGN_IN, href, inside, may};
+use super::problem::Problem;
+use super::view::{Field, Layout, Notice, redirect, show};
 
 /// What everybody is told who is not let in, whatever the reason.
 const WRONG: &str = "The username or the password is wrong.";
@@ -59,7 +60,7 @@ pub(crate) fn first(arrival: &Arrival, reads: bool) -> Response<Body> {
 
 /// The page itself, and what is sent from it.
 pub(crate) async fn answer(
-    administration: &Administration,
+    door: &Door,
     arrival: &Arrival,
     cookies: &mut Cookies,
     reads: bool,
@@ -76,20 +77,19 @@ pub(crate) async fn answer(
         |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
-    let database = administration.site.state().database();
-    let (throttle, password) = (&administration.throttle, form.get("password"));
-    let user = match claim::check(database, throttle, arrival.client, username, password).await? {
+    let database = door.site.state().database();
+    let user = match door.check(arrival.client, username, form.get("password")).await? {
         Claim::Right(user) => user,
         Claim::Wrong => return wrong(),
         Claim::Wait(seconds) => {
             let status = StatusCode::TOO_MANY_REQUESTS;
-            let mut response: Response<Body> = again(status, &claim::too_many(seconds))?;
+            let mut response: Response<Body> = again(status, &door::too_many(seconds))?;
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             return Ok(response);
         }
     };
     // From here on it is somebody who knows the password, and may be told the truth.
-    if user.blocked || !may(&administration.site, user.id, MANAGE) {
+    if user.blocked || !may(&door.site, user.id, MANAGE) {
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
     let address = arrival.client.to_string();
@@ -99,12 +99,12 @@ pub(crate) async fn answer(
     };
     cookies.begin_session(&secret);
     tracing::info!(target: "administration", user = user.id, "signed in");
-    Ok(redirect(&form::inside(next).unwrap_or_else(|| href("/"))))
+    Ok(redirect(&inside(next).unwrap_or_else(|| href("/"))))
 }
 
 /// Ends the session.
 pub(crate) async fn end(
-    administration: &Administration,
+    door: &Door,
     cookies: &mut Cookies,
     reads: bool,
 ) -> Result<Response<Body>, Problem> {
@@ -112,7 +112,7 @@ pub(crate) async fn end(
         return Err(Problem::NoSuchMethod);
     }
     if let Some(secret) = cookies.session() {
-        sessions::end(administration.site.state().database(), secret).await?;
+        sessions::end(door.site.state().database(), secret).await?;
     }
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));

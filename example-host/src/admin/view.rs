@@ -12,8 +12,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
-use super::visit::{Problem, Visit};
-use super::{Arrival, PAGES, assets, form, href, text_of};
+use super::arrival::{Arrival, text_of};
+use super::assets;
+use super::place::{ADMIN, BASE, href};
+use super::problem::Problem;
 
 /// What a page may load and do: its own stylesheet and script, and forms to this site. Nothing else
 /// runs or is fetched, whatever somebody gets into a page.
@@ -63,7 +65,7 @@ pub(crate) fn redirect(to: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     // What is no header's value was made up by somebody, and the first page is as good.
-    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(super::BASE));
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(BASE));
     response.headers_mut().insert(header::LOCATION, to);
     response
 }
@@ -137,7 +139,7 @@ pub(crate) struct Layout {
 pub(crate) struct SignedIn {
     pub(crate) name: String,
     /// What each form has to carry.
-    pub(crate) proof: String,
+    pub(crate) csrf_token: String,
     pub(crate) navigation: Vec<Link>,
     /// Whether this is their own page.
     pub(crate) own: bool,
@@ -164,35 +166,9 @@ impl Layout {
         }
     }
 
-    /// Around a page of a visit.
-    pub(crate) fn of(visit: &Visit, title: String) -> Self {
-        let section = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
-        let here = section(visit.path);
-        let entries = PAGES.iter().filter_map(|page| {
-            let entry = page.navigation.as_ref()?;
-            let (needed, _) = page.read.as_ref()?;
-            visit.may(needed).then(|| Link {
-                title: entry.title,
-                href: href(page.path),
-                icon: entry.icon,
-                current: section(page.path) == here,
-            })
-        });
-        Self {
-            signed_in: Some(SignedIn {
-                name: visit.session.name.clone(),
-                proof: form::proof(&visit.secret),
-                navigation: entries.collect(),
-                own: here == "account",
-            }),
-            notice: visit.notice.clone(),
-            ..Self::bare(title)
-        }
-    }
-
     /// What each form has to carry, for its hidden field.
-    pub(crate) fn proof(&self) -> &str {
-        self.signed_in.as_ref().map_or("", |signed_in| signed_in.proof.as_str())
+    pub(crate) fn csrf_token(&self) -> &str {
+        self.signed_in.as_ref().map_or("", |signed_in| signed_in.csrf_token.as_str())
     }
 
     /// The same with something to say.
@@ -378,7 +354,7 @@ impl HtmlSafe for Field {}
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
     ext = "html"
 )]
-pub(crate) struct Moment(pub(super) PrimitiveDateTime);
+pub(crate) struct Moment(pub(crate) PrimitiveDateTime);
 
 impl HtmlSafe for Moment {}
 
@@ -402,7 +378,7 @@ impl Moment {
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
     ext = "html"
 )]
-pub(crate) struct Exactly(pub(super) PrimitiveDateTime);
+pub(crate) struct Exactly(pub(crate) PrimitiveDateTime);
 
 impl HtmlSafe for Exactly {}
 
@@ -417,6 +393,11 @@ impl Exactly {
     fn machine(self) -> String {
         Moment(self.0).machine()
     }
+}
+
+/// A page from its template.
+pub(crate) fn show(template: &impl Template) -> Result<View, Problem> {
+    Ok(View::page(template.render()?))
 }
 
 /// A message as a sentence: the first letter large, a full stop at the end.
@@ -448,7 +429,7 @@ pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
             "The form was not sent from a page of this site, or somebody has signed in or out \
              since. Nothing was changed. Open the page again and send the form once more.",
         ),
-        Problem::Forbidden(needed) if *needed == super::ADMIN => (
+        Problem::Forbidden(needed) if *needed == ADMIN => (
             403,
             "Not permitted",
             "This needs the permission core.admin on the whole site, which you do not have.",

@@ -3,24 +3,25 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use askama::Template;
 use axum::body::Bytes;
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 
 use crate::api::answer::Api;
 use crate::base::error::Error;
+use crate::base::secret;
+use crate::base::secret::SecretHash;
 use crate::database::Connection;
 use crate::identity::sessions::Session;
-use crate::identity::tokens::{self, TokenHash};
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
 use super::catalogue::Catalogue;
-use super::form::Form;
-use super::throttle::Throttle;
-use super::view::{Layout, Notice, View};
-use super::{ADMIN, Needed, may};
+use super::door::Door;
+use super::form::{self, Form};
+use super::place::{ADMIN, Needed, may};
+use super::problem::Problem;
+use super::view::{Layout, Link, Notice, SignedIn, View};
 
 /// A request to a page, by somebody who may come in.
 #[derive(Clone)]
@@ -29,7 +30,9 @@ pub(crate) struct Visit {
     pub(crate) api: Arc<Api>,
     pub(crate) audit: Arc<Audit>,
     pub(crate) catalogue: Arc<Catalogue>,
-    pub(crate) throttle: Arc<Throttle>,
+    pub(crate) door: Arc<Door>,
+    /// The pages that whoever has signed in may see.
+    pub(crate) navigation: fn(&Visit) -> Vec<Link>,
     /// Where it comes from.
     pub(crate) client: IpAddr,
     /// What the log calls the request.
@@ -91,48 +94,6 @@ impl Change {
         let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
         let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
         (Record { kind: kind.to_owned(), id: id.to_owned() }, more)
-    }
-}
-
-/// Why there is no page.
-#[derive(Debug)]
-pub(crate) enum Problem {
-    NotFound,
-    NoSuchMethod,
-    /// The form was not sent from a page of this site, or the session has changed since.
-    ForeignForm,
-    /// Whoever has signed in may not do this; it needs this permission.
-    Forbidden(Needed),
-    /// A rule of the site forbids it, in words for whoever asks.
-    Refused(String),
-    /// It cannot be done now.
-    Unavailable,
-    /// The program is at fault.
-    Failed,
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::NotFound { .. } => Problem::NotFound,
-            Error::Invalid(why) => Problem::Refused(why),
-            taken @ Error::Taken { .. } => Problem::Refused(taken.to_string()),
-            Error::Database(error) => {
-                tracing::error!(%error, "the host's database failed");
-                Problem::Unavailable
-            }
-            error => {
-                tracing::error!(%error, "a page could not be made");
-                Problem::Failed
-            }
-        }
-    }
-}
-
-impl From<askama::Error> for Problem {
-    fn from(error: askama::Error) -> Self {
-        tracing::error!(%error, "a page could not be written");
-        Problem::Failed
     }
 }
 
@@ -205,8 +166,8 @@ impl Visit {
     }
 
     /// What is kept of the session.
-    pub(crate) fn kept(&self) -> TokenHash {
-        tokens::hash(&self.secret)
+    pub(crate) fn kept(&self) -> SecretHash {
+        secret::hash(&self.secret)
     }
 
     /// The key in the path.
@@ -217,11 +178,20 @@ impl Visit {
 
     /// What is around the page of this visit.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
-        Layout::of(self, title.into())
+        Layout {
+            signed_in: Some(SignedIn {
+                name: self.session.name.clone(),
+                csrf_token: form::csrf_token(&self.secret),
+                navigation: (self.navigation)(self),
+                own: section(self.path) == "account",
+            }),
+            notice: self.notice.clone(),
+            ..Layout::bare(title)
+        }
     }
 }
 
-/// A page from its template.
-pub(crate) fn show(template: &impl Template) -> Result<View, Problem> {
-    Ok(View::page(template.render()?))
+/// The first part of a path, which the pages of one section have in common.
+pub(crate) fn section(path: &str) -> &str {
+    path.split('/').nth(1).unwrap_or_default()
 }

@@ -7,39 +7,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Extension as FromRequest, State};
 use axum::http::{
-    HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
-    Response as HttpResponse, StatusCode, header,
+    HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, Response as HttpResponse,
+    StatusCode, header,
 };
 use bytes::Bytes;
 use host_interface::{Headers, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
-use crate::identity::tokens::{TokenHash, Usage};
-use crate::site::{BASE_PATH, Site};
-use crate::watch::audit::{Audit, Origin, Record};
+use crate::base::secret::SecretHash;
+use crate::site::BASE_PATH;
+use crate::watch::audit::{Origin, Record};
 
+use super::body;
 use super::changes::Changes;
-use super::gate::Admitted;
-use super::notes::{self, Asked, Begun};
+use super::gate::{self, Admitted, Gate};
+use super::handled::Handled;
+use super::notes::{self, Asked, Begun, Notes};
 use super::problem::Refusal;
 use super::request_id::RequestId;
 use super::revalidation::Known;
-use super::{body, gate as checks};
-use crate::extensions::routing::{self, Matched, Route, Routes};
-use crate::server::access_log::Seen;
-use crate::server::{Server, administration as pages, health};
-
-/// Where the state of the site is asked for.
-const HEALTH_PATH: &str = "/health";
+use crate::extensions::routing::Route;
 
 /// What answers requests to plugins, wherever they come from.
 pub(crate) struct Api {
-    pub(crate) site: Site,
-    pub(crate) routes: Routes,
-    pub(crate) usage: Arc<Usage>,
-    pub(crate) audit: Arc<Audit>,
+    pub(crate) gate: Gate,
+    pub(crate) notes: Notes,
     /// The changes that plugins are making.
     pub(crate) changes: Changes,
     /// How long a request may take, its body included.
@@ -57,9 +50,9 @@ impl Api {
     /// large it is. The address begins with the entry point; `session` is what is kept of the
     /// session, and `id` what the log calls the request to the page.
     pub(crate) async fn ask(
-        self: &Arc<Self>,
+        &self,
         user: i64,
-        session: TokenHash,
+        session: SecretHash,
         id: &str,
         request: HttpRequest<Vec<u8>>,
     ) -> HttpResponse<Body> {
@@ -74,15 +67,16 @@ impl Api {
         }
     }
 
-    /// Answers a request to a plugin, or says why not.
-    async fn answer(
-        self: &Arc<Self>,
+    /// Answers a request to a plugin, or gives the reason why not. The path begins after the entry
+    /// point.
+    pub(crate) async fn answer(
+        &self,
         asker: Asker,
         id: &RequestId,
         path: &str,
         request: HttpRequest<Body>,
     ) -> HttpResponse<Body> {
-        let mut seen = Seen::default();
+        let mut handled = Handled::default();
         let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
@@ -90,10 +84,10 @@ impl Api {
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + self.request_timeout;
         let ready = async {
-            let (route, matched) = self.route(path, &method)?;
-            seen.route = Arc::clone(&route.name);
+            let (route, matched) = self.gate.route(path, &method)?;
+            handled.route = Arc::clone(&route.name);
             let media_type = &route.extension.media_type;
-            if !media_type.is_empty() && !checks::accepts(&headers, media_type) {
+            if !media_type.is_empty() && !gate::accepts(&headers, media_type) {
                 return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
             }
             let mut call = Request::builder(route.handler, route.method)
@@ -111,7 +105,7 @@ impl Api {
                 let admitted = timeout_at(deadline, self.admit(&asker, &headers))
                     .await
                     .map_err(|_| Refusal::Timeout)??;
-                seen.user = admitted.user.id();
+                handled.user = admitted.user.id();
                 call = call.user(by.insert(admitted).user.clone());
             }
             if body::is_too_large(&headers, self.body_limit) {
@@ -127,7 +121,7 @@ impl Api {
         };
         let ready = ready.await;
         let origin = asker.origin();
-        let route = Arc::clone(&seen.route);
+        let route = Arc::clone(&handled.route);
         let asked = Asked { origin, id: id.clone(), method, uri, route, by, record };
         let mut response = match ready {
             Ok((route, call, _)) if notes::changes(&asked.method) => {
@@ -137,7 +131,7 @@ impl Api {
                 let read = timeout_at(deadline, call_plugin(&route, call, &known)).await;
                 let read = read.unwrap_or_else(|_| Err(gave_up(&route)));
                 let response = read.unwrap_or_else(|refusal| refusal.response(id));
-                asked.note(self, response).await
+                asked.note(&self.notes, response).await
             }
             Err(refusal) => {
                 // One that comes too slowly, or has broken off, is not waited for again.
@@ -145,17 +139,17 @@ impl Api {
                 if wanted && !hopeless {
                     body::discard(body).await;
                 }
-                asked.note(self, refusal.response(id)).await
+                asked.note(&self.notes, refusal.response(id)).await
             }
         };
-        response.extensions_mut().insert(seen);
+        response.extensions_mut().insert(handled);
         response
     }
 
     /// Has a plugin change something. That goes on to its end, and is noted then as what it has
     /// become, also when the client has gone or has been told that it took too long.
     async fn change(
-        self: &Arc<Self>,
+        &self,
         asked: Asked,
         route: Route,
         call: Request,
@@ -166,7 +160,7 @@ impl Api {
             tracing::warn!("there are too many changes under way to begin another");
             return Refusal::Unavailable.response(&id);
         };
-        let begun = Begun::new(Arc::clone(self), asked);
+        let begun = Begun::new(self.notes.clone(), asked);
         let (called, own) = (route.clone(), id.clone());
         let changing = self.changes.run(place, async move {
             match call_plugin(&called, call, &Known::default()).await {
@@ -186,35 +180,11 @@ impl Api {
         }
     }
 
-    /// The route that answers, if the path has one, in use, for this method.
-    fn route<'routes, 'path>(
-        &'routes self,
-        path: &'path str,
-        method: &HttpMethod,
-    ) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
-        let matched = self.routes.at(path).ok_or(Refusal::NotFound)?;
-        let state = self.site.state();
-        if !state.is_trusted() {
-            return Err(Refusal::Unavailable);
-        }
-        let snapshot = state.snapshot();
-        let routes = matched.enabled(|extension| snapshot.enabled(extension));
-        if routes.is_empty() {
-            return Err(Refusal::NotFound);
-        }
-        let wanted = routing::method(method);
-        let found = routes.iter().find(|route| Some(route.method) == wanted);
-        match found.map(|route| (*route).clone()) {
-            Some(route) => Ok((route, matched)),
-            None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
-        }
-    }
-
-    /// Who asks, if they may come in.
+    /// Who sends the request, if they have access.
     async fn admit(&self, asker: &Asker, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         match asker {
-            Asker::Credentials => checks::authenticate(self, headers).await,
-            Asker::SignedIn { user, session } => checks::signed_in(self, *user, *session).await,
+            Asker::Credentials => self.gate.authenticate(headers).await,
+            Asker::SignedIn { user, session } => self.gate.signed_in(*user, *session).await,
         }
     }
 }
@@ -230,7 +200,7 @@ pub(crate) enum Asker {
     /// By the credentials in its headers.
     Credentials,
     /// This user has signed in, by the session that this is kept of.
-    SignedIn { user: i64, session: TokenHash },
+    SignedIn { user: i64, session: SecretHash },
 }
 
 impl Asker {
@@ -250,70 +220,8 @@ impl Asker {
     }
 }
 
-/// Answers any request.
-pub(crate) async fn answer(
-    State(server): State<Arc<Server>>,
-    FromRequest(id): FromRequest<RequestId>,
-    request: HttpRequest<Body>,
-) -> HttpResponse<Body> {
-    let head = request.method() == HttpMethod::HEAD;
-    let uri = request.uri().clone();
-    let mut response = match below_base(uri.path()) {
-        Some(path) => {
-            let mut response = server.api.answer(Asker::Credentials, &id, path, request).await;
-            response
-                .headers_mut()
-                .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
-            response
-        }
-        None if pages::is_one(uri.path()) => pages::answer(server, &id, request).await,
-        None if uri.path() == HEALTH_PATH => answer_health(&server, &id, request.method()).await,
-        None => Refusal::NotFound.response(&id),
-    };
-    if head {
-        without_body(&mut response);
-    }
-    response
-}
-
-/// Answers a request on a connection for which there is no room: whoever watches the site hears how
-/// it is, and everybody else to come again.
-pub(crate) async fn answer_outside(
-    State(server): State<Arc<Server>>,
-    FromRequest(id): FromRequest<RequestId>,
-    request: HttpRequest<Body>,
-) -> HttpResponse<Body> {
-    let (parts, body) = request.into_parts();
-    let mut response = match parts.uri.path() {
-        HEALTH_PATH => answer_health(&server, &id, &parts.method).await,
-        _ => Refusal::Unavailable.response(&id),
-    };
-    if !parts.headers.contains_key(header::EXPECT) {
-        body::discard(body).await;
-    }
-    if parts.method == HttpMethod::HEAD {
-        without_body(&mut response);
-    }
-    response
-}
-
-async fn answer_health(server: &Server, id: &RequestId, method: &HttpMethod) -> HttpResponse<Body> {
-    if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
-        return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
-    }
-    let mut response = health::answer(&server.api.site, &server.health).await;
-    let seen = Seen { route: "health".into(), ..Seen::default() };
-    response.extensions_mut().insert(seen);
-    response
-}
-
-/// Whether a path is one of the API.
-pub(crate) fn is_one(path: &str) -> bool {
-    below_base(path).is_some()
-}
-
 /// What follows the entry point in a path.
-fn below_base(path: &str) -> Option<&str> {
+pub(crate) fn below_base(path: &str) -> Option<&str> {
     path.strip_prefix(BASE_PATH)?.strip_prefix('/')
 }
 
@@ -374,18 +282,6 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     Ok(response)
-}
-
-/// Takes the body away and leaves its length.
-fn without_body(response: &mut HttpResponse<Body>) {
-    use axum::body::HttpBody;
-    if let Some(length) = response.body().size_hint().exact()
-        && response.status() != StatusCode::NO_CONTENT
-        && response.status() != StatusCode::NOT_MODIFIED
-    {
-        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    *response.body_mut() = Body::empty();
 }
 
 /// The headers of a request, as the plugin asks for them.

@@ -1,17 +1,30 @@
 //! What a request must pass before a plugin sees it: what it accepts, and who sends it. Pure where
-//! it can be; the order of the checks is in `api.rs`.
+//! it can be; the order of the checks is in `answer.rs`.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, header};
 use host_interface::{Credentials, SharedUser, Verdict};
 use mediatype::{MediaType, MediaTypeList, ReadParams};
 
 use crate::base::error::Error;
+use crate::base::secret;
+use crate::base::secret::SecretHash;
+use crate::extensions::routing::{self, Matched, Route, Routes};
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
-use crate::identity::tokens::{self, TokenHash};
+use crate::identity::tokens::{self, Usage};
+use crate::site::Site;
 use crate::watch::audit::Means;
 
-use super::answer::Api;
 use super::problem::Refusal;
+
+/// What requests to extensions are checked against: the site as it is in memory, the routes, and which
+/// tokens are used.
+pub(crate) struct Gate {
+    pub(crate) site: Site,
+    pub(crate) routes: Routes,
+    pub(crate) usage: Arc<Usage>,
+}
 
 /// Who has been let in, and by what.
 pub(crate) struct Admitted {
@@ -35,79 +48,105 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     })
 }
 
-/// Who sends the request, or why nobody is let in.
-pub(crate) async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<Admitted, Refusal> {
-    if !api.site.state().snapshot().token_auth() {
-        return Err(Refusal::Unauthorised);
-    }
-    let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
-    let state = api.site.state();
-    if let Some(admitted) = admitted(api, &credentials).await? {
-        return Ok(admitted);
-    }
-    // Whoever was let in by another process a moment ago need not wait for the next look.
-    match state.catch_up().await {
-        Ok(true) => admitted(api, &credentials).await?.ok_or(Refusal::Unauthorised),
-        Ok(false) => Err(Refusal::Unauthorised),
-        Err(error) => {
-            tracing::error!(%error, "changes to the site cannot be read");
-            Err(Refusal::Unavailable)
+impl Gate {
+    /// The route that answers, if the path has one that is in use and for this method.
+    pub(crate) fn route<'routes, 'path>(
+        &'routes self,
+        path: &'path str,
+        method: &HttpMethod,
+    ) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
+        let matched = self.routes.at(path).ok_or(Refusal::NotFound)?;
+        let state = self.site.state();
+        if !state.is_trusted() {
+            return Err(Refusal::Unavailable);
+        }
+        let snapshot = state.snapshot();
+        let routes = matched.enabled(|extension| snapshot.enabled(extension));
+        if routes.is_empty() {
+            return Err(Refusal::NotFound);
+        }
+        let wanted = routing::method(method);
+        let found = routes.iter().find(|route| Some(route.method) == wanted);
+        match found.map(|route| (*route).clone()) {
+            Some(route) => Ok((route, matched)),
+            None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
         }
     }
-}
 
-/// The user with this key, who has signed in to the pages of this site and needs no token to say
-/// so. What whoever has a token must be permitted, they must be too.
-pub(crate) async fn signed_in(
-    api: &Api,
-    user: i64,
-    session: TokenHash,
-) -> Result<Admitted, Refusal> {
-    let found = tokens::by_id(api.site.state().database(), user).await.map_err(failed)?;
-    let user = found.filter(|user| may_come_in(api, user)).ok_or(Refusal::Unauthorised)?;
-    Ok(Admitted { user, means: Means::Session(session) })
-}
-
-/// The user with these credentials, if it may come in.
-async fn admitted(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
-    let found = identify(api, credentials).await?;
-    let admitted = found.filter(|found| may_come_in(api, &found.user));
-    if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
-        api.usage.note(*token);
-    }
-    Ok(admitted)
-}
-
-fn may_come_in(api: &Api, user: &SharedUser) -> bool {
-    api.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
-}
-
-async fn identify(api: &Api, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
-    let state = api.site.state();
-    if credentials.scheme() == "bearer" {
-        let hash = tokens::hash(credentials.secret());
-        let user = state.identify(&hash).await.map_err(failed)?;
-        return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
-    }
-    for extension in api.routes.extensions() {
-        if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
-            continue;
+    /// Who sends the request, or why nobody is let in.
+    pub(crate) async fn authenticate(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+        if !self.site.state().snapshot().token_auth() {
+            return Err(Refusal::Unauthorised);
         }
-        match extension.plugin.authenticate(credentials.clone()).await {
-            Ok(Verdict::Unknown) => {}
-            Ok(Verdict::Refused) => return Ok(None),
-            Ok(Verdict::User(id)) => {
-                let user = tokens::by_id(state.database(), id).await.map_err(failed)?;
-                let means = Means::Scheme(credentials.scheme().to_owned());
-                return Ok(user.map(|user| Admitted { user, means }));
-            }
+        let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
+        let state = self.site.state();
+        if let Some(admitted) = self.admitted(&credentials).await? {
+            return Ok(admitted);
+        }
+        // Whoever was let in by another process a moment ago need not wait for the next look.
+        match state.catch_up().await {
+            Ok(true) => self.admitted(&credentials).await?.ok_or(Refusal::Unauthorised),
+            Ok(false) => Err(Refusal::Unauthorised),
             Err(error) => {
-                tracing::error!(extension = extension.name, %error, "could not authenticate");
-                return Err(Refusal::Unavailable);
+                tracing::error!(%error, "changes to the site cannot be read");
+                Err(Refusal::Unavailable)
             }
         }
     }
-    Ok(None)
+
+    /// The user with this key, who has signed in to the pages of this site and needs no token to say
+    /// so. What whoever has a token must be permitted, they must be too.
+    pub(crate) async fn signed_in(
+        &self,
+        user: i64,
+        session: SecretHash,
+    ) -> Result<Admitted, Refusal> {
+        let found = tokens::by_id(self.site.state().database(), user).await.map_err(failed)?;
+        let user = found.filter(|user| self.has_access(user)).ok_or(Refusal::Unauthorised)?;
+        Ok(Admitted { user, means: Means::Session(session) })
+    }
+
+    /// The user with these credentials, if it has access.
+    async fn admitted(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+        let found = self.identify(credentials).await?;
+        let admitted = found.filter(|found| self.has_access(&found.user));
+        if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
+            self.usage.note(*token);
+        }
+        Ok(admitted)
+    }
+
+    fn has_access(&self, user: &SharedUser) -> bool {
+        self.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
+    }
+
+    async fn identify(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
+        let state = self.site.state();
+        if credentials.scheme() == "bearer" {
+            let hash = secret::hash(credentials.secret());
+            let user = state.identify(&hash).await.map_err(failed)?;
+            return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
+        }
+        for extension in self.routes.extensions() {
+            if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
+                continue;
+            }
+            match extension.plugin.authenticate(credentials.clone()).await {
+                Ok(Verdict::Unknown) => {}
+                Ok(Verdict::Refused) => return Ok(None),
+                Ok(Verdict::User(id)) => {
+                    let user = tokens::by_id(state.database(), id).await.map_err(failed)?;
+                    let means = Means::Scheme(credentials.scheme().to_owned());
+                    return Ok(user.map(|user| Admitted { user, means }));
+                }
+                Err(error) => {
+                    tracing::error!(extension = extension.name, %error, "could not authenticate");
+                    return Err(Refusal::Unavailable);
+                }
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn failed(error: Error) -> Refusal {

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod changes;
 pub(crate) mod gate;
+pub(crate) mod handled;
 pub(crate) mod notes;
 pub(crate) mod problem;
 pub(crate) mod request_id;

@@ -9,15 +9,22 @@ use axum::http::{Method, Response, StatusCode, Uri, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
-use crate::watch::audit::{Entry, Origin, Record};
+use crate::site::Site;
+use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
 
-use super::answer::Api;
 use super::gate::Admitted;
 use super::request_id::RequestId;
 
 /// How much of a sentence is kept.
 const DETAIL: usize = 200;
+
+/// Where it is noted. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Notes {
+    pub(crate) site: Site,
+    pub(crate) audit: Arc<Audit>,
+}
 
 /// A request that has been answered.
 pub(crate) struct Asked {
@@ -40,26 +47,26 @@ pub(crate) fn changes(method: &Method) -> bool {
 
 impl Asked {
     /// Notes what there is to note, and passes the answer on.
-    pub(crate) async fn note(self, api: &Api, response: Response<Body>) -> Response<Body> {
+    pub(crate) async fn note(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
         let status = response.status();
         if status.is_success() && changes(&self.method) {
-            self.note_change(api, &response);
+            self.note_change(notes, &response);
             return response;
         }
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::UNPROCESSABLE_ENTITY => {
-                self.note_refusal(api, response).await
+                self.note_refusal(notes, response).await
             }
             _ => response,
         }
     }
 
-    fn note_change(self, api: &Api, response: &Response<Body>) {
+    fn note_change(self, notes: &Notes, response: &Response<Body>) {
         // What has been made is named by the answer.
         let location = response.headers().get(header::LOCATION);
         let location = location.and_then(|location| location.to_str().ok());
         let made = location.and_then(record_at);
-        api.audit.note(self.entry(made, response.status().as_u16()));
+        notes.audit.note(self.entry(made, response.status().as_u16()));
     }
 
     fn entry(&self, made: Option<Record>, status: u16) -> Entry {
@@ -73,7 +80,7 @@ impl Asked {
         }
     }
 
-    async fn note_refusal(self, api: &Api, response: Response<Body>) -> Response<Body> {
+    async fn note_refusal(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
         // Answers are whole before they leave, so this waits for nothing and copies nothing.
         let body = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
@@ -81,7 +88,7 @@ impl Asked {
         let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
         let (codes, detail) = said(&body);
         let username = self.by.map(|by| by.user.username().to_owned()).unwrap_or_default();
-        api.site.traffic().refused(Refused { codes, detail, username, ..refused });
+        notes.site.traffic().refused(Refused { codes, detail, username, ..refused });
         Response::from_parts(parts, Body::from(body))
     }
 }
@@ -89,19 +96,19 @@ impl Asked {
 /// A change that has been begun. If it breaks off, that is noted: it may have changed something all
 /// the same.
 pub(crate) struct Begun {
-    api: Arc<Api>,
+    notes: Notes,
     asked: Option<Asked>,
 }
 
 impl Begun {
-    pub(crate) fn new(api: Arc<Api>, asked: Asked) -> Self {
-        Self { api, asked: Some(asked) }
+    pub(crate) fn new(notes: Notes, asked: Asked) -> Self {
+        Self { notes, asked: Some(asked) }
     }
 
     /// Notes what there is to note, and passes the answer on.
     pub(crate) async fn end(mut self, response: Response<Body>) -> Response<Body> {
         match self.asked.take() {
-            Some(asked) => asked.note(&self.api, response).await,
+            Some(asked) => asked.note(&self.notes, response).await,
             None => response,
         }
     }
@@ -111,7 +118,7 @@ impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(asked) = &self.asked {
             let entry = asked.entry(None, 0).saying("broke off; it may be done or not");
-            self.api.audit.note(entry);
+            self.notes.audit.note(entry);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What may go wrong with a site, each as one line for the person at the terminal. What HTTP
-//! clients are told is another table, `server/problem.rs`.
+//! clients are told is another table, `api/problem.rs`.
 
 use std::path::PathBuf;
 
 use crate::base::database_url::DatabaseUrlError;
-use crate::server::TlsError;
+use crate::base::text::one_line;
+use crate::base::tls_files::TlsError;
 
 /// Why something about the site could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -115,9 +116,4 @@ impl Error {
 /// Whether a database error says that something exists already.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
-}
-
-/// Any text on a single line, as log lines and terminals want it.
-pub(crate) fn one_line(text: impl ToString) -> String {
-    text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
 //! Settings that come from the environment alone, with their defaults. What has a flag too is in
-//! `cli.rs`; what a site decides for its extensions is in `parameters.rs`.
+//! `cli/arguments.rs`; what a site decides for its extensions is in `extensions/parameters.rs`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use ipnet::IpNet;
 use lettre::Address;
 use lettre::message::Mailbox;
 
-use crate::mail::{SmtpUrl, SmtpUrlError};
+use crate::base::smtp_url::{SmtpUrl, SmtpUrlError};
+use crate::base::tls_files::{HalfTls, TlsFiles};
 
 /// How the program logs and serves.
 #[derive(Clone, Debug)]
@@ -65,32 +66,6 @@ pub struct ServerSettings {
     pub stop_timeout: Duration,
     /// How many entries of the audit trail stay; the oldest go first.
     pub audit_entries: u64,
-}
-
-/// Where a certificate and its key lie, each in PEM form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate, and those between it and the one that clients trust.
-    pub certificate: PathBuf,
-    /// The private key.
-    pub key: PathBuf,
-}
-
-impl TlsFiles {
-    /// Both or none.
-    ///
-    /// # Errors
-    /// When only one of them is named.
-    pub fn both(
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
-    ) -> Result<Option<Self>, SettingsError> {
-        match (certificate, key) {
-            (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => Ok(Some(Self { certificate, key })),
-            _ => Err(SettingsError::HalfTls),
-        }
-    }
 }
 
 impl ServerSettings {
@@ -154,11 +129,8 @@ pub enum SettingsError {
     #[error("HOST_SMTP_URL {0}; it looks like smtps://user:password@mail.example.com")]
     SmtpUrl(#[from] SmtpUrlError),
     /// A certificate without a key, or a key without a certificate.
-    #[error(
-        "TLS needs a certificate and a key: --tls-cert and --tls-key, or HOST_TLS_CERT and \
-         HOST_TLS_KEY"
-    )]
-    HalfTls,
+    #[error(transparent)]
+    HalfTls(#[from] HalfTls),
 }
 
 impl Settings {

@@ -11,7 +11,7 @@ use sqlx::{FromRow, MySql, Postgres, Sqlite};
 
 use crate::base::error::Error;
 
-use super::refused_for_others;
+use super::conflict::refused_for_others;
 use super::statement::{Engine, Statement, arguments};
 
 /// How long the database may take over one statement, and how long a connection is waited for.

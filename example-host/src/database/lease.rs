@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 
 use crate::base::error::Error;
 
+use super::conflict::refused_for_others;
 use super::connection::in_time;
-use super::refused_for_others;
 
 /// How often whoever has the turn shows to be alive.
 const BEAT: Duration = Duration::from_secs(2);

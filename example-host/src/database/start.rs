@@ -16,7 +16,8 @@ use crate::base::private;
 
 use super::connection::in_time;
 use super::lease::Lease;
-use super::{Database, migrations};
+use super::migrations;
+use super::pools::Database;
 use crate::base::database_url::DatabaseUrl;
 
 /// How often a start that waits for another one looks whether it is done.

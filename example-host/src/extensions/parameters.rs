@@ -4,10 +4,9 @@
 use host_interface::{Description, LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
-use crate::base::error::{Error, one_line};
+use crate::base::error::Error;
+use crate::base::text::one_line;
 use crate::database::{Connection, sql};
-use crate::site::Site;
-use crate::site::state::change;
 
 /// A parameter with the value that is in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,88 +33,24 @@ impl ParameterEntry {
     }
 }
 
-impl Site {
-    /// The parameters of all loaded extensions, in the order they declare them.
-    pub fn parameters(&self) -> Vec<ParameterEntry> {
-        let snapshot = self.state().snapshot();
-        let descriptions = self.state().descriptions();
-        let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
-        let entry = |extension: &str, parameter: &Parameter| {
-            let set = snapshot.parameters.set(extension, &parameter.name);
-            ParameterEntry {
-                extension: extension.to_owned(),
-                name: parameter.name.clone(),
-                shared: descriptions.iter().filter(|of| has(of, &parameter.name)).count() > 1,
-                value: set.unwrap_or(&parameter.default).clone(),
-                set: set.is_some(),
-                description: parameter.description.clone(),
-            }
-        };
-        descriptions
-            .iter()
-            .flat_map(|of| of.parameters.iter().map(|parameter| entry(&of.name, parameter)))
-            .collect()
-    }
-
-    /// One parameter with the value that is in force, by its name. Where several extensions have
-    /// one of that name, theirs stands before it: `webservices-shop/default_currency`.
-    ///
-    /// # Errors
-    /// When no loaded extension declares it, or several do.
-    pub fn parameter(&self, name: &str) -> Result<ParameterEntry, Error> {
-        let (extension, declared, _) = self.declared(name)?;
-        let is_it =
-            |entry: &ParameterEntry| entry.extension == extension && entry.name == declared.name;
-        let found = self.parameters().into_iter().find(is_it);
-        found.ok_or_else(|| Error::not_found("parameter", name))
-    }
-
-    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
-    ///
-    /// # Errors
-    /// When no loaded extension declares it or several do, the value is not one that the parameter
-    /// takes or the
-    /// extension refuses it, or the database fails.
-    pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
-        let (extension, parameter, plugin) = self.declared(name)?;
-        let wanted = Some(value).filter(|value| !value.is_null());
-        match unfit(extension, plugin, parameter, wanted).await? {
-            None => {}
-            Some(Unfit::Kind(expected)) => {
-                return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
-            }
-            Some(Unfit::Refused(why)) => {
-                let in_force = wanted.unwrap_or(&parameter.default);
-                return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
-            }
+/// The parameters of all loaded extensions, in the order they declare them.
+pub(crate) fn entries(descriptions: &[Description], values: &Parameters) -> Vec<ParameterEntry> {
+    let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
+    let entry = |extension: &str, parameter: &Parameter| {
+        let set = values.set(extension, &parameter.name);
+        ParameterEntry {
+            extension: extension.to_owned(),
+            name: parameter.name.clone(),
+            shared: descriptions.iter().filter(|of| has(of, &parameter.name)).count() > 1,
+            value: set.unwrap_or(&parameter.default).clone(),
+            set: set.is_some(),
+            description: parameter.description.clone(),
         }
-        let declared = &parameter.name;
-        let what = format!("change parameters: {declared}");
-        change!(self.state(), |transaction| {
-            put(transaction, extension, declared, wanted).await?;
-            self.record(transaction, "extension", extension, &what).await
-        })
-    }
-
-    /// A parameter, with the name of the extension that declares it and the extension.
-    fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
-        let mut declaring = self.plugins().filter_map(|(of, plugin)| {
-            let wanted = |parameter: &&Parameter| {
-                parameter.name == name || full_name(&of.name, &parameter.name) == name
-            };
-            let parameter = of.parameters.iter().find(wanted)?;
-            Some((of.name.as_str(), parameter, &**plugin))
-        });
-        match (declaring.next(), declaring.next()) {
-            (Some(found), None) => Ok(found),
-            (None, _) => Err(Error::not_found("parameter", name)),
-            (Some((one, ..)), Some((other, ..))) => Err(Error::Invalid(format!(
-                "several extensions have a parameter {name:?}; call it {} or {}",
-                full_name(one, name),
-                full_name(other, name)
-            ))),
-        }
-    }
+    };
+    descriptions
+        .iter()
+        .flat_map(|of| of.parameters.iter().map(|parameter| entry(&of.name, parameter)))
+        .collect()
 }
 
 /// The name of a parameter with that of its extension, in which no slash can be.

@@ -4,11 +4,9 @@
 use host_interface::{Asset, Description};
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, Database, sql};
 use crate::identity::acl::{self, ROOT};
 use crate::identity::groups;
-use crate::site::Site;
-use crate::site::state::change;
 
 /// The built-in extension that tells users by their tokens.
 pub const TOKEN_AUTH: &str = "token-auth";
@@ -26,36 +24,14 @@ pub struct ExtensionEntry {
     pub built_in: bool,
 }
 
-impl Site {
-    /// All extensions that the site has ever had, by name.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
-        let statement =
-            sql("SELECT name, version, enabled, built_in FROM host_extensions ORDER BY name");
-        let rows: Vec<(String, String, bool, bool)> =
-            self.state().database().fetch_all(statement).await?;
-        let entry = |(name, version, enabled, built_in)| ExtensionEntry {
-            name,
-            version,
-            enabled,
-            built_in,
-        };
-        Ok(rows.into_iter().map(entry).collect())
-    }
-
-    /// Enables or disables an extension.
-    ///
-    /// # Errors
-    /// When there is no such extension, or the database fails.
-    pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
-        let what = if enabled { "enable an extension" } else { "disable an extension" };
-        change!(self.state(), |transaction| {
-            switch(transaction, name, enabled).await?;
-            self.record(transaction, "extension", name, what).await
-        })
-    }
+/// All extensions that the site has ever had, by name.
+pub(crate) async fn all(database: &Database) -> Result<Vec<ExtensionEntry>, Error> {
+    let statement =
+        sql("SELECT name, version, enabled, built_in FROM host_extensions ORDER BY name");
+    let rows: Vec<(String, String, bool, bool)> = database.fetch_all(statement).await?;
+    let entry =
+        |(name, version, enabled, built_in)| ExtensionEntry { name, version, enabled, built_in };
+    Ok(rows.into_iter().map(entry).collect())
 }
 
 /// Enables or disables an extension.

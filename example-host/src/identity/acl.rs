@@ -6,9 +6,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::base::error::Error;
-use crate::database::{Connection, Engine, sql};
-use crate::site::Site;
-use crate::site::state::change;
+use crate::database::{Connection, Database, Engine, sql};
 
 /// The asset that all others stand below.
 pub const ROOT: &str = "root";
@@ -60,72 +58,14 @@ impl fmt::Display for Decision {
     }
 }
 
-impl Site {
-    /// Every rule of the site.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
-        let statement = sql("SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
-             JOIN host_groups g ON g.id = r.group_id JOIN host_assets a ON a.id = r.asset_id \
-             ORDER BY g.id, a.name, r.action");
-        let rows: Vec<(String, String, String, bool)> =
-            self.state().database().fetch_all(statement).await?;
-        let entry = |(group, action, asset, allowed)| RuleEntry { group, action, asset, allowed };
-        Ok(rows.into_iter().map(entry).collect())
-    }
-
-    /// Sets or removes a rule.
-    ///
-    /// # Errors
-    /// When there is no such group, action or asset, or the database fails.
-    pub async fn set_rule(
-        &self,
-        group: &str,
-        action: &str,
-        asset: &str,
-        setting: Setting,
-    ) -> Result<(), Error> {
-        if !self.state().snapshot().access.knows_action(action) {
-            return Err(Error::not_found("action", action));
-        }
-        let (said, allowed) = match setting {
-            Setting::Allow => ("allow", Some(true)),
-            Setting::Deny => ("deny", Some(false)),
-            Setting::Inherit => ("inherit", None),
-        };
-        let what = format!("change permissions: {said} {action} for {group}");
-        change!(self.state(), |transaction| {
-            let group = crate::identity::groups::find(transaction, group).await?;
-            let key = find_asset(transaction, asset).await?;
-            put_rule(transaction, key, group, action, allowed).await?;
-            self.record(transaction, "asset", asset, &what).await
-        })
-    }
-
-    /// Whether a user may do something, and why.
-    ///
-    /// # Errors
-    /// When there is no such user, action or asset, or the database fails.
-    pub async fn explain(
-        &self,
-        username: &str,
-        action: &str,
-        asset: &str,
-    ) -> Result<Decision, Error> {
-        let user = self.user(username).await?;
-        let snapshot = self.state().snapshot();
-        if !snapshot.access.knows_action(action) {
-            return Err(Error::not_found("action", action));
-        }
-        if !snapshot.access.knows_asset(asset) {
-            return Err(Error::not_found("asset", asset));
-        }
-        if user.blocked {
-            return Ok(Decision { allowed: false, reason: "blocked".to_owned() });
-        }
-        Ok(snapshot.access.explain(user.id, action, asset))
-    }
+/// Every rule of the site.
+pub(crate) async fn rules(database: &Database) -> Result<Vec<RuleEntry>, Error> {
+    let statement = sql("SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
+         JOIN host_groups g ON g.id = r.group_id JOIN host_assets a ON a.id = r.asset_id \
+         ORDER BY g.id, a.name, r.action");
+    let rows: Vec<(String, String, String, bool)> = database.fetch_all(statement).await?;
+    let entry = |(group, action, asset, allowed)| RuleEntry { group, action, asset, allowed };
+    Ok(rows.into_iter().map(entry).collect())
 }
 
 /// Sets a rule within a transaction, in place of the one before, or takes it away.

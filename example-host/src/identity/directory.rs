@@ -4,8 +4,8 @@
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::text::fold;
 use crate::database::{Database, sql};
-use crate::identity::users::fold;
 
 /// How many users a page has.
 const PAGE: usize = 20;
@@ -20,13 +20,13 @@ pub(crate) struct Wanted {
     /// Only users in the group with this key.
     pub(crate) group: Option<i64>,
     /// The place from which the list goes on.
-    pub(crate) from: From,
+    pub(crate) from: Cursor,
 }
 
 /// A place in the list, named by the user that it is beside: finding it costs the same on every
 /// page, however many users there are.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum From {
+pub(crate) enum Cursor {
     /// The beginning.
     #[default]
     Start,
@@ -79,9 +79,9 @@ pub(crate) async fn list(database: &Database, wanted: &Wanted) -> Result<Listed,
     let last = users.last().map(|user| user.fold.clone());
     // Whoever came from one side knows that there is something on it.
     let (before, after) = match wanted.from {
-        From::Start => (None, last.filter(|_| more)),
-        From::After(_) => (first, last.filter(|_| more)),
-        From::Before(_) => (first.filter(|_| more), last),
+        Cursor::Start => (None, last.filter(|_| more)),
+        Cursor::After(_) => (first, last.filter(|_| more)),
+        Cursor::Before(_) => (first.filter(|_| more), last),
     };
     put_groups(database, &mut users).await?;
     Ok(Listed { users, before, after })
@@ -141,9 +141,9 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, b
     ];
     type Row = (i64, String, String, String, String, bool, bool);
     let (direction, beside) = match &wanted.from {
-        From::Start => (0, ""),
-        From::After(name) => (0, name.as_str()),
-        From::Before(name) => (1, name.as_str()),
+        Cursor::Start => (0, ""),
+        Cursor::After(name) => (0, name.as_str()),
+        Cursor::Before(name) => (1, name.as_str()),
     };
     let small = match wanted.group {
         Some(group) => is_small(database, group).await?,
@@ -176,7 +176,7 @@ async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, b
         fold,
     };
     let mut users: Vec<UserLine> = rows.into_iter().take(PAGE).map(line).collect();
-    if matches!(wanted.from, From::Before(_)) {
+    if matches!(wanted.from, Cursor::Before(_)) {
         users.reverse();
     }
     Ok((users, more))

@@ -1,10 +1,9 @@
 //! Groups of users, a tree: what a group may, those below it may too. Knows nothing of rules.
 
 use crate::base::error::{Error, is_unique_violation};
-use crate::database::{Connection, sql};
-use crate::identity::users::{fold, name_of};
-use crate::site::Site;
-use crate::site::state::change;
+use crate::base::text::fold;
+use crate::database::{Connection, Database, sql};
+use crate::identity::names::name_of;
 
 /// A group as administrators see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,32 +16,12 @@ pub struct GroupEntry {
     pub parent: Option<String>,
 }
 
-impl Site {
-    /// All groups, in the order they were made.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
-        let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
-             LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
-        let rows: Vec<(i64, String, Option<String>)> =
-            self.state().database().fetch_all(statement).await?;
-        Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
-    }
-
-    /// Makes a group below another one and gives its key.
-    ///
-    /// # Errors
-    /// When the title is taken, there is no such parent, or the database fails.
-    pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
-        let title = title_of(title)?;
-        change!(self.state(), |transaction| {
-            let parent = find(transaction, parent).await?;
-            let id = insert(transaction, title, parent).await?;
-            self.record(transaction, "group", id, "add a group").await?;
-            Ok(id)
-        })
-    }
+/// All groups, in the order they were made.
+pub(crate) async fn all(database: &Database) -> Result<Vec<GroupEntry>, Error> {
+    let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
+         LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
+    let rows: Vec<(i64, String, Option<String>)> = database.fetch_all(statement).await?;
+    Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
 }
 
 /// A title that a group may have, trimmed.

@@ -4,6 +4,7 @@
 pub(crate) mod acl;
 pub(crate) mod directory;
 pub(crate) mod groups;
+pub(crate) mod names;
 pub(crate) mod passwords;
 pub(crate) mod sessions;
 pub(crate) mod tokens;

@@ -8,9 +8,9 @@ use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::secret;
+use crate::base::text;
 use crate::database::{Connection, Database, sql, transact};
-use crate::identity::tokens;
-use crate::identity::users;
 
 /// How long a session lasts that is not used.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -37,7 +37,7 @@ pub(crate) struct Session {
 impl Session {
     /// Whether the password was entered lately.
     pub(crate) fn is_confirmed(&self) -> bool {
-        users::now() - self.confirmed_on < CONFIRMED
+        text::now() - self.confirmed_on < CONFIRMED
     }
 }
 
@@ -61,8 +61,8 @@ pub(crate) async fn begin(
     address: &str,
     before: Option<&str>,
 ) -> Result<Option<String>, Error> {
-    let secret = tokens::random_text()?;
-    let now = users::now();
+    let secret = secret::random_text()?;
+    let now = text::now();
     let begun: Result<bool, Error> = transact!(database, |transaction| {
         if !still_has(transaction, user, hash).await? {
             return Ok(false);
@@ -76,7 +76,7 @@ pub(crate) async fn begin(
         let statement = sql("INSERT INTO host_sessions \
              (hash, user_id, address, created_on, used_on, confirmed_on) \
              VALUES (?, ?, ?, ?, ?, ?)");
-        let statement = statement.bind(tokens::hash(&secret).as_slice()).bind(user);
+        let statement = statement.bind(secret::hash(&secret).as_slice()).bind(user);
         transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
         Ok(true)
     });
@@ -97,7 +97,7 @@ pub(crate) async fn confirm(
         }
         let statement =
             sql("UPDATE host_sessions SET confirmed_on = ? WHERE hash = ? AND user_id = ?");
-        let statement = statement.bind(users::now()).bind(tokens::hash(secret).as_slice());
+        let statement = statement.bind(text::now()).bind(secret::hash(secret).as_slice());
         transaction.execute(statement.bind(user)).await?;
         Ok(true)
     })
@@ -118,15 +118,15 @@ async fn still_has(
 /// something by.
 pub(crate) async fn is_there(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
     let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?");
-    let statement = statement.bind(tokens::hash(secret).as_slice());
+    let statement = statement.bind(secret::hash(secret).as_slice());
     let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
     Ok(found.is_some())
 }
 
 /// The session with this secret, if it holds.
 pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Session>, Error> {
-    let hash = tokens::hash(secret);
-    let now = users::now();
+    let hash = secret::hash(secret);
+    let now = text::now();
     type Row = (Vec<u8>, i64, String, String, PrimitiveDateTime, PrimitiveDateTime);
     let statement = sql("SELECT s.hash, s.user_id, u.username, u.name, s.used_on, s.confirmed_on \
          FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
@@ -157,13 +157,13 @@ pub(crate) async fn of_user(
     user: i64,
     secret: &str,
 ) -> Result<Vec<SessionEntry>, Error> {
-    let now = users::now();
+    let now = text::now();
     let statement = sql("SELECT hash, address, created_on, used_on FROM host_sessions \
          WHERE user_id = ? AND created_on > ? AND used_on > ? ORDER BY created_on DESC LIMIT 50");
     let statement = statement.bind(user).bind(now - LONGEST).bind(now - IDLE);
     let rows: Vec<(Vec<u8>, String, PrimitiveDateTime, PrimitiveDateTime)> =
         database.fetch_all(statement).await?;
-    let hash = tokens::hash(secret);
+    let hash = secret::hash(secret);
     let entry = |(kept, address, created_on, used_on): (Vec<u8>, _, _, _)| {
         let current = kept.as_slice() == hash.as_slice();
         SessionEntry { address, created_on, used_on, current }
@@ -184,6 +184,6 @@ pub(crate) async fn end_all(transaction: &mut Connection, user: i64) -> Result<(
 
 async fn remove(transaction: &mut Connection, secret: &str) -> Result<(), Error> {
     let statement = sql("DELETE FROM host_sessions WHERE hash = ?");
-    transaction.execute(statement.bind(tokens::hash(secret).as_slice())).await?;
+    transaction.execute(statement.bind(secret::hash(secret).as_slice())).await?;
     Ok(())
 }

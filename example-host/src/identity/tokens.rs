@@ -2,24 +2,17 @@
 //! compared. What the user may do is decided elsewhere.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use host_interface::{SharedUser, User};
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::secret::{SecretHash, fingerprint, hash, random_text};
+use crate::base::text::now;
 use crate::database::{Connection, Database, sql, transact};
-use crate::identity::users;
-use crate::site::Site;
-use crate::site::state::change;
-use crate::watch::audit::fingerprint;
-
-/// What is kept of a token.
-pub(crate) type TokenHash = [u8; 32];
 
 /// How often it is written down which tokens have been used.
 const WRITE_EVERY: Duration = Duration::from_secs(5);
@@ -27,39 +20,12 @@ const WRITE_EVERY: Duration = Duration::from_secs(5);
 /// How often at most that is done for one token: whoever reads it wants to know the day.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
-impl Site {
-    /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
-    ///
-    /// # Errors
-    /// When there is no such user, or the database fails.
-    pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            let token = insert(transaction, user).await?;
-            self.record(transaction, "user", user, "generate a token").await?;
-            Ok(token)
-        })
-    }
-
-    /// Takes a user's token away. Nothing happens where there is none.
-    ///
-    /// # Errors
-    /// When there is no such user, or the database fails.
-    pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            remove(transaction, user).await?;
-            self.record(transaction, "user", user, "revoke a token").await
-        })
-    }
-}
-
 /// Replaces a user's token within a transaction.
 pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<String, Error> {
     let token = random_text()?;
     remove(transaction, user).await?;
     let statement = sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
-    let statement = statement.bind(user).bind(hash(&token).as_slice()).bind(users::now());
+    let statement = statement.bind(user).bind(hash(&token).as_slice()).bind(now());
     transaction.execute(statement).await?;
     Ok(token)
 }
@@ -98,15 +64,15 @@ pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<Tok
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
     /// Which tokens were used, and when last.
-    noted: Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
+    noted: Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
     /// What was written down within the last minute.
-    written: tokio::sync::Mutex<HashMap<TokenHash, PrimitiveDateTime>>,
+    written: tokio::sync::Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
 }
 
 impl Usage {
     /// Takes down that a token has just been used.
-    pub(crate) fn note(&self, token: TokenHash) {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, users::now());
+    pub(crate) fn note(&self, token: SecretHash) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, now());
     }
 
     /// Writes down what is noted, again and again until it is dropped.
@@ -120,9 +86,9 @@ impl Usage {
     /// Writes down what is noted now.
     pub(crate) async fn write(&self, database: &Database) {
         let mut written = self.written.lock().await;
-        let now = users::now();
+        let now = now();
         written.retain(|_, at| now - *at < NOTED_EVERY);
-        let mut due: Vec<(TokenHash, PrimitiveDateTime)> = {
+        let mut due: Vec<(SecretHash, PrimitiveDateTime)> = {
             let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
             noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
         };
@@ -139,7 +105,7 @@ impl Usage {
 
 async fn write_uses(
     database: &Database,
-    due: &[(TokenHash, PrimitiveDateTime)],
+    due: &[(SecretHash, PrimitiveDateTime)],
 ) -> Result<(), Error> {
     if due.is_empty() {
         return Ok(());
@@ -158,26 +124,10 @@ async fn write_uses(
     })
 }
 
-/// 32 random bytes as text.
-pub(crate) fn random_text() -> Result<String, Error> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
-}
-
-/// What is kept of a token: it has the full strength of 32 random bytes, so a fast hash is enough.
-pub(crate) fn hash(token: &str) -> TokenHash {
-    Sha256::digest(token.as_bytes()).into()
-}
-
 /// The user with this token, unless blocked.
 pub(crate) async fn identify(
     database: &Database,
-    hash: &TokenHash,
+    hash: &SecretHash,
 ) -> Result<Option<SharedUser>, Error> {
     let statement = sql("SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
          JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND NOT u.blocked");

@@ -4,16 +4,13 @@
 
 use std::collections::HashSet;
 
-use time::PrimitiveDateTime;
-use unicase::UniCase;
-
 use crate::base::error::{Error, is_unique_violation};
-use crate::database::{Connection, sql};
+use crate::base::text::{fold, now};
+use crate::database::{Connection, Database, sql};
 use crate::identity::groups;
+use crate::identity::names::name_of;
 use crate::identity::passwords;
 use crate::identity::sessions;
-use crate::site::Site;
-use crate::site::state::change;
 
 /// What a new user is made from.
 #[derive(Clone, Debug)]
@@ -43,99 +40,40 @@ pub struct UserEntry {
     pub blocked: bool,
 }
 
-impl Site {
-    /// Makes a user and gives its key.
-    ///
-    /// # Errors
-    /// When a name is taken or not acceptable, there is no such group, or the database fails.
-    pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
-        let prepared = Prepared::from(new).await?;
-        change!(self.state(), |transaction| {
-            let id = prepared.insert(transaction).await?;
-            self.record(transaction, "user", id, "add a user").await?;
-            Ok(id)
-        })
-    }
+/// All users, in the order they were made.
+pub(crate) async fn all(database: &Database) -> Result<Vec<UserEntry>, Error> {
+    let mut transaction = database.begin_read().await?;
+    let rows: Vec<(i64, String, String, bool)> = transaction
+        .fetch_all(sql("SELECT id, username, email, blocked FROM host_users ORDER BY id"))
+        .await?;
+    let members: Vec<(i64, String)> = transaction
+        .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
+             JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
+        .await?;
+    transaction.commit().await?;
+    let mut members = members.into_iter().peekable();
+    let users = rows.into_iter().map(|(id, username, email, blocked)| {
+        let mut groups = Vec::new();
+        while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
+            groups.push(title);
+        }
+        UserEntry { id, username, email, groups, blocked }
+    });
+    Ok(users.collect())
+}
 
-    /// All users, in the order they were made.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
-        let mut transaction = self.state().database().begin_read().await?;
-        let rows: Vec<(i64, String, String, bool)> = transaction
-            .fetch_all(sql("SELECT id, username, email, blocked FROM host_users ORDER BY id"))
-            .await?;
-        let members: Vec<(i64, String)> = transaction
-            .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
-                 JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
-            .await?;
-        transaction.commit().await?;
-        let mut members = members.into_iter().peekable();
-        let users = rows.into_iter().map(|(id, username, email, blocked)| {
-            let mut groups = Vec::new();
-            while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
-                groups.push(title);
-            }
-            UserEntry { id, username, email, groups, blocked }
-        });
-        Ok(users.collect())
-    }
-
-    /// One user, by the name to sign in with.
-    ///
-    /// # Errors
-    /// When there is none of that name, or the database fails.
-    pub async fn user(&self, username: &str) -> Result<UserEntry, Error> {
-        let mut transaction = self.state().database().begin_read().await?;
-        let id = find(&mut transaction, username).await?;
-        let statement = sql("SELECT username, email, blocked FROM host_users WHERE id = ?");
-        let (username, email, blocked) = transaction.fetch_one(statement.bind(id)).await?;
-        let statement = sql("SELECT g.title FROM host_user_groups m \
-             JOIN host_groups g ON g.id = m.group_id WHERE m.user_id = ? ORDER BY g.id");
-        let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(id)).await?;
-        transaction.commit().await?;
-        let groups = groups.into_iter().map(|(title,)| title).collect();
-        Ok(UserEntry { id, username, email, groups, blocked })
-    }
-
-    /// Blocks a user, or lifts that: a token of the user stops at once, and works again.
-    ///
-    /// # Errors
-    /// When there is no such user, or the database fails.
-    pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let id = find(transaction, username).await?;
-            block(transaction, id, blocked).await?;
-            let what = if blocked { "block a user" } else { "unblock a user" };
-            self.record(transaction, "user", id, what).await
-        })
-    }
-
-    /// Sets a user's password. Whoever has signed in as the user has to do so again.
-    ///
-    /// # Errors
-    /// When there is no such user, the password is too short, or the database fails.
-    pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
-        let hash = passwords::hash(password).await?;
-        change!(self.state(), |transaction| {
-            let id = find(transaction, username).await?;
-            keep_password(transaction, id, &hash).await?;
-            self.record(transaction, "user", id, "set a password").await
-        })
-    }
-
-    /// Removes a user with its token. What extensions keep about the user stays.
-    ///
-    /// # Errors
-    /// When there is no such user, or the database fails.
-    pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let id = find(transaction, username).await?;
-            remove(transaction, id).await?;
-            self.record(transaction, "user", id, "delete a user").await
-        })
-    }
+/// One user, by the name to sign in with.
+pub(crate) async fn by_name(database: &Database, username: &str) -> Result<UserEntry, Error> {
+    let mut transaction = database.begin_read().await?;
+    let id = find(&mut transaction, username).await?;
+    let statement = sql("SELECT username, email, blocked FROM host_users WHERE id = ?");
+    let (username, email, blocked) = transaction.fetch_one(statement.bind(id)).await?;
+    let statement = sql("SELECT g.title FROM host_user_groups m \
+         JOIN host_groups g ON g.id = m.group_id WHERE m.user_id = ? ORDER BY g.id");
+    let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(id)).await?;
+    transaction.commit().await?;
+    let groups = groups.into_iter().map(|(title,)| title).collect();
+    Ok(UserEntry { id, username, email, groups, blocked })
 }
 
 /// Blocks a user or lifts that, within a transaction.
@@ -348,23 +286,6 @@ pub(crate) async fn find(connection: &mut Connection, username: &str) -> Result<
     found.map(|(id,)| id).ok_or_else(|| Error::not_found("user", username))
 }
 
-/// Text as it is compared without regard to case.
-pub(crate) fn fold(text: &str) -> String {
-    UniCase::new(text).to_folded_case()
-}
-
-/// A name that fits into a tab-separated line, trimmed.
-pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
-    let name = name.trim();
-    let acceptable = (1..=150).contains(&name.chars().count());
-    if !acceptable || name.chars().any(char::is_control) {
-        return Err(Error::Invalid(format!(
-            "{what} is 1 to 150 characters without control characters, not {name:?}"
-        )));
-    }
-    Ok(name)
-}
-
 /// An e-mail address, trimmed.
 fn address_of(email: &str) -> Result<String, Error> {
     let email = email.trim();
@@ -372,10 +293,4 @@ fn address_of(email: &str) -> Result<String, Error> {
         return Err(Error::Invalid(format!("{email:?} is no e-mail address")));
     }
     Ok(email.to_owned())
-}
-
-/// The time as the tables keep it: UTC, to the second.
-pub(crate) fn now() -> PrimitiveDateTime {
-    let now = time::OffsetDateTime::now_utc();
-    PrimitiveDateTime::new(now.date(), now.time()).truncate_to_second()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::Error;
 use crate::base::private;
-use crate::identity::tokens;
+use crate::base::secret;
 
 /// The folder that mails are written to.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Folder {
     pub(crate) async fn write(&self, id: &str, text: Vec<u8>) -> Result<(), Error> {
         let folder = self.path.clone();
         let path = folder.join(format!("{id}.eml"));
-        let unfinished = folder.join(format!(".{id}.{}.part", tokens::random_text()?));
+        let unfinished = folder.join(format!(".{id}.{}.part", secret::random_text()?));
         let writing = tokio::task::spawn_blocking({
             let path = path.clone();
             move || write(&folder, &path, &unfinished, &text)

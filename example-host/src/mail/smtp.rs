@@ -1,113 +1,24 @@
-//! Mails by SMTP: the address of a mail server, and conversations with it that never outlast their
-//! time. What stands in a mail is no matter here.
+//! Mails by SMTP: conversations with a mail server that never outlast their time. What stands in a mail is no matter here.
 
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lettre::address::Envelope;
-use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::Error as SmtpError;
+use lettre::transport::smtp::authentication::DEFAULT_MECHANISMS;
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
-use lettre::transport::smtp::extension::{ClientId, Extension};
-use lettre::transport::smtp::{Error as SmtpError, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT};
-use percent_encoding::percent_decode_str;
+use lettre::transport::smtp::extension::Extension;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use url::Url;
 
 use crate::base::error::Error;
 
-use super::MailError;
+use crate::base::smtp_url::{Security, SmtpUrl};
+
+use super::error::MailError;
 
 /// How many mails are sent at the same time. Mail servers allow few connections of one client.
 const CONNECTIONS: usize = 4;
-
-/// The address of a mail server: `smtps://user:password@mail.example.com`.
-///
-/// | address | meaning | port |
-/// |---|---|---|
-/// | `smtps://…` | TLS from the start | 465 |
-/// | `smtp://…?tls=required` | TLS by STARTTLS, or nothing | 587 |
-/// | `smtp://…?tls=opportunistic` | TLS if the server offers it | 587 |
-/// | `smtp://…` | in clear text, for a server on the same machine | 25 |
-///
-/// User, password and port may be left out. A path is the name that the server is greeted with.
-#[derive(Clone, Debug)]
-pub struct SmtpUrl {
-    host: String,
-    port: u16,
-    security: Security,
-    credentials: Option<Credentials>,
-    greeting: ClientId,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Security {
-    None,
-    Opportunistic,
-    Required,
-    Wrapped,
-}
-
-/// Why an address is none of a mail server. Never shows the address, which may hold a password.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SmtpUrlError {
-    /// Not even a URL.
-    #[error("is no URL")]
-    Url,
-    /// Another protocol.
-    #[error("begins with neither smtp:// nor smtps://")]
-    Scheme,
-    /// No server is named.
-    #[error("names no host")]
-    Host,
-    /// An option that there is not: better refused than mails sent in clear text by mistake.
-    #[error("has an option other than tls=required and tls=opportunistic for smtp://")]
-    Option,
-    /// Half of the credentials.
-    #[error("has a user without a password, or a password without a user")]
-    Credentials,
-}
-
-impl FromStr for SmtpUrl {
-    type Err = SmtpUrlError;
-
-    fn from_str(text: &str) -> Result<Self, SmtpUrlError> {
-        let url = Url::parse(text).map_err(|_| SmtpUrlError::Url)?;
-        let options: Vec<_> = url.query_pairs().collect();
-        let options: Vec<_> = options.iter().map(|(name, value)| (&**name, &**value)).collect();
-        let (security, port) = match (url.scheme(), options.as_slice()) {
-            ("smtps", []) => (Security::Wrapped, SUBMISSIONS_PORT),
-            ("smtp", [("tls", "required")]) => (Security::Required, SUBMISSION_PORT),
-            ("smtp", [("tls", "opportunistic")]) => (Security::Opportunistic, SUBMISSION_PORT),
-            ("smtp", []) => (Security::None, SMTP_PORT),
-            ("smtp" | "smtps", _) => return Err(SmtpUrlError::Option),
-            _ => return Err(SmtpUrlError::Scheme),
-        };
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(SmtpUrlError::Host)?;
-        let decoded = |text: &str| {
-            let text = percent_decode_str(text).decode_utf8();
-            text.map(|text| text.into_owned()).map_err(|_| SmtpUrlError::Credentials)
-        };
-        let credentials = match (url.username(), url.password()) {
-            ("", None) => None,
-            ("", Some(_)) | (_, None) => return Err(SmtpUrlError::Credentials),
-            (user, Some(password)) => Some(Credentials::new(decoded(user)?, decoded(password)?)),
-        };
-        let greeting = match url.path().trim_matches('/') {
-            "" => ClientId::default(),
-            name => ClientId::Domain(name.to_owned()),
-        };
-        Ok(Self {
-            // An IPv6 address has brackets in a URL alone.
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: url.port().unwrap_or(port),
-            security,
-            credentials,
-            greeting,
-        })
-    }
-}
 
 /// A mail server, and the connections to it that are of use for the next mail.
 ///
@@ -205,45 +116,5 @@ fn refusal(error: SmtpError) -> MailError {
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_says_how_the_server_is_reached() {
-        for (text, expected) in [
-            ("smtp://localhost", ("localhost", 25, Security::None)),
-            ("smtp://[::1]:2525", ("::1", 2525, Security::None)),
-            ("smtp://mail.example.com?tls=required", ("mail.example.com", 587, Security::Required)),
-            ("smtp://a.example?tls=opportunistic", ("a.example", 587, Security::Opportunistic)),
-            ("smtps://mail.example.com/shop.example", ("mail.example.com", 465, Security::Wrapped)),
-        ] {
-            let url: Result<SmtpUrl, _> = text.parse();
-            let read = url.as_ref().map(|url| (url.host.as_str(), url.port, url.security));
-            assert_eq!(read, Ok(expected).as_ref().copied(), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_address_that_is_none_says_why_and_shows_no_password() {
-        for (text, expected) in [
-            ("", SmtpUrlError::Url),
-            ("mail.example.com", SmtpUrlError::Url),
-            ("mail.example.com:25", SmtpUrlError::Scheme),
-            ("https://ann:s3cret@mail.example.com", SmtpUrlError::Scheme),
-            ("smtp:///name", SmtpUrlError::Host),
-            ("smtp://ann:s3cret@mail.example.com?tsl=required", SmtpUrlError::Option),
-            ("smtp://ann:s3cret@mail.example.com?tls=yes", SmtpUrlError::Option),
-            ("smtps://mail.example.com?tls=opportunistic", SmtpUrlError::Option),
-            ("smtp://s3cret@mail.example.com", SmtpUrlError::Credentials),
-        ] {
-            let refused = text.parse::<SmtpUrl>().err();
-            assert_eq!(refused, Some(expected), "{text}");
-        }
-        let url: Result<SmtpUrl, _> = "smtp://ann:s3cret@mail.example.com".parse();
-        assert!(url.is_ok() && !format!("{url:?}").contains("s3cret"), "{url:?}");
     }
 }

@@ -11,47 +11,39 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header
 use axum::middleware::Next;
 use tracing::{Instrument, Span};
 
-use crate::watch::metrics::Held;
+use crate::watch::metrics::Guard;
 
-use super::Server;
 use super::client::{self, Peer};
+use super::context::Context;
 use super::host_header;
-use crate::api::answer as api;
+use crate::api::answer::below_base;
+use crate::api::handled::Handled;
 use crate::api::request_id::{self, RequestId};
-
-/// What only the one who answered knows about a request, left in the response's extensions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    /// The route's name.
-    pub(crate) route: Arc<str>,
-    /// The user's key; 0 where nobody was asked for.
-    pub(crate) user: i64,
-}
 
 /// Gives the request its id, passes it on, and logs what became of it.
 pub(crate) async fn observe(
-    State(server): State<Arc<Server>>,
+    State(context): State<Arc<Context>>,
     Extension(peer): Extension<Peer>,
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
-    let believed = client::is_known(peer, &server.trusted_proxies);
-    let id = server.ids.of(request.headers(), believed);
+    let believed = client::is_known(peer, &context.trusted_proxies);
+    let id = context.ids.of(request.headers(), believed);
     request.extensions_mut().insert(id.clone());
     let span = tracing::info_span!("request", request_id = id.as_str());
-    let client = client::of(peer, request.headers(), &server.trusted_proxies);
+    let client = client::of(peer, request.headers(), &context.trusted_proxies);
     let mut line = Line {
         began: Instant::now(),
         span: span.clone(),
         client,
-        _in_flight: server.api.site.metrics().request(),
-        server: Arc::clone(&server),
+        _in_flight: context.api.gate.site.metrics().request(),
+        context: Arc::clone(&context),
         id: id.clone(),
         method: request.method().clone(),
         uri: request.uri().clone(),
         status: CLIENT_GONE,
         bytes: 0,
-        seen: Seen::default(),
+        handled: Handled::default(),
     };
 
     let mut response = match host_header::settle(&mut request) {
@@ -59,14 +51,14 @@ pub(crate) async fn observe(
         Err(refusal) => refusal.response(&id),
     };
     let headers = response.headers_mut();
-    if let Some(strict) = &server.strict_transport {
+    if let Some(strict) = &context.strict_transport {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
     }
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.status = response.status().as_u16();
     line.bytes = response.body().size_hint().exact().unwrap_or_default();
-    line.seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
+    line.handled = response.extensions_mut().remove::<Handled>().unwrap_or_default();
     response
 }
 
@@ -79,34 +71,34 @@ struct Line {
     began: Instant,
     span: Span,
     client: IpAddr,
-    _in_flight: Held,
-    server: Arc<Server>,
+    _in_flight: Guard,
+    context: Arc<Context>,
     id: RequestId,
     method: Method,
     uri: Uri,
     status: u16,
     bytes: u64,
-    seen: Seen,
+    handled: Handled,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let took = self.began.elapsed();
-        let site = &self.server.api.site;
-        site.metrics().answered(&self.seen.route, self.status, took);
-        if api::is_one(self.uri.path()) {
+        let site = &self.context.api.gate.site;
+        site.metrics().answered(&self.handled.route, self.status, took);
+        if below_base(self.uri.path()).is_some() {
             site.traffic().answered(self.status);
         }
         tracing::info!(
             target: "access",
             method = self.method.as_str(),
             path = self.uri.path(),
-            route = &*self.seen.route,
+            route = &*self.handled.route,
             status = self.status,
             bytes = self.bytes,
             duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-            user = self.seen.user,
+            user = self.handled.user,
             client = %self.client,
             client_request_id = self.id.of_client(),
         );

@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCo
 
 use crate::admin::{Arrival, BASE};
 
-use super::Server;
-use super::access_log::Seen;
 use super::client::{self, Peer};
+use super::context::Context;
+use crate::api::handled::Handled;
 use crate::api::problem::Refusal;
 use crate::api::request_id::RequestId;
 use crate::api::{body, notes};
@@ -18,19 +18,14 @@ use crate::api::{body, notes};
 /// The header in which a proxy says what its client speaks.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Whether a path is one of the administration.
-pub(crate) fn is_one(path: &str) -> bool {
-    path.strip_prefix(BASE).is_some_and(|below| below.is_empty() || below.starts_with('/'))
-}
-
 /// Answers a request to it.
 pub(crate) async fn answer(
-    server: Arc<Server>,
+    context: Arc<Context>,
     id: &RequestId,
     request: Request<Body>,
 ) -> Response<Body> {
-    let time = server.api.request_timeout;
-    match tokio::time::timeout(time, page(server, id, request)).await {
+    let time = context.api.request_timeout;
+    match tokio::time::timeout(time, page(context, id, request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(refusal)) => refusal.response(id),
         Err(_) => Refusal::Timeout.response(id),
@@ -38,7 +33,7 @@ pub(crate) async fn answer(
 }
 
 async fn page(
-    server: Arc<Server>,
+    context: Arc<Context>,
     id: &RequestId,
     request: Request<Body>,
 ) -> Result<Response<Body>, Refusal> {
@@ -51,20 +46,21 @@ async fn page(
         path: path.to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
         body: Vec::new(),
-        client: client::of(peer, &parts.headers, &server.trusted_proxies),
-        encrypted: server.encrypted || speaks_tls(&server, peer, &parts.headers),
+        client: client::of(peer, &parts.headers, &context.trusted_proxies),
+        encrypted: context.encrypted || speaks_tls(&context, peer, &parts.headers),
         id: id.as_str().to_owned(),
         id_of_client: id.of_client().map(str::to_owned),
         method: parts.method,
         headers: parts.headers,
+        session: None,
     };
     let answered = if notes::changes(&arrival.method) {
-        arrival.body = form(&server, &arrival, body).await?;
-        let place = server.forms.place().await.ok_or(Refusal::Unavailable)?;
-        let at = Arc::clone(&server);
+        arrival.body = form(&context, &mut arrival, body).await?;
+        let place = context.forms.place().await.ok_or(Refusal::Unavailable)?;
+        let at = Arc::clone(&context);
         // What has been sent is dealt with to its end, also when the browser has gone.
         let dealing = async move { at.administration.answer(arrival).await };
-        match server.forms.run(place, dealing).await {
+        match context.forms.run(place, dealing).await {
             Ok(Some(answered)) => answered,
             Ok(None) => return Err(Refusal::Unavailable),
             Err(error) => {
@@ -73,24 +69,28 @@ async fn page(
             }
         }
     } else {
-        server.administration.answer(arrival).await
+        context.administration.answer(arrival).await
     };
     let mut response = answered.response;
-    let seen = Seen { route: answered.page.into(), user: answered.user };
-    response.extensions_mut().insert(seen);
+    let handled = Handled { route: answered.page.into(), user: answered.user };
+    response.extensions_mut().insert(handled);
     Ok(response)
 }
 
 /// What a form has sent, if it is no larger than whoever sends it may send.
-async fn form(server: &Server, arrival: &Arrival, mut body: Body) -> Result<Vec<u8>, Refusal> {
-    let longest = server.administration.longest_form(arrival).await.map_err(|error| {
+async fn form(
+    context: &Context,
+    arrival: &mut Arrival,
+    mut body: Body,
+) -> Result<Vec<u8>, Refusal> {
+    let longest = context.administration.recognise(arrival).await.map_err(|error| {
         tracing::error!(%error, "a session could not be looked up");
         Refusal::Unavailable
     })?;
-    let limit = longest.min(server.api.body_limit);
+    let limit = longest.min(context.api.body_limit);
     let read = match body::is_too_large(&arrival.headers, limit) {
         true => Err(Refusal::BodyTooLarge { limit }),
-        false => body::read(&mut body, limit, server.api.stall_time).await,
+        false => body::read(&mut body, limit, context.api.stall_time).await,
     };
     if matches!(read, Err(Refusal::BodyTooLarge { .. }))
         && !arrival.headers.contains_key(header::EXPECT)
@@ -101,8 +101,8 @@ async fn form(server: &Server, arrival: &Arrival, mut body: Body) -> Result<Vec<
 }
 
 /// Whether a proxy that is known says that its client speaks TLS.
-fn speaks_tls(server: &Server, peer: Peer, headers: &HeaderMap) -> bool {
-    let known = client::is_known(peer, &server.trusted_proxies);
+fn speaks_tls(context: &Context, peer: Peer, headers: &HeaderMap) -> bool {
+    let known = client::is_known(peer, &context.trusted_proxies);
     known && headers.get(FORWARDED_PROTO).is_some_and(|protocol| protocol == "https")
 }
 

@@ -2,6 +2,7 @@
 //! off. What is answered on them is a router's.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::watch::metrics::{Held, Metrics};
+use crate::base::error::Error;
+use crate::watch::metrics::{Guard, Metrics};
 
 use super::client::{self, Peer};
 use super::progress::Progress;
@@ -104,7 +106,7 @@ impl Connections {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection keeps its delay");
             }
-            let counted: Option<Held> = self.metrics.as_ref().map(|metrics| metrics.connection());
+            let counted: Option<Guard> = self.metrics.as_ref().map(|metrics| metrics.connection());
             let (stopping, mut cutting) = (stopping.clone(), cutting.clone());
             let (tls, open) = (self.tls.clone(), open.clone());
             tokio::spawn(async move {
@@ -261,4 +263,10 @@ where
             answered
         })
     }
+}
+
+/// The address that a listener has got.
+pub(crate) fn address(listener: &TcpListener) -> Result<SocketAddr, Error> {
+    let address = listener.local_addr();
+    address.map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))
 }

@@ -1,14 +1,17 @@
 //! The HTTP server: serves a site until it is told to stop. How connections are taken and what is
 //! answered stands in the files beside this one.
 
-pub(crate) mod access_log;
-pub(crate) mod administration;
+mod access_log;
+mod administration;
 mod client;
 mod connections;
-pub(crate) mod health;
+mod context;
+mod health;
 mod host_header;
 mod progress;
+mod readings;
 mod room;
+mod router;
 mod scrape;
 mod tasks;
 mod tls;
@@ -17,47 +20,38 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::http::{HeaderName, HeaderValue, Method, header};
-use host_interface::{Description, LoadedPlugin};
-use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::Administration;
+use crate::api::answer::Api;
+use crate::api::changes::Changes;
+use crate::api::gate::Gate;
+use crate::api::notes::Notes;
+use crate::api::request_id::RequestIds;
 use crate::base::error::Error;
 use crate::base::settings::ServerSettings;
+use crate::extensions::routing::Routes;
 use crate::identity::tokens::Usage;
 use crate::site::Site;
 use crate::watch::audit::{self, Writing};
 
-use self::connections::{Connections, Stop};
+use self::connections::{Connections, Stop, address};
+use self::context::Context;
 use self::health::Watch;
 use self::tasks::Background;
 use self::tls::Tls;
-use crate::api::answer::{self as api, Api};
-use crate::api::changes::Changes;
-use crate::api::request_id::{self, RequestIds};
-use crate::extensions::routing::Routes;
 
-pub(crate) use self::health::failing;
 pub use self::scrape::MetricsServer;
-pub use self::tls::TlsError;
-
-/// An answer of fewer bytes fits into a packet or two, compressed or not.
-const WORTH_COMPRESSING: u64 = 1024;
 
 /// A site that is being served.
 #[derive(Debug)]
 pub struct Running {
     addr: SocketAddr,
     site: Site,
-    server: Arc<Server>,
+    context: Arc<Context>,
     audit: Writing,
     stop_timeout: Duration,
     stop: watch::Sender<Option<Stop>>,
@@ -104,13 +98,13 @@ impl Running {
             }
         }
         // Those whose clients have gone.
-        let api = &self.server.api;
-        tokio::join!(api.changes.finish(patience, end), self.server.forms.finish(patience, end));
+        let api = &self.context.api;
+        tokio::join!(api.changes.finish(patience, end), self.context.forms.finish(patience, end));
         // Nothing is answered any more, so nothing more is noted.
         self.audit.finish(after(70)).await;
         drop(self.following);
         // A database that does not answer any more is not waited for: it is only about minutes.
-        let written = api.usage.write(self.site.state().database());
+        let written = api.gate.usage.write(self.site.state().database());
         if timeout_at(after(72), written).await.is_err() {
             tracing::debug!("which tokens were used was not written down");
         }
@@ -132,31 +126,34 @@ impl Site {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let usage = Arc::new(Usage::default());
-        let (audit, writing) = audit::begin(self.state(), self.metrics(), settings.audit_entries);
+        let (audit, writing) =
+            audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
         let audit = Arc::new(audit);
         let api = Arc::new(Api {
-            site: self.clone(),
-            routes: Routes::new(self.plugins())?,
-            usage: Arc::clone(&usage),
-            audit: Arc::clone(&audit),
+            gate: Gate {
+                site: self.clone(),
+                routes: Routes::new(self.plugins())?,
+                usage: Arc::clone(&usage),
+            },
+            notes: Notes { site: self.clone(), audit: Arc::clone(&audit) },
             changes: Changes::new(settings.connections),
             request_timeout: settings.request_timeout,
             stall_time: settings.stall_timeout,
             body_limit: settings.body_limit,
         });
-        let server = Arc::new(Server {
+        let context = Arc::new(Context {
             administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
             api,
             forms: Changes::new(settings.connections),
             health: Watch::default(),
             encrypted: settings.tls.is_some(),
-            strict_transport: strict_transport(settings)?,
+            strict_transport: router::strict_transport(settings)?,
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
         let connections = Connections {
-            router: router(&server, settings, Router::new().fallback(api::answer))?,
-            full: Some(router(&server, settings, Router::new().fallback(api::answer_outside))?),
+            router: router::with_room(&context, settings)?,
+            full: Some(router::without_room(&context, settings)?),
             tls: tls.clone(),
             header_timeout: settings.header_timeout,
             stall_time: settings.stall_timeout,
@@ -203,7 +200,7 @@ impl Site {
         Ok(Running {
             addr,
             site: self.clone(),
-            server,
+            context,
             audit: writing,
             stop_timeout: settings.stop_timeout,
             stop,
@@ -217,88 +214,4 @@ impl Site {
 pub(crate) fn check_tls(settings: &ServerSettings) -> Result<(), Error> {
     settings.tls.as_ref().map(Tls::open).transpose()?;
     Ok(())
-}
-
-/// The address that a listener has got.
-fn address(listener: &TcpListener) -> Result<SocketAddr, Error> {
-    let address = listener.local_addr();
-    address.map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))
-}
-
-/// Refuses plugins whose routes contradict each other, before anything has been done for them.
-pub(crate) fn check_routes<'a>(
-    plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
-) -> Result<(), Error> {
-    Routes::new(plugins).map(drop)
-}
-
-/// What every request needs.
-pub(crate) struct Server {
-    pub(crate) api: Arc<Api>,
-    administration: Administration,
-    /// The forms of the administration that are being dealt with.
-    forms: Changes,
-    pub(crate) health: Watch,
-    /// Whether connections to this server are encrypted.
-    encrypted: bool,
-    /// What browsers are told of that, if anything.
-    strict_transport: Option<HeaderValue>,
-    trusted_proxies: Vec<IpNet>,
-    ids: RequestIds,
-}
-
-impl std::fmt::Debug for Server {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").finish_non_exhaustive()
-    }
-}
-
-/// What keeps browsers from asking for this site in clear text once they have seen it encrypted.
-fn strict_transport(settings: &ServerSettings) -> Result<Option<HeaderValue>, Error> {
-    if settings.tls.is_none() || settings.hsts_max_age == 0 {
-        return Ok(None);
-    }
-    let value = HeaderValue::try_from(format!("max-age={}", settings.hsts_max_age));
-    value.map(Some).map_err(|error| Error::Invalid(error.to_string()))
-}
-
-/// Puts what is the same for every request around what answers it.
-fn router(
-    server: &Arc<Server>,
-    settings: &ServerSettings,
-    answers: Router<Arc<Server>>,
-) -> Result<Router, Error> {
-    let mut router = answers.with_state(Arc::clone(server));
-    if !settings.cors_origins.is_empty() {
-        router = router.layer(cors(&settings.cors_origins)?);
-    }
-    // Around everything, so that preflights are logged and have an id too.
-    let router =
-        router.layer(axum::middleware::from_fn_with_state(Arc::clone(server), access_log::observe));
-    // Outermost, so that the log tells how large an answer is, whoever reads it.
-    Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
-}
-
-fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
-    let origins = origins
-        .iter()
-        .map(|origin| {
-            HeaderValue::from_str(origin)
-                .map_err(|_| Error::Invalid(format!("{origin:?} is no origin")))
-        })
-        .collect::<Result<Vec<HeaderValue>, Error>>()?;
-    Ok(CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
-        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers([
-            header::AUTHORIZATION,
-            header::CONTENT_TYPE,
-            header::ACCEPT,
-            header::IF_NONE_MATCH,
-        ])
-        .expose_headers([
-            HeaderName::from_static(request_id::HEADER),
-            header::LOCATION,
-            header::ETAG,
-        ]))
 }

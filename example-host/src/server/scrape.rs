@@ -16,7 +16,8 @@ use crate::base::error::Error;
 use crate::site::Site;
 use crate::watch::metrics::MEDIA_TYPE;
 
-use super::connections::{Connections, Stop};
+use super::connections::{Connections, Stop, address};
+use super::readings;
 
 /// Where they are.
 const PATH: &str = "/metrics";
@@ -48,7 +49,7 @@ impl Site {
     /// # Errors
     /// When the listener is of no use.
     pub fn serve_metrics(&self, listener: TcpListener) -> Result<MetricsServer, Error> {
-        let addr = super::address(&listener)?;
+        let addr = address(&listener)?;
         let connections = Connections {
             router: Router::new().fallback(answer).with_state(self.clone()),
             tls: None,
@@ -75,7 +76,7 @@ async fn answer(State(site): State<Site>, request: Request<Body>) -> Response<Bo
         *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
     } else {
-        match site.metrics().text(&site).await {
+        match readings::text(&site).await {
             Ok(text) => {
                 let media_type = HeaderValue::from_static(MEDIA_TYPE);
                 response.headers_mut().insert(header::CONTENT_TYPE, media_type);

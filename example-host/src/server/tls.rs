@@ -1,49 +1,22 @@
 //! TLS: a certificate and its key from files, and a new pair as soon as the files have another.
 //! Connections that are open keep the pair that they were opened with.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{self, ServerConfig};
 
-use crate::base::settings::TlsFiles;
+use crate::base::tls_files::{TlsError, TlsFiles};
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// Why a certificate and a key cannot be used. Each names the file.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read.
-    #[error("{}: {source}", .path.display())]
-    Read {
-        /// Which one.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A file is no text of certificates.
-    #[error("{}: has no certificate in PEM form", .0.display())]
-    NoCertificate(PathBuf),
-    /// A file is no text of a key.
-    #[error("{}: has no private key in PEM form", .0.display())]
-    NoKey(PathBuf),
-    /// The two do not belong together, or are of a kind that is not known.
-    #[error("{} and {} cannot be used: {source}", .files.certificate.display(), .files.key.display())]
-    Unusable {
-        /// Which ones.
-        files: TlsFiles,
-        /// What is wrong with them.
-        source: rustls::Error,
-    },
-}
 
 /// A pair that is in use, and the files that it is from.
 pub(crate) struct Tls {

@@ -9,9 +9,10 @@ use time::PrimitiveDateTime;
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
+use crate::base::text;
 use crate::database::{Connection, Database, Engine, sql, transact};
 use crate::site::{self, Site};
-use crate::watch::audit::{self, Command};
+use crate::watch::audit::{self, Actor};
 
 /// How many users are in memory at a time.
 const PAGE: i64 = 500;
@@ -64,9 +65,9 @@ pub async fn copy<P: Progress>(
     copy_on_behalf_of(None, from, to, plugins, progress).await
 }
 
-/// The same on behalf of a command, which the audit trail of the copy goes on with.
+/// The same by an actor, with whom the audit trail of the copy goes on.
 pub(crate) async fn copy_on_behalf_of<P: Progress>(
-    command: Option<Command>,
+    actor: Option<Actor>,
     from: &DatabaseUrl,
     to: &DatabaseUrl,
     plugins: &[PathBuf],
@@ -77,8 +78,8 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     }
     has_site(from).await?;
     let site = Site::open(from, plugins).await?;
-    let source = match command {
-        Some(command) => site.on_behalf_of(command),
+    let source = match actor {
+        Some(actor) => site.on_behalf_of(actor),
         None => site,
     };
     let copied = copy_site(&source, from, to, &mut progress).await;
@@ -327,7 +328,7 @@ async fn copy_users(
         let statement = sql("INSERT INTO host_users \
              (id, username, username_fold, name, email, email_fold, created_on) \
              VALUES (?, '', '', '', '', '', ?)");
-        to.execute(statement.bind(highest).bind(crate::identity::users::now())).await?;
+        to.execute(statement.bind(highest).bind(text::now())).await?;
         to.execute(sql("DELETE FROM host_users WHERE id = ?").bind(highest)).await?;
     }
     keep_above(to, "SELECT setval('host_users_id_seq', ?, TRUE)", highest).await

@@ -1,7 +1,9 @@
 //! A site: the host's database and the plugins that were created for it. Opening one installs what
 //! is missing. What administrators do with it stands in the file of each concern.
 
+mod administer;
 pub(crate) mod copy;
+pub(crate) mod health;
 pub(crate) mod quickstart;
 pub(crate) mod services;
 pub(crate) mod state;
@@ -13,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{Description, Environment, HostHandle, LoadedPlugin, Parameter, Progress};
-use serde_json::{Map, Value};
+use host_interface::{Description, Environment, HostHandle, LoadedPlugin, Parameter};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -25,12 +26,12 @@ use crate::database::{Database, sql, transact};
 use crate::extensions::demo::{self, DemoOption};
 use crate::extensions::loader;
 use crate::extensions::registry;
+use crate::extensions::routing::Routes;
 use crate::mail::Mailer;
-use crate::server;
 use crate::site::services::Services;
-use crate::site::state::{State, change};
+use crate::site::state::State;
 use crate::site::storage::Storage;
-use crate::watch::audit::Command;
+use crate::watch::audit::Actor;
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
 
@@ -50,8 +51,8 @@ const SAYING_TIME: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
-    /// The command that it is changed on behalf of, if any.
-    command: Option<Arc<Command>>,
+    /// Who changes it, if that is to be recorded.
+    actor: Option<Arc<Actor>>,
 }
 
 #[derive(Debug)]
@@ -118,37 +119,6 @@ impl Site {
         Ok(Loaded { url: url.clone(), metrics, created })
     }
 
-    /// Fills the site with data to try it with, and returns a line of each extension about it. The
-    /// options are those that were chosen, by the names of [`Loaded::demo_options`]; any other has
-    /// its default. `progress` makes the listener for one extension.
-    ///
-    /// # Errors
-    /// When there is no such option, it does not take that value, or an extension fails.
-    pub async fn demo<P: Progress>(
-        &self,
-        options: &Map<String, Value>,
-        mut progress: impl FnMut() -> P,
-    ) -> Result<Vec<String>, Error> {
-        let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
-        let options = demo::values(&descriptions, options)?;
-        let mut lines = Vec::new();
-        for ((description, plugin), options) in self.plugins().zip(options) {
-            let line = plugin.demo(&options, progress()).await.map_err(|source| Error::Plugin {
-                plugin: description.name.clone(),
-                step: "demo",
-                source,
-            })?;
-            if !line.is_empty() {
-                lines.push(line);
-            }
-        }
-        change!(self.state(), |transaction| {
-            transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            self.record(transaction, "", "", "fill in demo data").await
-        })?;
-        Ok(lines)
-    }
-
     /// The OpenAPI documents of the extensions that have one, as JSON text.
     ///
     /// # Errors
@@ -193,14 +163,14 @@ impl Site {
         }
     }
 
-    /// The same site on behalf of a command: what it changes stands in the audit trail.
-    pub(crate) fn on_behalf_of(&self, command: Command) -> Self {
-        Self { inner: Arc::clone(&self.inner), command: Some(Arc::new(command)) }
+    /// The same site, changed by this actor: what it changes is recorded in the audit trail.
+    pub(crate) fn on_behalf_of(&self, actor: Actor) -> Self {
+        Self { inner: Arc::clone(&self.inner), actor: Some(Arc::new(actor)) }
     }
 
-    /// The command that this site is changed on behalf of.
-    pub(crate) fn command(&self) -> Option<&Command> {
-        self.command.as_deref()
+    /// Who changes this site, if that is to be recorded.
+    pub(crate) fn actor(&self) -> Option<&Actor> {
+        self.actor.as_deref()
     }
 
     pub(crate) fn state(&self) -> &Arc<State> {
@@ -284,7 +254,7 @@ impl Loaded {
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Site {
-            command: None,
+            actor: None,
             inner: Arc::new(Inner {
                 state,
                 metrics,
@@ -378,7 +348,7 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
             return wrong(&format!("{name} is {expected}, and by default {default}"));
         }
     }
-    server::check_routes(created.iter().map(|created| (&created.description, &created.plugin)))
+    Routes::new(created.iter().map(|created| (&created.description, &created.plugin))).map(drop)
 }
 
 /// Installs what is missing: what the host itself has to know, then each plugin.
@@ -425,26 +395,4 @@ async fn register(state: &State) -> Result<(), Error> {
         }
         Ok(())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::identity::users::NewUser;
-
-    fn is_send(_: impl Send) {}
-
-    /// A server may make a task of each of them, although their work is given as closures.
-    #[allow(dead_code, reason = "it compiles or it does not")]
-    fn what_administrators_do_may_be_a_task_of_its_own(
-        site: &Site,
-        new: NewUser,
-        options: &Map<String, Value>,
-    ) {
-        is_send(site.add_user(new));
-        is_send(site.users());
-        is_send(site.generate_token("ann"));
-        is_send(site.set_enabled("shop", true));
-        is_send(site.demo(options, || ()));
-    }
 }

@@ -6,6 +6,7 @@ use host_interface::Progress;
 use serde_json::Map;
 
 use crate::base::error::Error;
+use crate::base::secret;
 use crate::database::sql;
 use crate::identity::tokens;
 use crate::identity::users::{NewUser, Prepared};
@@ -54,7 +55,7 @@ pub async fn prepare<P: Progress>(
     if !demo_filled {
         site.demo(&Map::new(), progress).await?;
     }
-    let password: String = tokens::random_text()?.chars().take(20).collect();
+    let password: String = secret::random_text()?.chars().take(20).collect();
     let administrator = Prepared::from(NewUser {
         username: ADMINISTRATOR.to_owned(),
         email: "admin@example.com".to_owned(),

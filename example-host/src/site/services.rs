@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use host_interface::{BoxFuture, Error, Host, Level, LogRecord, Mail, User, UserQuery};
 use tokio::runtime::Handle;
 
-use crate::base::error::one_line;
+use crate::base::text::fold;
+use crate::base::text::one_line;
 use crate::database::sql;
-use crate::identity::users::fold;
 use crate::mail::Mailer;
 use crate::site::state::State;
 

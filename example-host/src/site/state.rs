@@ -13,11 +13,12 @@ use host_interface::{Description, SharedUser};
 use tokio::sync::Mutex;
 
 use crate::base::error::Error;
+use crate::base::secret::SecretHash;
 use crate::database::{Connection, Database, sql};
 use crate::extensions::parameters::Parameters;
 use crate::extensions::registry::TOKEN_AUTH;
 use crate::identity::acl::Access;
-use crate::identity::tokens::{self, TokenHash};
+use crate::identity::tokens;
 
 /// How often a serving host looks whether another process changed something.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -39,7 +40,7 @@ pub(crate) struct Snapshot {
     enabled: HashMap<String, bool>,
     /// Users by what is kept of their token. It belongs to the snapshot, so that nothing that was
     /// looked up before a change is remembered after it.
-    identities: RwLock<HashMap<TokenHash, SharedUser>>,
+    identities: RwLock<HashMap<SecretHash, SharedUser>>,
 }
 
 impl Snapshot {
@@ -188,7 +189,7 @@ impl State {
     }
 
     /// The user with the token that this is kept of, unless blocked.
-    pub(crate) async fn identify(&self, hash: &TokenHash) -> Result<Option<SharedUser>, Error> {
+    pub(crate) async fn identify(&self, hash: &SecretHash) -> Result<Option<SharedUser>, Error> {
         let snapshot = self.snapshot.load_full();
         let remembered = {
             let known = snapshot.identities.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,31 +1,20 @@
-//! What can be measured of a site: counts and times that are kept while it serves, and what the
-//! database and the extensions say when they are asked. As text in the form of OpenMetrics, which
-//! Prometheus reads. Who may ask, and where, is the server's.
+//! What can be measured of a site: counts and times that are kept while it serves, as text in the form
+//! of OpenMetrics, which Prometheus reads. Who may ask, and what else is read then, is the server's.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use host_interface::{Description, LoadedPlugin, Metric, MetricKind, Sample};
 use prometheus_client::collector::Collector;
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::base::error::one_line;
-use crate::site::Site;
-
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// How long each extension may take to say what it measures.
-const TIME: Duration = Duration::from_secs(2);
 
 /// Upper bounds of the histogram of durations, in seconds.
 const DURATIONS: [f64; 13] =
@@ -98,13 +87,13 @@ impl Metrics {
     }
 
     /// A request has come in; it is under way until the guard is dropped.
-    pub(crate) fn request(&self) -> Held {
-        Held::new(&self.in_flight)
+    pub(crate) fn request(&self) -> Guard {
+        Guard::new(&self.in_flight)
     }
 
     /// A connection is open until the guard is dropped.
-    pub(crate) fn connection(&self) -> Held {
-        Held::new(&self.connections)
+    pub(crate) fn connection(&self) -> Guard {
+        Guard::new(&self.connections)
     }
 
     /// A request to the route of this name has been answered.
@@ -125,13 +114,8 @@ impl Metrics {
         self.audited.get_or_create(&OfAudit { result }).inc_by(count);
     }
 
-    /// Everything that is known of the site now.
-    pub(crate) async fn text(&self, site: &Site) -> Result<String, fmt::Error> {
-        let mut readings = Readings::default();
-        readings.add("host", database(site));
-        for (extension, metrics) in extensions(site).await {
-            readings.add(&extension.replace('-', "_"), metrics);
-        }
+    /// All of it as text, with what has just been read.
+    pub(crate) fn text(&self, readings: impl Collector + 'static) -> Result<String, fmt::Error> {
         let mut now = Registry::default();
         now.register_collector(Box::new(readings));
         let mut text = String::new();
@@ -144,114 +128,17 @@ impl Metrics {
 
 /// Counts as one as long as it is there.
 #[derive(Debug)]
-pub(crate) struct Held(Gauge);
+pub(crate) struct Guard(Gauge);
 
-impl Held {
+impl Guard {
     fn new(gauge: &Gauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }
 }
 
-impl Drop for Held {
+impl Drop for Guard {
     fn drop(&mut self) {
         self.0.dec();
-    }
-}
-
-/// The use of the host's own database.
-fn database(site: &Site) -> Vec<Metric> {
-    let mut connections =
-        Metric::gauge("database_connections", "Connections to the host's database");
-    for (pool, busy, idle) in site.state().database().connections() {
-        connections = connections
-            .value_of([("pool", pool), ("state", "busy")], f64::from(busy))
-            .value_of([("pool", pool), ("state", "idle")], f64::from(idle));
-    }
-    vec![connections]
-}
-
-/// What the extensions in use measure, by their names. One that fails is left out.
-async fn extensions(site: &Site) -> Vec<(String, Vec<Metric>)> {
-    let enabled = |of: &Description| site.state().snapshot().enabled(&of.name);
-    let asked: Vec<_> = site
-        .plugins()
-        .filter(|(description, _)| enabled(description))
-        .map(|(description, plugin)| {
-            let plugin = Arc::clone(plugin);
-            (description.name.clone(), tokio::spawn(async move { ask(&plugin).await }))
-        })
-        .collect();
-    let mut answered = Vec::new();
-    for (extension, asking) in asked {
-        match asking.await.unwrap_or_else(|error| Err(error.to_string())) {
-            Ok(metrics) => answered.push((extension, metrics)),
-            Err(error) => tracing::warn!(extension, error, "does not say what it measures"),
-        }
-    }
-    answered
-}
-
-async fn ask(plugin: &LoadedPlugin) -> Result<Vec<Metric>, String> {
-    match tokio::time::timeout(TIME, plugin.metrics()).await {
-        Ok(metrics) => metrics.map_err(|error| error.to_string()),
-        Err(_) => Err("took too long".to_owned()),
-    }
-}
-
-/// Values as they were when they were asked for. No name stands twice, and none that the form does
-/// not permit: one bad line would make the whole text unreadable.
-#[derive(Debug, Default)]
-struct Readings {
-    names: HashSet<String>,
-    metrics: Vec<Metric>,
-}
-
-impl Readings {
-    fn add(&mut self, prefix: &str, metrics: impl IntoIterator<Item = Metric>) {
-        for mut metric in metrics {
-            let name = metric.name.strip_suffix("_total").unwrap_or(&metric.name);
-            let name = format!("{prefix}_{name}");
-            let labels = metric.samples.iter().flat_map(|sample| &sample.labels);
-            let well_formed = is_name(&name) && labels.clone().all(|(label, _)| is_name(label));
-            if !well_formed || !self.names.insert(name.clone()) {
-                tracing::debug!(name, "is no name of a metric, or one that is taken");
-                continue;
-            }
-            metric.name = name;
-            self.metrics.push(metric);
-        }
-    }
-}
-
-fn is_name(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    text.bytes().all(fits) && text.starts_with(|first: char| first.is_ascii_lowercase())
-}
-
-impl Collector for Readings {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        for Metric { name, description, kind, samples, .. } in &self.metrics {
-            let kind_of_text = match kind {
-                MetricKind::Counter => MetricType::Counter,
-                MetricKind::Gauge => MetricType::Gauge,
-            };
-            let help = one_line(description);
-            let mut all = encoder.encode_descriptor(name, &help, None, kind_of_text)?;
-            for Sample { labels, value, .. } in samples {
-                match labels.as_slice() {
-                    [] => encode(&mut all, *kind, *value)?,
-                    _ => encode(&mut all.encode_family(labels)?, *kind, *value)?,
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn encode(metric: &mut MetricEncoder<'_>, kind: MetricKind, value: f64) -> Result<(), fmt::Error> {
-    match kind {
-        MetricKind::Counter => metric.encode_counter::<NoLabelSet, f64, u64>(&value, None),
-        MetricKind::Gauge => metric.encode_gauge(&value),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use time::{OffsetDateTime, PrimitiveDateTime};
 
-use crate::identity::users::now;
+use crate::base::text::now;
 
 /// How many minutes are remembered.
 pub(crate) const MINUTES: usize = 60;

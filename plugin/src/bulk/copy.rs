@@ -1,6 +1,6 @@
 //! Moving the store to another database: which tables are copied and in which order, which ones the
 //! triggers there derive again, and how both sides are compared in the end. Knows no engine: what
-//! the columns hold is learned from the databases themselves.
+//! the columns hold is read from the databases themselves.
 //!
 //! The source is read as it was at one moment and a row at a time; the target is written in chunks,
 //! each of them a transaction. So a store of any size is copied in the same memory. A copy that was
@@ -26,8 +26,8 @@ const CHUNK_TEXT: usize = 1 << 20;
 /// one that fits into a record of TLS, 16 KiB, is much faster than a longer one: the driver leaves
 /// the network to hold back what follows the first record until that is acknowledged.
 const AT_ONCE: usize = 20;
-/// After how many rows somebody is told.
-const TELL_EVERY: u64 = 500;
+/// After how many rows progress is reported.
+const REPORT_EVERY: u64 = 500;
 
 /// What is copied, so that a row comes after those it refers to.
 const COPIED: [Copied; 20] = [
@@ -81,13 +81,13 @@ const DERIVED: [Derived; 14] = [
     Derived { name: "shop_stock", by: &["status", "quantity"] },
     Derived { name: "shop_sales_by_day", by: &["day", "currency_code", "order_state_id"] },
 ];
-/// What says only whether something has changed, or in which rows sums are kept, which nobody compares.
+/// What shows only whether something has changed, or in which rows sums are kept: not compared.
 const OF_ITS_OWN: [&str; 2] = ["shop_turns_by_day", "shop_slots"];
 /// The column that says which of the rows of a sum it is, where there are several.
 const SLOT: &str = "slot";
 
 /// Copies the store into another database, in place of whatever is left of a store there, and gives
-/// a line that says what was copied. Nobody may write to either meanwhile.
+/// a line about what was copied. Nobody may write to either meanwhile.
 ///
 /// # Errors
 /// When a table is neither copied nor derived, when both sides differ in the end, or when a
@@ -191,7 +191,7 @@ impl Columns {
     }
 }
 
-/// The tables of the store, each with its columns and what one database knows of them.
+/// The tables of the store, each with its columns and their types in one database.
 type Catalogue = BTreeMap<String, Vec<(String, Kind)>>;
 
 async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
@@ -210,7 +210,7 @@ async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
     Ok(catalogue)
 }
 
-/// What a column of this type holds, as far as the type tells.
+/// What a column of this type holds, as far as the type shows.
 fn kind_of(form: &str, places: i64) -> Option<Kind> {
     Some(match form {
         "INTEGER" | "smallint" | "integer" | "int" | "bigint" => Kind::COUNT,
@@ -345,7 +345,7 @@ async fn fill(
 }
 
 /// Makes the new table pass over the keys that the old one has ever given, also where their records
-/// have gone, and says which was the last.
+/// have gone, and gives the last of them.
 async fn pass_over_keys(
     from: &mut Transaction,
     target: &Store,
@@ -376,7 +376,7 @@ struct Tally {
     rows: u64,
     /// The sum of each column that holds numbers, of decimals in units.
     sums: Vec<i128>,
-    /// Tells all values of all rows, in their order.
+    /// A digest of all values of all rows, in their order.
     digest: u64,
 }
 
@@ -424,7 +424,7 @@ impl Tally {
     }
 }
 
-/// Reads everything from both sides, and gives a line that says what it is.
+/// Reads everything from both sides, and gives a line about what it is.
 async fn compare_all(
     from: &mut Transaction,
     target: &Store,
@@ -433,7 +433,7 @@ async fn compare_all(
     meter: &mut Meter<'_>,
 ) -> Result<String, Error> {
     let mut to = target.begin_read().await?;
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     for ((table, columns), last_key) in layout.copied.iter().zip(last_keys) {
         meter.begin(format!("comparing {}", table.what));
         let rows = sql::all_rows(table.name, &columns.names(), table.order);
@@ -441,7 +441,7 @@ async fn compare_all(
             compare_tables(from, &mut to, table.name, columns, rows, || meter.add(1)).await?;
         compare_keys(*last_key, &mut to, table).await?;
         if table.key.is_some() {
-            said.push(format!("{rows} {}", table.what));
+            parts.push(format!("{rows} {}", table.what));
         }
     }
     meter.begin("comparing sums".to_owned());
@@ -449,10 +449,10 @@ async fn compare_all(
         let groups = groups(table, columns);
         compare_tables(from, &mut to, table.name, columns, groups, || ()).await?;
     }
-    let said = said.join(", ");
+    let copied = parts.join(", ");
     Ok(match order_totals(&mut to).await? {
-        totals if totals.is_empty() => said,
-        totals => format!("{said}; orders of {}", totals.join(", ")),
+        totals if totals.is_empty() => copied,
+        totals => format!("{copied}; orders of {}", totals.join(", ")),
     })
 }
 
@@ -506,8 +506,9 @@ async fn order_totals(of: &mut Transaction) -> Result<Vec<String>, Error> {
         }
     }
     let totals = totals.into_iter();
-    let told = totals.map(|(currency, total)| format!("{} {currency}", decimal_text(total, 5, 2)));
-    Ok(told.collect())
+    let totals =
+        totals.map(|(currency, total)| format!("{} {currency}", decimal_text(total, 5, 2)));
+    Ok(totals.collect())
 }
 
 /// One number.
@@ -526,18 +527,18 @@ struct Meter<'a> {
 impl Meter<'_> {
     fn begin(&mut self, step: String) {
         self.step = step;
-        self.tell();
+        self.report();
     }
 
     fn add(&mut self, rows: u64) {
-        let told = self.done / TELL_EVERY;
+        let before = self.done / REPORT_EVERY;
         self.done += rows;
-        if self.done / TELL_EVERY > told {
-            self.tell();
+        if self.done / REPORT_EVERY > before {
+            self.report();
         }
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         self.progress.report(&self.step, self.done, self.total);
     }
 }

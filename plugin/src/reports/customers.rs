@@ -39,7 +39,7 @@ pub(crate) static REPORT: Report = Report {
     previous: false,
 };
 
-/// What a customer has spent in a currency. Guests are told apart by their addresses, users by their
+/// What a customer has spent in a currency. Guests are distinguished by their addresses, users by their
 /// ids.
 #[derive(Clone, Debug)]
 pub(crate) struct Spent {

@@ -2,9 +2,9 @@
 //! report on thirty days of a large store adds up thirty lists and reads the orders of none. Knows
 //! no report.
 //!
-//! Whoever changes an order or an item gives its day a new revision, in the same transaction: triggers
-//! see to that. The revisions are read in the transaction that reads what is missing, so a report has in
-//! it all that was committed when it was asked for, whoever wrote it.
+//! A change of an order or an item gives its day a new revision in the same transaction, by triggers.
+//! The revisions are read in the transaction that reads what is missing, so a report includes everything
+//! that was committed when it was requested.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -33,14 +33,15 @@ const REVISIONS: &str = "\
     LEFT JOIN (SELECT day, sum(turn) AS turn FROM shop_turns_by_day \
     WHERE day >= ? AND day <= ? GROUP BY day) t ON t.day = n.day";
 
-/// What is told of some orders, and can be added to what is told of others.
+/// What a report has of some orders, which can be added to what it has of others.
 pub(crate) trait Line: Clone {
-    /// Asks for the lines of the orders of a range, which is bound as often as it says.
+    /// Asks for the lines of the orders of a range.
     const TEXT: &'static str;
+    /// How often the range is bound in it.
     const RANGES: usize;
     const COLUMNS: &'static [Kind];
 
-    /// The line that a row tells of.
+    /// The line of a row.
     fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error>;
     /// Lines are added up that are equal in this order.
     fn order(&self, other: &Self) -> Ordering;
@@ -51,7 +52,7 @@ pub(crate) trait Line: Clone {
     fn add(&mut self, other: &Self) -> Result<(), Error>;
 }
 
-/// Words that occur again and again, each held once.
+/// Words that occur again and again, each stored once.
 #[derive(Default)]
 pub(crate) struct Words(Vec<Arc<str>>);
 
@@ -177,7 +178,7 @@ impl<L> Kept<L> {
     }
 }
 
-/// The days that have something to tell, each with its revision.
+/// The days that have orders that count, each with its revision.
 async fn revisions(
     asked: &Asked,
     transaction: &mut Transaction,

@@ -8,7 +8,7 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::question::Condition;
 use crate::model::value::Value;
 
-/// How many days a report is about where nothing is said.
+/// How many days a report is about by default.
 const USUAL_DAYS: i64 = 30;
 /// How many periods a report has at most.
 const MAX_PERIODS: usize = 10_000;
@@ -52,7 +52,7 @@ impl Range {
     /// The periods of the range in order, cut to it.
     ///
     /// # Errors
-    /// When there are too many to be told.
+    /// When there are too many.
     pub(super) fn periods(self, unit: Unit) -> Result<Vec<Range>, Error> {
         let mut periods = Vec::new();
         let mut next = Some(self.from);

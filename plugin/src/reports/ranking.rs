@@ -27,7 +27,7 @@ pub(super) trait Ranked: Line {
     fn total(&self) -> Self;
 }
 
-/// What a report tells.
+/// The page of a report, and what stands beside it.
 pub(super) struct Ranking<L> {
     pub(super) page: Vec<L>,
     /// The sums of each currency, with how many rows there are of it.

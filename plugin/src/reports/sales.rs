@@ -83,8 +83,8 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// The sums of the range by as much of the day as tells the period, and those of the range before. What is
-/// a comment to others tells MariaDB to sort the days, which takes less than to look up the group of each.
+/// The sums of the range by the part of the day that names the period, and those of the range before. What
+/// is a comment to others makes MariaDB sort the days, which is cheaper than looking up the group of each.
 macro_rules! sales_by {
     ($letters:literal) => {
         concat!(

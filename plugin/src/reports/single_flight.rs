@@ -34,7 +34,7 @@ type Outcome<V> = Result<V, Arc<Error>>;
 #[derive(Debug)]
 struct Computing<A, V> {
     asked: A,
-    /// Whoever waits for the outcome listens here.
+    /// Those who wait for the outcome listen here.
     outcome: Weak<watch::Sender<Option<Outcome<V>>>>,
     begun: Arc<AtomicBool>,
     /// Of those that are asked for the same, one is computed after the other.
@@ -162,7 +162,7 @@ mod tests {
         ended: Notify,
     }
 
-    /// Tells when a computation has ended, whether it is done or given up.
+    /// Notifies when a computation has ended, whether it is done or given up.
     struct Ends(Arc<Counted>);
 
     impl Drop for Ends {

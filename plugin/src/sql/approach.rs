@@ -1,6 +1,6 @@
 //! How the records of a page are found, so that a page of a large store costs no more than one of a
-//! small store. What is chosen follows from the indexes that a resource declares and from what the
-//! store has counted; how that is said to an engine is not known here.
+//! small store. The choice follows from the indexes that a resource declares and from what the store
+//! has counted. Knows no SQL.
 
 use time::PrimitiveDateTime;
 
@@ -10,18 +10,18 @@ use crate::model::question::{Condition, Page};
 use crate::model::resource::{Count, Index, Join, Resource, Steps};
 use crate::model::value::{Kind, Value};
 
-/// From how many records on it is worth while to look up where they end.
+/// From which offset on it pays to look up where the page begins.
 const FAR: i64 = 4_096;
-/// How many records are so few that their keys are asked for before they are counted.
+/// Up to how many records it pays to read all keys before counting.
 pub const FEW: usize = 2_000;
-/// How many keys are counted together.
+/// How many keys one kept count of a block is of.
 pub const BLOCK: i64 = 4_096;
 
-/// What has to be asked before a page can be read at a small cost.
+/// A question whose answer has to be known before a page can be read at a small cost.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
-    /// The keys of the records that a text was found in, and one more at most than [`FEW`]: to find
-    /// them is all that such a page costs, so it is not to be done twice.
+    /// The keys of the records that contain a text, at most one more than [`FEW`]: finding them is the
+    /// whole cost of such a page, so it must not be done twice.
     Few,
     /// How many records satisfy the conditions, and how many there are in all.
     Totals,
@@ -50,39 +50,39 @@ pub struct Approach {
 }
 
 impl Approach {
-    /// How a page is found about which nothing has to be asked before.
+    /// How a page is found that needs no question.
     pub fn unasked(page: &Page) -> Self {
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
-            (false, Some(index)) => Approach { total: None, keys: Keys::Walked(Some(index)) },
+            (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
             _ => Approach::default(),
         }
     }
 
     /// The total of a page that is known to be empty.
     pub fn empty(&self) -> Option<i64> {
-        self.total.filter(|_| self.keys == Keys::Nothing)
+        self.total.filter(|_| self.keys == Keys::Empty)
     }
 }
 
 /// How the keys of a page are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// As the engine likes: an index has the order, or there are few records.
+    /// As the engine plans it: an index has the order, or there are few records.
     #[default]
-    Straight,
-    /// In their order, by this index where one is named. The conditions on its fields say where, the
-    /// others are tested on the way: many records satisfy them.
-    Walked(Option<&'static Index>),
-    /// By the conditions, and put into order then: few records satisfy them.
+    Planned,
+    /// By a scan in their order, of this index where one is named. The conditions on its fields bound the
+    /// scan, the others are tested on the way: many records satisfy them.
+    IndexScan(Option<&'static Index>),
+    /// By the conditions, and then sorted: few records satisfy them.
     FilterThenSort,
-    /// From a bound on, behind which so many more are passed over.
-    From(Condition, i64),
-    /// From groups of records that belong to the same joined ones, or to such of one name.
+    /// From a bound on, after which so many are skipped.
+    Seek(Condition, i64),
+    /// From groups of records, each of which belongs to joined records of one name.
     Grouped(Vec<Group>),
-    /// These are known already.
-    These(Vec<i64>),
+    /// These, which are known already.
+    Known(Vec<i64>),
     /// Not at all: the page is empty.
-    Nothing,
+    Empty,
 }
 
 /// Records on a page that belong to joined records of one name.
@@ -92,14 +92,14 @@ pub struct Group {
     pub by: &'static str,
     /// The joined records; 0 is none.
     pub of: Vec<i64>,
-    /// How many are passed over.
+    /// How many are skipped.
     pub offset: i64,
     /// How many are on the page at most.
     pub limit: i64,
 }
 
 impl Probe {
-    /// What has to be asked before this page is read; nothing where an index leads to it.
+    /// The first question to ask before this page is read; none where an index leads to it.
     pub fn of(page: &Page) -> Option<Probe> {
         // Only large tables are counted.
         if page.resource.storage.counts.is_empty() || is_of_few(page) {
@@ -129,7 +129,7 @@ impl Probe {
         }
     }
 
-    /// What is to be done, now that the answer is known.
+    /// What follows from the answer.
     pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Next {
         let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
         Next::Read(match (self, rows.first()) {
@@ -145,11 +145,11 @@ impl Probe {
                 let (total, all) = (number(row, 0), number(row, 1));
                 Approach { total: Some(total), keys: by_totals(page, total, all) }
             }
-            (Probe::Groups(..), None) => Approach { total: None, keys: Keys::Nothing },
+            (Probe::Groups(..), None) => Approach { total: None, keys: Keys::Empty },
             (Probe::Steps(_), None) => Approach::default(),
             (Probe::Steps(steps), Some(row)) => {
                 let bound = bound(page, steps, &row[0]);
-                let keys = Keys::From(bound, page.offset.saturating_sub(number(row, 1)));
+                let keys = Keys::Seek(bound, page.offset.saturating_sub(number(row, 1)));
                 Approach { total: None, keys }
             }
             (Probe::Groups(join, _), Some(_)) => {
@@ -160,11 +160,11 @@ impl Probe {
     }
 }
 
-/// The table of kept counts that can tell how many records satisfy a page's conditions, for each
-/// value of one more field where one is named.
+/// The table of kept counts from which the total of a page can be read, for each value of one more
+/// field where one is named.
 pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Count> {
-    let tells = |count: &&Count| also.is_none_or(|by| count.by.contains(&by));
-    page.resource.storage.counts.iter().filter(tells).find(|count| fits(count, page))
+    let has = |count: &&Count| also.is_none_or(|by| count.by.contains(&by));
+    page.resource.storage.counts.iter().filter(has).find(|count| fits(count, page))
 }
 
 /// The join that a list is ordered by, if it is.
@@ -174,12 +174,12 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
     page.resource.joins.iter().find(|join| join.alias == alias)
 }
 
-/// Whether a page cannot be long, whatever is in the store.
+/// Whether a page is short whatever is in the store.
 fn is_of_few(page: &Page) -> bool {
     page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
 }
 
-/// Whether a page is one of those records that a text was found in, in the order of their keys.
+/// Whether a page is of the records that contain a text, in the order of their keys.
 fn is_of_text(page: &Page) -> bool {
     matches!(page.conditions[..], [Condition::Contains(..)])
         && page.resource.fixed.is_empty()
@@ -213,8 +213,8 @@ fn equal_fields(page: &Page) -> Option<Vec<&'static str>> {
     Some(equal)
 }
 
-/// By how many fields an index narrows what has to be walked in the order of a page; nothing where it
-/// has another order.
+/// By how many fields an index narrows a scan in the order of a page; nothing where it has another
+/// order.
 fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     let narrowed = match page.order.field {
         Some(order) => index.fields.strip_suffix(&[order])?,
@@ -227,8 +227,7 @@ fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     narrowed.iter().all(is_equal).then_some(narrowed.len())
 }
 
-/// The keys of a list of them, which there is none of where nothing was found. Nothing where there are
-/// more.
+/// The keys of a list, which is empty where no record was found; nothing where it has more than [`FEW`].
 fn few(list: &str) -> Option<Vec<i64>> {
     if list.is_empty() {
         return Some(Vec::new());
@@ -236,7 +235,7 @@ fn few(list: &str) -> Option<Vec<i64>> {
     serde_json::from_str(list).ok().filter(|keys: &Vec<i64>| keys.len() <= FEW)
 }
 
-/// Of all records, these satisfy the conditions.
+/// How a page is found if the records with these keys satisfy its conditions.
 fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     let total = i64::try_from(keys.len()).unwrap_or(i64::MAX);
     keys.sort_unstable();
@@ -246,24 +245,24 @@ fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     let [offset, limit] =
         [page.offset, page.limit].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
     let keys: Vec<i64> = keys.into_iter().skip(offset).take(limit).collect();
-    let keys = if keys.is_empty() { Keys::Nothing } else { Keys::These(keys) };
+    let keys = if keys.is_empty() { Keys::Empty } else { Keys::Known(keys) };
     Approach { total: Some(total), keys }
 }
 
-/// Of all records, so many satisfy the conditions. To gather them costs as much as they are; to walk
-/// to the end of the page as much as lies between them.
+/// How the keys are found if so many of all records satisfy the conditions. Filtering and sorting costs
+/// as much as these are; scanning in order, as much as lies before the end of the page.
 fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
     let end = page.offset.saturating_add(page.limit);
     if total <= page.offset {
-        return Keys::Nothing;
+        return Keys::Empty;
     }
-    let walked = i128::from(all) * i128::from(end.min(total)) / i128::from(total);
-    if joined_order(page).is_some() || i128::from(total) <= walked {
+    let scanned = i128::from(all) * i128::from(end.min(total)) / i128::from(total);
+    if joined_order(page).is_some() || i128::from(total) <= scanned {
         return Keys::FilterThenSort;
     }
     let leads = |index: &&Index| narrowed_by(index, page).is_some_and(|fields| fields > 0);
     let indexes = page.resource.storage.indexes.iter().filter(leads);
-    Keys::Walked(indexes.max_by_key(|index| index.fields.len()))
+    Keys::IndexScan(indexes.max_by_key(|index| index.fields.len()))
 }
 
 /// Whether steps lead to the pages of a list.
@@ -285,7 +284,7 @@ fn bound(page: &Page, steps: &Steps, step: &Value) -> Condition {
             Condition::AtMost(page.resource.key, Value::Int(next - 1))
         }
         (Some(field), descending) => {
-            // A step without a day would be one that the store has not made.
+            // No trigger makes a step without a day.
             let moments = moment::day(step.text()).map(moment::bounds);
             let [first, last] =
                 moments.map_or([Value::Null, Value::Null], |of| of.map(Value::Moment));
@@ -315,7 +314,7 @@ fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Whether a table of kept counts can tell the total of a page.
+/// Whether the total of a page can be read from a table of kept counts.
 fn fits(count: &Count, page: &Page) -> bool {
     let has = |name: &&str| count.by.contains(name);
     // The first or the last moment of a day, as a filter asks for it.

@@ -13,9 +13,9 @@ use crate::model::value::Value;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
     All,
-    /// Those that say which records are on the page.
+    /// Those that decide which records are on the page.
     OfKeys,
-    /// Those that say which records there are.
+    /// Those that decide which records there are.
     OfConditions,
 }
 
@@ -51,8 +51,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The conditions of a page. Those that are not to narrow what is walked are said so that no
-    /// index serves them.
+    /// The conditions of a page. Those that are not to bound a scan are written in a form that no index
+    /// serves.
     pub(super) fn conditions(&mut self, page: &Page, narrows: impl Fn(&Condition) -> bool) {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
@@ -120,7 +120,7 @@ impl Builder<'_> {
             if position > 0 {
                 self.push(" OR ");
             }
-            self.binds.push(Value::Text((self.dialect.sought)(text)));
+            self.binds.push(Value::Text((self.dialect.search_pattern)(text)));
             (self.dialect.contains)(&mut self.text, &searched(resource, name));
         }
         self.push(")");
@@ -168,8 +168,7 @@ impl Builder<'_> {
         }
     }
 
-    /// How the engine finds the records of a page, where a table that it has for texts knows all of them
-    /// and no others.
+    /// How the engine finds the records of a page, where its table for texts has exactly these.
     pub(super) fn finds_all(&self, page: &Page) -> Option<Found> {
         match (&page.conditions[..], page.resource.fixed) {
             ([Condition::Contains(names, text)], []) => {

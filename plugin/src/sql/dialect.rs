@@ -3,86 +3,86 @@
 use crate::model::resource::Resource;
 use crate::sql::texts::{self, Column, Found};
 
-/// How one engine says what the others say differently.
+/// What is different in the SQL of one engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// What the engine is called.
     pub name: &'static str,
-    /// Writes a test that the text in a column contains a bound text, which [`Dialect::sought`] has
-    /// prepared.
+    /// Writes a test that the text in a column contains a bound text, made by
+    /// [`Dialect::search_pattern`].
     pub contains: fn(&mut String, column: &str),
-    /// A text as that test takes it, so that all of its characters are plain ones.
-    pub sought: fn(&str) -> String,
-    /// How texts are found that contain one, where the engine needs a table of its own for that.
+    /// A text as that test takes it, with no special characters.
+    pub search_pattern: fn(&str) -> String,
+    /// How records that contain a text are found, where the engine needs a table of its own for that.
     /// Nothing where no table has these columns, or the text is too short for it.
     pub find: fn(&Resource, &[Column<'_>], &str) -> Option<Found>,
-    /// The sum of a column of money in two whole numbers, neither of which 64 bits are too few for: how
-    /// often it has 10^4 in it, and how many units of 10^-5 are left.
+    /// The sum of a column of money in two whole numbers, each of which fits into 64 bits: the multiples
+    /// of 10^4, and the rest in units of 10^-5.
     pub wide_sum: fn(&str) -> [String; 2],
-    /// The sum of a column of money that is no larger than money can be, although what is added up on
-    /// the way to it may be.
+    /// The sum of a column of money where the result is no larger than money can be, although an
+    /// intermediate sum may be.
     pub narrow_sum: fn(&str) -> String,
-    /// What makes a text of all values of a column: a list in JSON.
-    pub list: &'static str,
-    /// A column so that no index serves it, where the engine would take one that it should not.
+    /// The function that makes a JSON list of all values of a column.
+    pub json_list: &'static str,
+    /// A column in a form that no index serves, where the engine would choose an index that it should not.
     pub without_index: fn(&str) -> String,
-    /// What follows a table that is to be read by the index of this name, where the engine would
-    /// rather read fewer rows and sort them, and is wrong about how many they are.
-    pub by_index: fn(&str) -> String,
+    /// What follows a table that is to be read by the index of this name, on an engine that would
+    /// otherwise read fewer rows and sort them, misjudging how many they are.
+    pub index_hint: fn(&str) -> String,
     /// What follows a descending or ascending column so that unset values are the least.
     pub nulls_least: fn(descending: bool) -> &'static str,
     /// The function that counts the characters of a text.
     pub char_length: &'static str,
-    /// Begins a transaction that is certain to write. Where one writer goes at a time it waits its
-    /// turn at once, instead of failing half-way; elsewhere each statement sees what others have
+    /// Begins a transaction that is certain to write. On an engine with one writer at a time it queues
+    /// at once, instead of failing half-way; elsewhere each statement sees what others have
     /// committed, and locks keep rows as they were read.
     pub begin_write: &'static str,
     /// Begins a transaction that reads everything as it was at one moment.
     pub begin_read: &'static str,
-    /// Fails where a transaction is not there any more. A node of a cluster may undo one for the
-    /// sake of another node's; where it was about to prepare a statement, it loses the error or makes
-    /// one up, and what follows would be done outside of it.
+    /// Fails if the transaction is no longer open. A node of a cluster may undo one in favour of
+    /// another node's; if it was about to prepare a statement, the error is lost or is a wrong one, and
+    /// what follows would be done outside of the transaction.
     pub ensure_open: Option<&'static str>,
-    /// Commits a transaction that is still there.
+    /// Commits a transaction, if it is still open.
     pub commit: &'static str,
-    /// Reads what time it is, in whole seconds since 1970.
+    /// Reads the time in whole seconds since 1970.
     pub seconds: &'static str,
-    /// How a transaction keeps the rows that it has read from others.
+    /// How a transaction locks the rows that it has read.
     pub locks: Option<Locks>,
     /// Whether the engine hands a page over as one JSON text of raw cells. On an embedded engine
     /// each row would cross a thread; over a network rows are faster.
     pub pages_as_json: bool,
-    /// Whether an insertion has to say that it gives the key back.
+    /// Whether an insertion has to ask for its key with `RETURNING`.
     pub returns_keys: bool,
-    /// Whether keys that were inserted have to be passed over by those that the engine gives.
+    /// Whether the sequence of keys has to be moved past keys that were inserted.
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
-    /// Whether the limit of a page stands in the text. An engine that takes bound ones for a large part
-    /// of the table plans such a statement anew each time, which takes longer than to read the page.
+    /// Whether the limit of a page stands in the text. An engine that assumes a bound limit to be a large
+    /// part of the table plans such a statement anew each time, which takes longer than reading the page.
     pub limits_in_text: bool,
-    /// Whether a change writes all fields of a record, so that there is one statement for all changes of
-    /// a resource: where all connections together have so many statements and no more.
+    /// Whether an update writes all fields of a record, so that a resource has one statement for all
+    /// updates: on an engine that limits the prepared statements of all connections together.
     pub changes_all: bool,
-    /// Reads which columns the store's tables have, without those that the engine computes or that
-    /// count turns: table, column, type, and how many fraction digits the type has.
+    /// Reads the columns of the store's tables, without those that the engine computes or that only lock
+    /// a row: table, column, type, and how many fraction digits the type has.
     pub columns: &'static str,
     /// Reads the key that a table gave last, whether or not its record is still there.
     pub last_key: fn(table: &str, key: &str) -> String,
-    /// Makes a table give keys above this one, which is not below any that it holds.
+    /// Makes a table give keys above this one, which is not below any key in it.
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
 
-/// What follows a query that keeps its rows until the transaction ends.
+/// What follows a query that locks its rows until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Locks {
-    /// Nobody else reads them to write, nor refers to them.
-    pub alone: &'static str,
-    /// Nobody changes or removes them.
+    /// Against others that read them to write, or refer to them.
+    pub exclusive: &'static str,
+    /// Against others that change or remove them.
     pub shared: &'static str,
-    /// Whether that holds for this server alone, which may be a node of a cluster. What holds for
-    /// all nodes is a change of the row, so its turns are counted where it has a column for them.
-    pub of_one_node: bool,
+    /// Whether a lock holds on this server only, which may be a node of a cluster. A change of the row
+    /// holds for all nodes, so a row that has the column `turn` is locked by counting in it.
+    pub node_local: bool,
 }
 
 /// SQLite.
@@ -93,7 +93,7 @@ pub static SQLITE: Dialect = Dialect {
         sql.push_str(column);
         sql.push_str(", ?) > 0");
     },
-    sought: str::to_owned,
+    search_pattern: str::to_owned,
     find: texts::by_phrase,
     // An amount is counted in its units here, and a sum of them is an error where it is too large.
     wide_sum: |column| {
@@ -104,9 +104,9 @@ pub static SQLITE: Dialect = Dialect {
     narrow_sum: |column| {
         format!("(sum({column} / 1000000000) * 1000000000 + sum({column} % 1000000000))")
     },
-    list: "json_group_array",
+    json_list: "json_group_array",
     without_index: |column| format!("+{column}"),
-    by_index: |_| String::new(),
+    index_hint: |_| String::new(),
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
@@ -140,16 +140,16 @@ pub static SQLITE: Dialect = Dialect {
 pub static POSTGRES: Dialect = Dialect {
     name: "PostgreSQL",
     contains: like,
-    sought: within,
-    // The index of trigrams serves the test as it stands.
+    search_pattern: within,
+    // The index of trigrams serves the test itself.
     find: |_, _, _| None,
     wide_sum: |column| {
         [format!("div(sum({column}), 10000)"), format!("(mod(sum({column}), 10000) * 100000)")]
     },
     narrow_sum: |column| format!("sum({column})"),
-    list: "json_agg",
+    json_list: "json_agg",
     without_index: str::to_owned,
-    by_index: |_| String::new(),
+    index_hint: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -157,7 +157,7 @@ pub static POSTGRES: Dialect = Dialect {
     ensure_open: None,
     commit: "COMMIT",
     seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
-    locks: Some(Locks { alone: " FOR UPDATE", shared: " FOR SHARE", of_one_node: false }),
+    locks: Some(Locks { exclusive: " FOR UPDATE", shared: " FOR SHARE", node_local: false }),
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
@@ -183,15 +183,15 @@ pub static POSTGRES: Dialect = Dialect {
 pub static MYSQL: Dialect = Dialect {
     name: "MariaDB",
     contains: like,
-    sought: within,
+    search_pattern: within,
     find: texts::by_pieces,
     wide_sum: |column| {
         [format!("(sum({column}) DIV 10000)"), format!("(sum({column}) % 10000 * 100000)")]
     },
     narrow_sum: |column| format!("sum({column})"),
-    list: "json_arrayagg",
+    json_list: "json_arrayagg",
     without_index: str::to_owned,
-    by_index: |name| format!(" FORCE INDEX ({name})"),
+    index_hint: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",
     // A savepoint goes with its transaction. What was written since would then be a transaction of
@@ -203,7 +203,11 @@ pub static MYSQL: Dialect = Dialect {
     ensure_open: Some("RELEASE SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
     seconds: "SELECT CAST(unix_timestamp() AS SIGNED)",
-    locks: Some(Locks { alone: " FOR UPDATE", shared: " LOCK IN SHARE MODE", of_one_node: true }),
+    locks: Some(Locks {
+        exclusive: " FOR UPDATE",
+        shared: " LOCK IN SHARE MODE",
+        node_local: true,
+    }),
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,

@@ -25,7 +25,7 @@ impl Builder<'_> {
     /// Asks for the keys of the records that satisfy the conditions, in one text, unless there are more
     /// than a few.
     pub(super) fn few(&mut self, page: &Page) {
-        let list = self.dialect.list;
+        let list = self.dialect.json_list;
         self.push(&format!("SELECT {list}(page_key) FROM ("));
         match self.finds_all(page) {
             Some(found) => {

@@ -1,5 +1,5 @@
-//! Pages and tables as SQL: the keys of a page first, for which an index is walked as far as the page,
-//! then its rows.
+//! Pages and tables as SQL: first the keys of a page, by a scan of an index as far as the page, then its
+//! rows.
 
 use super::approach::{Approach, Group, Keys, Probe};
 use super::columns::{column, order_column, own};
@@ -10,7 +10,7 @@ use crate::model::question::{Condition, Page};
 use crate::model::value::Value;
 
 /// The limits that stand in a text. Others are rounded up to one of them, so that few texts are
-/// prepared; whoever reads the page leaves the rest away.
+/// prepared; the reader of the page drops the rest.
 const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 
 /// Asks for a table.
@@ -60,7 +60,7 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Reads the keys of a page alone, as a page is begun with.
+/// Reads only the keys of a page, which is the first half of reading it.
 pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.keys_of(page, approach);
@@ -76,12 +76,12 @@ pub fn total(page: &Page, dialect: &Dialect) -> Statement {
 
 impl Builder<'_> {
     /// What follows the word for reading a page. The keys of the page come first, for which an
-    /// index is walked as far as the page, and no more rows are read than the page has. A page at
-    /// the beginning needs no such walk.
+    /// index is scanned as far as the page, and no more rows are read than the page has. A page at
+    /// the beginning needs no such scan.
     pub(super) fn rows(&mut self, page: &Page, approach: &Approach) {
         let key = own(page.resource.key);
         self.columns(page);
-        if let Keys::These(keys) = &approach.keys {
+        if let Keys::Known(keys) = &approach.keys {
             let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
             self.from(&page, Joins::All);
             self.conditions(&page, |_| true);
@@ -128,12 +128,12 @@ impl Builder<'_> {
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
-        if let Keys::Walked(Some(index)) = keys {
-            self.push(&(self.dialect.by_index)(index.name));
+        if let Keys::IndexScan(Some(index)) = keys {
+            self.push(&(self.dialect.index_hint)(index.name));
         }
         self.joins(page, Joins::OfKeys);
         match keys {
-            Keys::Walked(index) => {
+            Keys::IndexScan(index) => {
                 let narrowed = index.map_or(&[][..], |index| index.fields);
                 let order = page.order.field.unwrap_or(page.resource.key);
                 self.conditions(page, |test| {
@@ -143,7 +143,7 @@ impl Builder<'_> {
             _ => self.conditions(page, |_| true),
         }
         let mut offset = page.offset;
-        if let Keys::From(bound, passed) = keys {
+        if let Keys::Seek(bound, passed) = keys {
             self.push(and(page));
             self.condition(page, bound, true);
             offset = *passed;
@@ -170,7 +170,7 @@ impl Builder<'_> {
             let sorted =
                 page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
             if let Some(index) = sorted {
-                self.push(&(self.dialect.by_index)(index.name));
+                self.push(&(self.dialect.index_hint)(index.name));
             }
             self.joins(page, Joins::OfConditions);
             self.conditions(page, |_| sorted.is_none());
@@ -234,19 +234,20 @@ impl Builder<'_> {
         }
     }
 
-    /// The order of a page, said so that no index serves it where none is to be walked for it.
-    pub(super) fn order(&mut self, page: &Page, walked: bool) {
+    /// The order of a page. Where no index is to be scanned for it, it is written in a form that none
+    /// serves.
+    pub(super) fn order(&mut self, page: &Page, by_index: bool) {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
             let descending = page.order.descending;
             let column = order_column(page.resource, name).unwrap_or_else(|| own(name));
-            match walked {
+            match by_index {
                 true => self.push(&column),
                 false => self.push(&(self.dialect.without_index)(&column)),
             }
             self.push(direction(page));
             let field = page.resource.fields().find(|field| field.name == name);
-            // Said of a column that is never unset, it would keep an engine from the index.
+            // For a column that is never unset, it would keep an engine from using the index.
             if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
                 self.push((self.dialect.nulls_least)(descending));
             }

@@ -1,5 +1,5 @@
-//! How texts are found that contain a text, on engines that need tables of their own for that. What
-//! those tables hold their triggers know; this knows how they are asked.
+//! How records that contain a text are found, on engines that need tables of their own for that. Their
+//! triggers fill these tables; this is how they are queried.
 
 use crate::model::resource::Resource;
 

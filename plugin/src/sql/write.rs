@@ -16,33 +16,33 @@ const COPIED: usize = 750;
 /// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
 pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
-    if resource.lock_row && locks.of_one_node {
+    if resource.lock_row && locks.node_local {
         return Some(lock_row(resource.table, Some((resource.key, Value::Int(key))), dialect));
     }
     let mut sql = Builder::new(dialect);
     sql.push("SELECT 1 FROM ");
     sql.push(resource.table);
     sql.by_key(resource, key);
-    sql.push(locks.alone);
+    sql.push(locks.exclusive);
     Some(sql.finish())
 }
 
 /// Takes the lock that writes of the whole store share. Nothing where writers go one at a time.
 pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
-    if locks.of_one_node {
+    if locks.node_local {
         return Some(lock_row("shop_meta", None, dialect));
     }
     let mut sql = Builder::new(dialect);
     sql.push("SELECT one FROM shop_meta");
-    sql.push(locks.alone);
+    sql.push(locks.exclusive);
     Some(sql.finish())
 }
 
 /// Keeps the records that are referred to by a code, which no foreign key upholds, where the lock of
 /// a check would not hold for all nodes.
 pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
-    let of_one_node = dialect.locks.is_some_and(|locks| locks.of_one_node);
+    let of_one_node = dialect.locks.is_some_and(|locks| locks.node_local);
     let rows = checks.iter().filter_map(|check| match check {
         Check::Exists { target, column, value, .. } if target.lock_row && *column != target.key => {
             Some(lock_row(target.table, Some((column, value.clone())), dialect))
@@ -182,7 +182,7 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
 }
 
 /// Counts the records that refer to one: one row with one number for each referring column, given by
-/// its table, its name and the value by which it knows the record.
+/// its table, its name and the value by which it refers to the record.
 pub fn count_references<'a>(
     referring: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
     dialect: &Dialect,

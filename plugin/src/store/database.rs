@@ -41,7 +41,7 @@ impl Store {
     /// The database at this address. Connects to nothing yet, but needs the context of a runtime.
     ///
     /// # Errors
-    /// When the address is none of a database that the store knows.
+    /// When the address is not that of a database of a known engine.
     pub fn open(url: &str) -> Result<Self, Error> {
         Self::open_for(url, ANSWER)
     }
@@ -49,7 +49,7 @@ impl Store {
     /// The same, where an answer is waited for so long.
     ///
     /// # Errors
-    /// When the address is none of a database that the store knows.
+    /// When the address is not that of a database of a known engine.
     pub fn open_for(url: &str, answer: Duration) -> Result<Self, Error> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         let known = ENGINES.iter().find(|(schemes, _)| schemes.contains(&scheme));

@@ -1,7 +1,7 @@
 //! Filling a store with very many rows at once. What is kept up to date with each row is taken away
 //! first and made anew from all of them in the end: secondary indexes, references between tables,
-//! triggers, and what these keep. What there is of that, the database says itself, so that this
-//! knows no table by name. What triggers do beside keeping counts is the caller's to do.
+//! triggers, and what these keep. All of that is read from the database itself, so this knows no
+//! table by name. What triggers do beside keeping counts is the caller's to do.
 //!
 //! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
 //! leaves no store behind that is served without what was taken away.
@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::database::Store;
-use super::driver::Fill;
+use super::driver::{Driver, Fill, sql_text, statements};
 use super::engine::Engine;
 use crate::error::Error;
 use crate::sql::{RowsOf, Statement};
@@ -62,4 +62,32 @@ impl Filling {
         let Self { fill, engine } = self;
         fill.finish(&mut report).await.map_err(|error| engine.classify(error))
     }
+}
+
+/// Takes away what is kept up to date with each row, by these statements.
+pub(super) async fn take_away<D: Driver>(
+    connection: &mut D::Connection,
+    statements: Vec<String>,
+) -> Result<(), sqlx::Error> {
+    for statement in statements {
+        D::execute_batch(connection, sql_text(statement)).await?;
+    }
+    Ok(())
+}
+
+/// Makes anew what was taken away, by these statements, and counts anew what triggers keep. Reports how
+/// many of how many pieces are done, and gives how many there are.
+pub(super) async fn rebuild<D: Driver>(
+    connection: &mut D::Connection,
+    kept: Vec<String>,
+    report: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<u64, sqlx::Error> {
+    let recount = statements(D::RECOUNT).map(str::to_owned);
+    let pieces: Vec<String> = kept.into_iter().chain(recount).collect();
+    let total = pieces.len() as u64;
+    for (piece, done) in pieces.into_iter().zip(0..) {
+        report(done, total);
+        D::execute_batch(connection, sql_text(piece)).await?;
+    }
+    Ok(total)
 }

@@ -226,7 +226,7 @@ async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::
     connection.close().await
 }
 
-/// The number of a failure that the server told of.
+/// The server's number of a failure.
 fn number_of(error: &sqlx::Error) -> Option<u16> {
     let error = error.as_database_error();
     let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
@@ -257,8 +257,7 @@ const SORTING: &str = "SET sort_buffer_size = 67108864";
 /// leaves the last to the network, which holds it back for a while.
 const INSERTED_AT_ONCE: usize = 12 << 10;
 
-/// The lock of whoever fills a store. Locks are the server's, so the database gives this one its
-/// name.
+/// The lock for filling a store. Locks belong to the server, so the database is part of the name.
 const LOCK: &str = "SELECT GET_LOCK(concat('shop_filling.', md5(database())), ?) = 1";
 /// What is written down for the next start, in the order in which it is to be done.
 const NOTES: &str = "CREATE TABLE shop_filling (
@@ -358,7 +357,7 @@ impl Fill for Filling {
 }
 
 /// What takes away the indexes of a table, of which its key is none, and what adds them to the table
-/// under another name. In the words of the engine itself, which has a line for each.
+/// under another name. In the form of the engine itself, which has a line for each.
 async fn indexes_of(
     table: &str,
     name: &str,
@@ -383,12 +382,12 @@ async fn indexes_of(
 }
 
 /// Makes anew what was taken away, each piece unless it is there, and has the tables found again in
-/// the end. Tells how many of how many pieces are done.
+/// the end. Reports how many of how many pieces are done.
 async fn finish_filling(
     tables: &[&str],
     connection: &mut MySqlConnection,
     options: &MySqlConnectOptions,
-    tell: impl FnMut(u64, u64) + Send,
+    report: impl FnMut(u64, u64) + Send,
 ) -> Result<(), sqlx::Error> {
     let kept: Vec<String> = sqlx::query_scalar("SELECT kept FROM shop_filling ORDER BY turn")
         .fetch_all(&mut *connection)
@@ -405,7 +404,7 @@ async fn finish_filling(
         }
     }
     let total = indexes.len() + triggers.len() + counts.len();
-    let meter = Mutex::new((0, total as u64, tell));
+    let meter = Mutex::new((0, total as u64, report));
     let indexes = indexes.into_iter().map(|add| vec![add]).collect();
     let mut second = MySqlConnection::connect_with(options).await?;
     for session in [&mut *connection, &mut second] {
@@ -416,7 +415,7 @@ async fn finish_filling(
     // They are at work in the order in which they are made.
     for trigger in triggers {
         connection.execute(sql_text(trigger)).await?;
-        told(&meter);
+        advance(&meter);
     }
     side_by_side(counts.into(), connection, &mut second, &meter).await?;
     second.close().await?;
@@ -424,14 +423,14 @@ async fn finish_filling(
     connection.execute("DROP TABLE shop_filling").await.map(drop)
 }
 
-/// How many of how many pieces are done, and who is told.
+/// How many of how many pieces are done, and where that is reported.
 type Meter<T> = Mutex<(u64, u64, T)>;
 
-fn told(meter: &Meter<impl FnMut(u64, u64)>) {
+fn advance(meter: &Meter<impl FnMut(u64, u64)>) {
     let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
-    let (done, total, tell) = &mut *meter;
+    let (done, total, report) = &mut *meter;
     *done += 1;
-    tell(*done, *total);
+    report(*done, *total);
 }
 
 /// Does pieces of work on two connections, each on the one that is free first: the server gives a
@@ -451,7 +450,7 @@ async fn side_by_side(
                 connection.execute(sql_text(statement)).await?;
             }
             connection.execute("COMMIT").await?;
-            told(meter);
+            advance(meter);
         }
         Ok::<_, sqlx::Error>(())
     };
@@ -484,7 +483,7 @@ async fn resume_filling(
     connection.execute(DISTRUSTING).await.map(drop)
 }
 
-/// Waits for the turn to fill the store, which ends with the connection.
+/// Waits for the lock for filling the store, which ends with the connection.
 async fn lock(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
     const A_DAY: i64 = 24 * 60 * 60;
     let locked: Option<bool> = sqlx::query_scalar(LOCK).bind(A_DAY).fetch_one(connection).await?;

@@ -20,7 +20,7 @@ pub struct Usage {
     pub idle: u32,
 }
 
-/// What a connection is wanted for.
+/// What a connection is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,

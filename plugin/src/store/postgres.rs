@@ -18,9 +18,10 @@ use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, 
 use super::brake::Brake;
 use super::cells;
 use super::driver::{
-    Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, STATEMENTS, bounded, sql_text, statements,
+    Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, STATEMENTS, bounded, sql_text,
 };
 use super::failure::{columns_of_index, without_code};
+use super::filling::{rebuild, take_away};
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
@@ -132,7 +133,7 @@ impl Driver for Postgres {
 
     fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
         let raw = row.try_get_raw(column)?;
-        // Asked for its type once, not again by whoever reads it.
+        // Its type is looked up once, not again when it is read.
         match raw.type_info().name() {
             "INT8" => row.try_get_unchecked(column),
             "INT2" => row.try_get_unchecked::<i16, _>(column).map(i64::from),
@@ -202,7 +203,7 @@ const DROP_ALL: &str = "DO $$
 /// Takes away and makes anew what is kept up to date with each row of these tables, in an order that
 /// suits both: a reference needs no index of its own table but that of its key.
 const KEPT: &str = "SELECT gone, kept FROM (
-        SELECT 1 AS turn, i.indexrelid AS oid,
+        SELECT 1 AS step, i.indexrelid AS oid,
             format('DROP INDEX %s', i.indexrelid::regclass) AS gone,
             pg_get_indexdef(i.indexrelid) AS kept, i.indrelid AS of
         FROM pg_index i
@@ -217,7 +218,7 @@ const KEPT: &str = "SELECT gone, kept FROM (
             pg_get_triggerdef(oid), tgrelid
         FROM pg_trigger WHERE NOT tgisinternal
     ) AS each
-    WHERE of = ANY ($1::regclass[]) ORDER BY turn, oid";
+    WHERE of = ANY ($1::regclass[]) ORDER BY step, oid";
 
 /// Filling a store in one transaction, which the server undoes when the connection ends. Others wait
 /// for these tables until then, and are refused.
@@ -260,9 +261,7 @@ impl Filling {
             .fetch_all(&mut connection)
             .await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
-        for statement in gone {
-            Postgres::execute_batch(&mut connection, sql_text(statement)).await?;
-        }
+        take_away::<Postgres>(&mut connection, gone).await?;
         Ok(Self { connection, tables, kept, copies: BTreeMap::new(), keys: BTreeMap::new() })
     }
 }
@@ -296,14 +295,7 @@ impl Fill for Filling {
             for (table, copy) in self.copies {
                 copy.send(table, connection).await?;
             }
-            let anew = self.kept.into_iter();
-            let anew = anew.chain(statements(Postgres::RECOUNT).map(str::to_owned));
-            let anew: Vec<String> = anew.collect();
-            let total = anew.len() as u64;
-            for (statement, done) in anew.into_iter().zip(0..) {
-                report(done, total);
-                Postgres::execute_batch(connection, sql_text(statement)).await?;
-            }
+            let total = rebuild::<Postgres>(connection, self.kept, report).await?;
             for (table, key) in self.keys {
                 if let Some(statement) = sql::keys_follow(table, key, &POSTGRES) {
                     session::numbers::<Postgres>(connection, statement).await?;

@@ -1,6 +1,6 @@
 //! Connections at hand, in front of the driver's own pool: that one asks every connection which comes
 //! back whether it is still there, by a task of its own, and both cost as much as a small query does.
-//! Whoever gives a connection back here promises that it owes nothing; any other one goes to the pool.
+//! A connection that is given back here owes no answer; any other one goes to the pool.
 //! Knows no engine.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

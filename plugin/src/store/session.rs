@@ -218,7 +218,7 @@ async fn approach<D: Driver>(
             Next::Ask(next) => probe = next,
         }
     };
-    if approach.keys == Keys::Nothing && approach.total.is_none() {
+    if approach.keys == Keys::Empty && approach.total.is_none() {
         approach.total = Some(total::<D>(connection, page).await?);
     }
     Ok(approach)

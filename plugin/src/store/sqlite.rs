@@ -15,10 +15,9 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::brake::Brake;
-use super::driver::{
-    Bound, Driver, Files, Fill, Run, STATEMENTS, bound, connections, sql_text, statements,
-};
+use super::driver::{Bound, Driver, Files, Fill, Run, STATEMENTS, bound, connections};
 use super::failure::too_large;
+use super::filling::{rebuild, take_away};
 use super::migrations::{self, migrator};
 use super::pools::{Access, Pools};
 use super::ready::{PATIENCE, Ready};
@@ -50,7 +49,7 @@ impl Driver for Sqlite {
             .disable_statement_logging())
     }
 
-    /// The engine works in this process, where whoever waits for an answer ends it.
+    /// The engine works in this process, where the limit of an answer is kept by the one who waits for it.
     fn pools(options: SqliteConnectOptions, _: Duration) -> Pools<Self> {
         let pool = || {
             // A file does not go away: asking it before each use would only cost time.
@@ -134,7 +133,7 @@ impl Driver for Sqlite {
         row.try_get(column)
     }
 
-    /// The engine itself tells numbers from text.
+    /// The engine itself distinguishes numbers from text.
     fn cell(row: &SqliteRow, column: usize, _: Kind) -> Result<Cell<'_>, sqlx::Error> {
         let raw = row.try_get_raw(column)?;
         if raw.is_null() {
@@ -173,7 +172,7 @@ impl Driver for Sqlite {
         if database.message() == "integer overflow" {
             return too_large();
         }
-        // Triggers stand in for some foreign keys, and say what those would.
+        // Triggers stand in for some foreign keys, with the same message.
         let by_trigger = database.code().is_some_and(|code| code == "1811")
             && database.message() == "FOREIGN KEY constraint failed";
         if database.is_foreign_key_violation() || by_trigger {
@@ -244,9 +243,7 @@ impl Filling {
         let kept: Vec<(String, String)> =
             sqlx::query_as(KEPT).bind(tables.join(",")).fetch_all(&mut connection).await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
-        for statement in gone {
-            Sqlite::execute_batch(&mut connection, sql_text(statement)).await?;
-        }
+        take_away::<Sqlite>(&mut connection, gone).await?;
         Ok(Self { connection, kept })
     }
 }
@@ -273,14 +270,7 @@ impl Fill for Filling {
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
         Box::pin(async move {
             let connection = &mut self.connection;
-            let anew = self.kept.into_iter();
-            let anew = anew.chain(statements(Sqlite::RECOUNT).map(str::to_owned));
-            let anew: Vec<String> = anew.collect();
-            let total = anew.len() as u64;
-            for (statement, done) in anew.into_iter().zip(0..) {
-                report(done, total);
-                Sqlite::execute_batch(connection, sql_text(statement)).await?;
-            }
+            let total = rebuild::<Sqlite>(connection, self.kept, report).await?;
             // Within the transaction: a store that is filled is planned for, even if the program is
             // killed now.
             Sqlite::analyze(connection, &[]).await?;

@@ -195,11 +195,11 @@ impl Transaction {
         }
     }
 
-    /// Makes everything written last.
+    /// Makes everything that was written permanent.
     ///
     /// # Errors
-    /// When it could not be; then nothing is. Where the connection was lost meanwhile, nobody can
-    /// tell, and it must not be tried again.
+    /// When it could not be; then nothing is. If the connection was lost meanwhile, the outcome is
+    /// unknown, and it must not be tried again.
     pub async fn commit(mut self) -> Result<(), Error> {
         match self.session.execute_batch(self.dialect().commit).await {
             Ok(()) => {

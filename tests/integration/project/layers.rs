@@ -77,7 +77,7 @@ const HOUSES: &[House] = &[
             &["base"],
         ],
         foundations: &["site/mod.rs"],
-        left: 50,
+        left: 0,
     },
 ];
 

@@ -170,7 +170,7 @@ async fn no_list_scans_or_sorts_a_table() {
         // What filters leave is few in so small a store, and so might it be in a large one; walked
         // it must not be sorted.
         let approach = transaction.approach(&page).await.unwrap();
-        assert_ne!(approach.keys, Keys::Nothing, "{request} is about something");
+        assert_ne!(approach.keys, Keys::Empty, "{request} is about something");
         let sorts = approach.keys == Keys::FilterThenSort;
         let keys = sql::keys(&page, &approach, dialect);
         let found = plan(&mut transaction, database.engine, keys).await;
@@ -210,7 +210,7 @@ async fn few_records_are_sorted_and_many_are_walked() {
         assert!(matches!(Probe::of(&page), Some(Probe::Totals)), "{request}");
         let approach = transaction.approach(&page).await.unwrap();
         match approach.keys {
-            Keys::Walked(_) => assert!(many, "{request} is walked"),
+            Keys::IndexScan(_) => assert!(many, "{request} is walked"),
             Keys::FilterThenSort => assert!(!many, "{request} is sorted"),
             ref keys => panic!("{request} is found by {keys:?}"),
         }
@@ -268,7 +268,7 @@ async fn a_text_in_few_records_is_looked_for_once() {
     ] {
         let page = page_of(request);
         let approach = transaction.approach(&page).await.unwrap();
-        let known = matches!(approach.keys, Keys::These(_) | Keys::Nothing);
+        let known = matches!(approach.keys, Keys::Known(_) | Keys::Empty);
         assert_eq!(known, few, "{request} is found by {:?}", approach.keys);
 
         let [Condition::Contains(names, text)] = &page.conditions[..] else { panic!("{request}") };
@@ -316,7 +316,7 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
                 let rows = transaction.stream(asked, probe.kinds()).unwrap();
                 let rows: Vec<Vec<Value>> = rows.try_collect().await.unwrap();
                 let Next::Read(approach) = probe.answered(&near, &rows) else { panic!("{rows:?}") };
-                let Keys::From(bound, passed) = &approach.keys else { panic!("{approach:?}") };
+                let Keys::Seek(bound, passed) = &approach.keys else { panic!("{approach:?}") };
                 assert!(matches!(bound, Condition::AtLeast(..) | Condition::AtMost(..)));
                 assert!(*passed <= offset);
                 let keys = async |transaction: &mut Transaction, approach: &Approach| {

@@ -25,7 +25,7 @@ fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
             let listing = Listing::read(&listing, Scope::All(products)).unwrap();
             let page = listing.page(products, listing.conditions.clone());
             pages.insert(sql::page(&page, &Approach::unasked(&page), dialect).text);
-            let keys = Keys::These((1..=number).collect());
+            let keys = Keys::Known((1..=number).collect());
             let known = Approach { total: Some(number), keys };
             by_keys.insert(sql::page(&page, &known, dialect).text);
             let list = (1..=number).map(Value::Int).collect();

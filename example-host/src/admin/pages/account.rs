@@ -10,10 +10,12 @@ use crate::site::state::change;
 
 use super::users::changed;
 use crate::admin::authority::Authority;
-use crate::admin::claim::{self, Claim};
+use crate::admin::door::{self, Claim};
+use crate::admin::place::{SIGN_IN, href};
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, View};
-use crate::admin::visit::{Outcome, Problem, Visit, show};
-use crate::admin::{SIGN_IN, href};
+use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/account.html")]
@@ -35,11 +37,11 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     let state = visit.site.state();
     let user = visit.session.user;
     let (username, current) = (&visit.session.username, visit.form.get("current"));
-    let claim = claim::check(state.database(), &visit.throttle, visit.client, username, current);
+    let claim = visit.door.check(visit.client, username, current);
     let wrong = match claim.await? {
         Claim::Right(proven) if proven.id == user => None,
         Claim::Right(_) | Claim::Wrong => Some("this is not your password".to_owned()),
-        Claim::Wait(seconds) => Some(claim::too_many(seconds)),
+        Claim::Wait(seconds) => Some(door::too_many(seconds)),
     };
     if let Some(wrong) = wrong {
         return Ok(Outcome::Again(written(&visit, Some(&wrong), None).await?));

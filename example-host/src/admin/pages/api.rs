@@ -11,8 +11,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::admin::catalogue::{Body, Document, Group, Operation, indented};
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
-use crate::admin::visit::{Outcome, Problem, Visit, show};
+use crate::admin::visit::{Outcome, Visit};
 
 /// How much of an answer is shown. Nobody reads more.
 const SHOWN: usize = 200_000;

@@ -8,12 +8,14 @@ use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, Time};
 
-use crate::watch::audit::{self, Entry, From, Listed, Origin, Place, Record, Wanted};
+use crate::watch::audit::{self, Cursor, Entry, Listed, Origin, Place, Record, Wanted};
 
 use crate::admin::form::Form;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Exactly, Layout, View};
-use crate::admin::visit::{Problem, Visit, show};
+use crate::admin::visit::Visit;
 
 /// A moment in an address.
 const MOMENT: StaticFormatDescription =
@@ -84,9 +86,9 @@ fn wanted(query: &Form) -> Wanted {
         since: day("since").map(|day| PrimitiveDateTime::new(day, Time::MIDNIGHT)),
         until: day("until").map(|day| PrimitiveDateTime::new(day, last)),
         from: match (place(query.get("after")), place(query.get("before"))) {
-            (Some(place), _) => From::After(place),
-            (_, Some(place)) => From::Before(place),
-            _ => From::Start,
+            (Some(place), _) => Cursor::After(place),
+            (_, Some(place)) => Cursor::Before(place),
+            _ => Cursor::Start,
         },
     }
 }

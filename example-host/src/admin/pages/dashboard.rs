@@ -5,15 +5,16 @@ use askama::Template;
 
 use crate::extensions::registry::ExtensionEntry;
 use crate::identity::directory;
-use crate::server;
-use crate::site::BASE_PATH;
 use crate::site::storage::{Stored, in_words};
+use crate::site::{BASE_PATH, health};
 use crate::watch::traffic::{Minute, Refused};
 
 use super::chart::{Chart, Shown};
 use super::sales::{self, Sales};
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Exactly, Layout, Moment, View};
-use crate::admin::visit::{Problem, Visit, show};
+use crate::admin::visit::Visit;
 
 /// Beyond this many nobody wants to know how many users there are, and counting takes its time.
 const COUNTED: i64 = 10_000;
@@ -51,7 +52,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let users = directory::count(state.database(), COUNTED + 1).await?;
     let users = if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
     // Whether all is well is told before anything else has to be.
-    let failing = server::failing(&visit.site).await;
+    let failing = health::failing(&visit.site).await;
     show(&Page {
         layout: visit.layout("Dashboard"),
         failing,

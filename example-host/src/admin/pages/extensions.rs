@@ -9,9 +9,11 @@ use crate::site::state::change;
 use crate::site::{BASE_PATH, LibraryEntry};
 
 use crate::admin::authority::Authority;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Layout, Tabs, View};
-use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/extensions.html")]

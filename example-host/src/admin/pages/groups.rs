@@ -10,9 +10,11 @@ use crate::identity::groups::{self, GroupEntry, as_tree};
 use crate::site::state::change;
 
 use crate::admin::authority::Authority;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
-use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/groups.html")]
@@ -130,7 +132,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
         groups::remove(transaction, group.id).await?;
-        authority.is_left(state, transaction).await?;
+        authority.keeps_access(state, transaction).await?;
         visit.record(transaction, changed("delete a group", group.id)).await
     })?;
     Ok(Outcome::Done {

@@ -11,9 +11,11 @@ use crate::site::state::change;
 use super::extensions::Extension;
 use crate::admin::authority::Authority;
 use crate::admin::form::{self, Form};
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
-use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+use crate::admin::visit::{Change, Outcome, Visit};
 
 /// Text of more characters than this is not entered in one line.
 const LINE: usize = 254;

@@ -12,12 +12,13 @@ use crate::identity::groups::{GroupEntry, as_tree};
 use crate::site::Site;
 use crate::site::state::change;
 
-use super::why;
-use crate::admin::authority::Authority;
+use crate::admin::authority::{self, Authority};
 use crate::admin::form;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Layout, View};
-use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+use crate::admin::visit::{Change, Outcome, Visit};
 
 /// What the host itself asks about, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =
@@ -87,7 +88,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let assets = assets(&visit).await?;
     let name = visit.query.given("asset").unwrap_or_else(|| first(&assets));
     let asset = assets.iter().find(|asset| asset.name == name).ok_or(Problem::NotFound)?.clone();
-    let access = why::access(&visit).await?;
+    let access = authority::access(&visit).await?;
     let rules = rules(visit.site.rules().await?, &asset.name);
     let groups = as_tree(visit.site.groups().await?);
     let (of_host, of_extensions): (Vec<ActionEntry>, Vec<ActionEntry>) =
@@ -150,7 +151,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             let group = existing(transaction, group).await?;
             acl::put_rule(transaction, asset, group, &action.name, *allowed).await?;
         }
-        authority.is_left(state, transaction).await?;
+        authority.keeps_access(state, transaction).await?;
         let change = Change { what: "change permissions", record: said(&name, &changes) };
         visit.record(transaction, change).await
     })?;

@@ -12,7 +12,8 @@ use time::macros::format_description;
 use crate::site::BASE_PATH;
 
 use super::chart::{Chart, Shown};
-use crate::admin::visit::{Problem, Visit};
+use crate::admin::problem::Problem;
+use crate::admin::visit::Visit;
 
 /// The route that answers with the report.
 const ROUTE: &str = "reports.sales";

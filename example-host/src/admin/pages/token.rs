@@ -11,10 +11,12 @@ use crate::site::state::change;
 
 use super::api;
 use super::users::{changed, tabs};
-use crate::admin::authority::Authority;
-use crate::admin::href;
+use crate::admin::authority::{self, Authority};
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
-use crate::admin::visit::{Outcome, Problem, Visit, show};
+use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/user_token.html")]
@@ -44,7 +46,7 @@ pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     directory::user(state.database(), id).await?;
     let (token, recorded) = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
+        authority.may_touch(transaction, id).await?;
         let token = tokens::insert(transaction, id).await?;
         let change = changed("generate a token", id);
         Ok((token, visit.record_shown(transaction, change).await?))
@@ -57,7 +59,7 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
+        authority.may_touch(transaction, id).await?;
         tokens::remove(transaction, id).await?;
         visit.record(transaction, changed("revoke a token", id)).await
     })?;
@@ -102,7 +104,7 @@ async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
 }
 
 async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
-    let access = super::why::access(visit).await?;
+    let access = authority::access(visit).await?;
     Ok(access
         .of_groups(&user.groups, crate::identity::acl::CORE_LOGIN_API, crate::identity::acl::ROOT)
         .0)

@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
 use crate::database::{Connection, sql};
-use crate::identity::directory::{self, From, Listed, UserDetails, Wanted};
+use crate::identity::directory::{self, Cursor, Listed, UserDetails, Wanted};
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::sessions;
@@ -14,9 +14,11 @@ use crate::identity::users::{self, Fault, Profile};
 use crate::site::state::change;
 
 use crate::admin::authority::Authority;
-use crate::admin::href;
+use crate::admin::place::href;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
-use crate::admin::visit::{Change, Outcome, Problem, Visit, show};
+use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/users.html")]
@@ -113,9 +115,9 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
         },
         group: query.get("group").parse().ok(),
         from: match (query.given("after"), query.given("before")) {
-            (Some(name), _) => From::After(name.to_owned()),
-            (_, Some(name)) => From::Before(name.to_owned()),
-            _ => From::Start,
+            (Some(name), _) => Cursor::After(name.to_owned()),
+            (_, Some(name)) => Cursor::Before(name.to_owned()),
+            _ => Cursor::Start,
         },
     };
     let listed = directory::list(visit.site.state().database(), &wanted).await?;
@@ -146,7 +148,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     };
     let added = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.to_give(&entered.groups)?;
+        authority.may_assign(&entered.groups)?;
         let taken = profile.taken(transaction, None).await?;
         if !taken.is_empty() {
             return Ok(Err(taken));
@@ -188,8 +190,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     };
     let saved = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
-        authority.to_give(&entered.groups)?;
+        authority.may_touch(transaction, id).await?;
+        authority.may_assign(&entered.groups)?;
         let taken = profile.taken(transaction, Some(id)).await?;
         if !taken.is_empty() {
             return Ok(Err(taken));
@@ -200,7 +202,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         if let Some(hash) = &hash {
             users::keep_password(transaction, id, hash).await?;
         }
-        authority.is_left(state, transaction).await?;
+        authority.keeps_access(state, transaction).await?;
         let what = match hash {
             Some(_) => "change a user and set a password",
             None => "change a user",
@@ -236,9 +238,9 @@ async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     };
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
+        authority.may_touch(transaction, id).await?;
         users::block(transaction, id, blocked).await?;
-        authority.is_left(state, transaction).await?;
+        authority.keeps_access(state, transaction).await?;
         visit.record(transaction, changed(what, id)).await
     })?;
     Ok(Outcome::Done {
@@ -254,7 +256,7 @@ pub(crate) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
     let user = directory::user(state.database(), id).await?;
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
+        authority.may_touch(transaction, id).await?;
         sessions::end_all(transaction, id).await?;
         visit.record(transaction, changed("sign a user out everywhere", id)).await
     })?;
@@ -276,9 +278,9 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let user = directory::user(state.database(), id).await?;
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.over(transaction, id).await?;
+        authority.may_touch(transaction, id).await?;
         users::remove(transaction, id).await?;
-        authority.is_left(state, transaction).await?;
+        authority.keeps_access(state, transaction).await?;
         visit.record(transaction, changed("delete a user", id)).await
     })?;
     Ok(Outcome::Done {

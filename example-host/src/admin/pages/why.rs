@@ -4,14 +4,17 @@
 use askama::Template;
 
 use crate::base::error::Error;
-use crate::identity::acl::{Access, ROOT, RuleEntry};
+use crate::identity::acl::{ROOT, RuleEntry};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::users;
 
 use super::permissions::{ActionEntry, AssetLine, actions, assets, first};
 use super::users::tabs;
+use crate::admin::authority::access;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Tabs, View, sentence};
-use crate::admin::visit::{Problem, Visit, show};
+use crate::admin::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "admin/why.html")]
@@ -48,17 +51,6 @@ struct UserPage {
 struct Decided {
     action: ActionEntry,
     allowed: bool,
-}
-
-/// What decisions are made from, as the database has it.
-pub(crate) async fn access(visit: &Visit) -> Result<Access, Error> {
-    let state = visit.site.state();
-    let mut transaction = state.database().begin_read().await?;
-    let actions = state.descriptions().iter().flat_map(|of| &of.actions);
-    let access =
-        Access::read_rules(&mut transaction, actions.map(|action| action.name.clone())).await?;
-    transaction.commit().await?;
-    Ok(access)
 }
 
 /// Asks for a user, an action and an asset, and explains the decision about them.

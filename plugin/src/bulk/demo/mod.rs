@@ -81,7 +81,7 @@ const LARGE: u64 = 20_000;
 /// The kinds of records, those that others refer to first.
 static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
 
-/// Fills the store up to the size, and says in one line what is in it. A store that is as large
+/// Fills the store up to the size, and gives one line about what is in it. A store that is as large
 /// already stays as it is.
 ///
 /// # Errors

@@ -196,7 +196,7 @@ fn state(rng: &mut Rng, age: u64) -> i64 {
     }
 }
 
-/// What the history says of an order that has come to this status.
+/// The comment in the history of an order that has come to this status.
 fn comment_on(state: i64) -> &'static str {
     match state {
         CONFIRMED => "Payment received.",

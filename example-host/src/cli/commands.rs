@@ -1,0 +1,155 @@
+//! What each command does to a site, and what it prints. No rule of the site is in here.
+
+use crate::base::text::one_line;
+use crate::identity::acl::Setting;
+use crate::identity::users::NewUser;
+use crate::site::Site;
+use crate::watch::audit::Actor;
+
+use super::arguments::{
+    Command, ConfigCommand, DemoArgs, ExtensionCommand, GroupCommand, PermissionCommand,
+    SettingArg, TokenCommand, UserCommand,
+};
+use super::operator::Operator;
+use super::progress::Bar;
+use super::terminal::{Failure, ask_password, print, read_line};
+
+/// Does what a command asks for; what it changes is recorded with whoever gave it.
+pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
+    match name(&command) {
+        Some(name) => perform(&site.on_behalf_of(by(name)), command).await,
+        None => perform(site, command).await,
+    }
+}
+
+/// A command, and whoever has given it.
+pub(super) fn by(command: &'static str) -> Actor {
+    let Operator { name: username, uid } = Operator::of_this_process();
+    Actor { command, username, uid }
+}
+
+/// What a command is called that changes something; nothing where it only reads, or serves.
+fn name(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::User(command) => match command {
+            UserCommand::List => None,
+            UserCommand::Add { .. } => Some("user add"),
+            UserCommand::Password { .. } => Some("user password"),
+            UserCommand::Block { .. } => Some("user block"),
+            UserCommand::Unblock { .. } => Some("user unblock"),
+            UserCommand::Remove { .. } => Some("user remove"),
+        },
+        Command::Token(TokenCommand::Generate { .. }) => Some("token generate"),
+        Command::Token(TokenCommand::Revoke { .. }) => Some("token revoke"),
+        Command::Group(GroupCommand::Add { .. }) => Some("group add"),
+        Command::Permission(PermissionCommand::Set { .. }) => Some("permission set"),
+        Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
+        Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
+        Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
+        Command::Demo(_) => Some("demo"),
+        Command::Copy(_) => Some("copy"),
+        Command::Group(GroupCommand::List)
+        | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
+        | Command::Extension(ExtensionCommand::List)
+        | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
+        | Command::Openapi
+        | Command::Serve(_) => None,
+    }
+}
+
+async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
+    match command {
+        // These were dealt with by the caller.
+        Command::Serve(_) | Command::Copy(_) => Ok(()),
+        Command::User(command) => users(site, command).await,
+        Command::Token(TokenCommand::Generate { name }) => {
+            print([site.generate_token(&name).await?])
+        }
+        Command::Token(TokenCommand::Revoke { name }) => Ok(site.revoke_token(&name).await?),
+        Command::Group(GroupCommand::List) => {
+            print(site.groups().await?.into_iter().map(|group| {
+                format!("{}\t{}\t{}", group.id, group.title, group.parent.unwrap_or_default())
+            }))
+        }
+        Command::Group(GroupCommand::Add { name, parent }) => {
+            print([site.add_group(&name, &parent).await?])
+        }
+        Command::Permission(command) => permissions(site, command).await,
+        Command::Extension(ExtensionCommand::List) => {
+            print(site.extensions().await?.into_iter().map(|extension| {
+                let state = if extension.enabled { "enabled" } else { "disabled" };
+                format!("{}\t{}\t{state}", extension.name, extension.version)
+            }))
+        }
+        Command::Extension(ExtensionCommand::Enable { name }) => {
+            Ok(site.set_enabled(&name, true).await?)
+        }
+        Command::Extension(ExtensionCommand::Disable { name }) => {
+            Ok(site.set_enabled(&name, false).await?)
+        }
+        Command::Config(command) => config(site, command).await,
+        Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
+        Command::Openapi => print(site.openapi()?),
+    }
+}
+
+async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
+    match command {
+        UserCommand::Add { name, email, group, password_stdin } => {
+            let password = if password_stdin { Some(read_line()?) } else { None };
+            let new = NewUser { username: name, email, groups: group, password };
+            print([site.add_user(new).await?])
+        }
+        UserCommand::List => print(site.users().await?.into_iter().map(|user| {
+            let state = if user.blocked { "blocked" } else { "active" };
+            let groups = user.groups.join(", ");
+            format!("{}\t{}\t{}\t{groups}\t{state}", user.id, user.username, user.email)
+        })),
+        UserCommand::Password { name } => {
+            // Nobody is to think of a password for a user that is not there.
+            let user = site.user(&name).await?;
+            Ok(site.set_password(&user.username, ask_password(&user.username)?).await?)
+        }
+        UserCommand::Block { name } => Ok(site.set_blocked(&name, true).await?),
+        UserCommand::Unblock { name } => Ok(site.set_blocked(&name, false).await?),
+        UserCommand::Remove { name } => Ok(site.remove_user(&name).await?),
+    }
+}
+
+async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Failure> {
+    match command {
+        PermissionCommand::List => print(site.rules().await?.into_iter().map(|rule| {
+            let setting = if rule.allowed { "allow" } else { "deny" };
+            format!("{}\t{}\t{}\t{setting}", rule.group, rule.action, rule.asset)
+        })),
+        PermissionCommand::Set { group, action, asset, setting } => {
+            let setting = match setting {
+                SettingArg::Allow => Setting::Allow,
+                SettingArg::Deny => Setting::Deny,
+                SettingArg::Inherit => Setting::Inherit,
+            };
+            Ok(site.set_rule(&group, &action, &asset, setting).await?)
+        }
+        PermissionCommand::Explain { user, action, asset } => {
+            print([site.explain(&user, &action, &asset).await?])
+        }
+    }
+}
+
+async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
+    match command {
+        ConfigCommand::List => print(site.parameters().into_iter().map(|parameter| {
+            let state = if parameter.set { "set" } else { "default" };
+            let name = parameter.full_name();
+            let description = one_line(parameter.description);
+            format!("{name}\t{}\t{state}\t{description}", parameter.value)
+        })),
+        ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
+        ConfigCommand::Set { key, value } => {
+            let value = serde_json::from_str(&value).map_err(|error| {
+                format!("{value:?} is no JSON ({error}); a string is written '\"like this\"'")
+            })?;
+            Ok(site.set_parameter(&key, &value).await?)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Serving a site until a signal ends it: where it listens, and what the first start prints.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::base::settings::Settings;
+use crate::base::tls_files::TlsFiles;
+use crate::server::{self, MetricsServer, Running};
+use crate::site::{Site, quickstart};
+
+use super::arguments::{DEFAULT_LISTEN, ServeArgs};
+use super::progress::Bar;
+use super::signals::Signals;
+use super::terminal::{Failure, print};
+
+pub(super) async fn serve(
+    site: &Site,
+    args: ServeArgs,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    let mut settings = settings.clone();
+    if args.tls_cert.is_some() || args.tls_key.is_some() {
+        settings.server.tls = TlsFiles::both(args.tls_cert, args.tls_key)?;
+    }
+    settings.metrics = args.metrics.or(settings.metrics);
+    let listener = bind(&args.listen).await?;
+    let metrics = serve_metrics(site, &settings).await?;
+    let running = site.serve(listener, &settings.server)?;
+    until_signalled(signals, running, metrics).await
+}
+
+/// The metrics, at their own address where there is one.
+async fn serve_metrics(site: &Site, settings: &Settings) -> Result<Option<MetricsServer>, Failure> {
+    match &settings.metrics {
+        Some(listen) => Ok(Some(site.serve_metrics(bind(listen).await?)?)),
+        None => Ok(None),
+    }
+}
+
+pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
+    let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
+    // An address in use is better told before the store is filled than after.
+    let listener = bind(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
+    let metrics = serve_metrics(site, settings).await?;
+    server::check_tls(&settings.server)?;
+    let first = quickstart::prepare(site, Bar::new).await?;
+    let signals = Signals::new()?;
+    let running = site.serve(listener, &settings.server)?;
+    let address = reachable(running.addr());
+    let scheme = settings.server.scheme();
+    let mut lines = vec![format!("Serving at {scheme}://{address}")];
+    if let Some(first) = first {
+        lines.extend([
+            String::new(),
+            format!("Administrator  {}", first.username),
+            format!("Password       {}", first.password),
+            format!("API token      {}", first.token),
+            String::new(),
+            "These are shown once. Try the API in another terminal:".to_owned(),
+            String::new(),
+            format!(
+                "curl -H 'Authorization: Bearer {}' -H 'Accept: application/vnd.api+json' \
+                 {scheme}://{address}/api/index.php/v1/shop/manufacturers",
+                first.token
+            ),
+            String::new(),
+        ]);
+    }
+    // The site serves whether or not anybody reads this.
+    if let Err(error) = print(lines) {
+        tracing::error!(%error, "the address could not be printed");
+    }
+    until_signalled(signals, running, metrics).await
+}
+
+async fn bind(listen: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(listen).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => format!(
+            "{listen} is in use; choose another address, for example HOST_LISTEN=127.0.0.1:8081"
+        )
+        .into(),
+        _ => format!("cannot listen on {listen}: {error}").into(),
+    })
+}
+
+/// An address that a client on this machine can use.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let mut address = address;
+    match address {
+        SocketAddr::V4(at) if at.ip().is_unspecified() => {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        SocketAddr::V6(at) if at.ip().is_unspecified() => {
+            address.set_ip(std::net::Ipv6Addr::LOCALHOST.into());
+        }
+        _ => {}
+    }
+    address
+}
+
+/// Serves until a signal, then stops gracefully; a second signal ends it at once. The metrics can
+/// be read to the end.
+async fn until_signalled(
+    mut signals: Signals,
+    mut running: Running,
+    metrics: Option<MetricsServer>,
+) -> Result<(), Failure> {
+    let failed = tokio::select! {
+        () = signals.next() => false,
+        () = running.failed() => true,
+    };
+    tracing::info!("stopping; requests in flight are finished");
+    tokio::select! {
+        () = running.shutdown() => {}
+        () = signals.next() => tracing::warn!("stopped at once"),
+    }
+    drop(metrics);
+    if failed { Err("the server has failed, see the log".into()) } else { Ok(()) }
+}

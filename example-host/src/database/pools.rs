@@ -1,0 +1,223 @@
+//! The pools of the host's own database, and what is different about each engine's. Knows nothing of
+//! what the tables mean but the one row at which changes wait for each other.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::mysql::MySqlPool;
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Executor, MySql, Pool};
+
+use crate::base::error::Error;
+use crate::base::private;
+
+use crate::base::database_url::{self, DatabaseUrl, DatabaseUrlError, Kind};
+
+use super::connection::{Connection, PATIENCE, Raw, Record, Words};
+use super::statement::{Engine, Statement, sql};
+
+/// How many connections a process has to a server at most. A request needs one for as long as a
+/// token is looked up that has not been seen before.
+const CONNECTIONS: u32 = 8;
+
+/// How long a connection that was idle may take to show that it still is one.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// The pools.
+///
+/// On SQLite one connection writes and a few only read: transactions that read before they write
+/// fail by the thousand when several compete; one writer that takes its lock at the start never
+/// does.
+#[derive(Clone, Debug)]
+pub(crate) enum Database {
+    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    Postgres(PgPool),
+    MySql(MySqlPool),
+}
+
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Database {
+    /// The database at this address. A file is created where it is missing, and its folder; a
+    /// server is not asked anything yet.
+    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Error> {
+        let unknown = || Error::DatabaseUrl(DatabaseUrlError::Unknown(url.to_string()));
+        match url.kind() {
+            Kind::File(path) => Self::open_file(path).await,
+            Kind::Postgres(url) => {
+                let options = database_url::postgres(url).ok_or_else(unknown)?;
+                let options = options.application_name(env!("CARGO_PKG_NAME"));
+                Ok(Self::Postgres(server_pool(PgPoolOptions::new()).connect_lazy_with(options)))
+            }
+            Kind::MySql(url) => {
+                let options = database_url::mysql(url).ok_or_else(unknown)?;
+                let pool = server_pool(PoolOptions::<MySql>::new())
+                    .after_connect(|connection, _| Box::pin(async { strict(connection).await }));
+                Ok(Self::MySql(pool.connect_lazy_with(options)))
+            }
+        }
+    }
+
+    async fn open_file(path: &Path) -> Result<Self, Error> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+        }
+        // It holds e-mail addresses and hashes of passwords.
+        private::create_database(path).map_err(|error| Error::file(path, error))?;
+        let options =
+            SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(PATIENCE);
+        let writing = options
+            .clone()
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let pool = || {
+            // A file does not go away: asking it before each use would only cost time.
+            SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
+        };
+        let writer = pool().max_connections(1).connect_with(writing).await?;
+        let readers = pool().max_connections(4).connect_lazy_with(options.read_only(true));
+        Ok(Self::Sqlite { writer, readers })
+    }
+
+    /// Every row of a statement that only reads.
+    pub(crate) async fn fetch_all<T: Record>(&self, statement: Statement) -> Result<Vec<T>, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_all(statement).await?)
+    }
+
+    /// The first row of a statement that only reads, if there is one.
+    pub(crate) async fn fetch_optional<T: Record>(
+        &self,
+        statement: Statement,
+    ) -> Result<Option<T>, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_optional(statement).await?)
+    }
+
+    /// The first row of a statement that only reads, which is certain to be there.
+    pub(crate) async fn fetch_one<T: Record>(&self, statement: Statement) -> Result<T, Error> {
+        Ok(self.connect(Access::Read).await?.fetch_one(statement).await?)
+    }
+
+    /// Begins a transaction in which everything is read as it stood at one moment.
+    pub(crate) async fn begin_read(&self) -> Result<Connection, Error> {
+        let mut connection = self.connect(Access::Read).await?;
+        let begin = match self {
+            Self::Sqlite { .. } => "BEGIN",
+            Self::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::MySql(_) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        };
+        connection.begin(Words::beginning(begin)).await?;
+        Ok(connection)
+    }
+
+    /// Begins a transaction that is certain to write, when its turn has come. [`transact!`] is how
+    /// one is written.
+    pub(crate) async fn begin_write(&self) -> Result<Connection, Error> {
+        let mut connection = self.connect(Access::Write).await?;
+        let words = match self {
+            Self::Sqlite { .. } => Words::beginning("BEGIN IMMEDIATE"),
+            Self::Postgres(_) => {
+                Words::beginning("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            }
+            // A node of a cluster may undo a transaction for the sake of another node's and lose the
+            // error, or make one up. Then the savepoint has gone, too, and what was written since
+            // must not have been committed by itself.
+            Self::MySql(_) => Words {
+                begin: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
+                commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
+                rollback: "RELEASE SAVEPOINT begun; ROLLBACK; SET autocommit = ON",
+            },
+        };
+        connection.begin(words).await?;
+        if connection.engine() != Engine::Sqlite {
+            let turn = sql("SELECT revision FROM host_state WHERE id = 1 FOR UPDATE");
+            let _: (i64,) = connection.fetch_one(turn).await?;
+        }
+        Ok(connection)
+    }
+
+    /// What it runs on.
+    pub(crate) fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite { .. } => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+            Self::MySql(_) => Engine::MySql,
+        }
+    }
+
+    /// How many connections each pool has, busy and idle.
+    pub(crate) fn connections(&self) -> Vec<(&'static str, u32, u32)> {
+        fn of<DB: sqlx::Database>(name: &'static str, pool: &Pool<DB>) -> (&'static str, u32, u32) {
+            let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
+            (name, pool.size().saturating_sub(idle), idle)
+        }
+        match self {
+            Self::Sqlite { writer, readers } => vec![of("writer", writer), of("readers", readers)],
+            Self::Postgres(pool) => vec![of("server", pool)],
+            Self::MySql(pool) => vec![of("server", pool)],
+        }
+    }
+
+    /// Closes every connection.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+            Self::MySql(pool) => pool.close().await,
+        }
+    }
+
+    async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
+        let raw = match self {
+            Self::Sqlite { writer, readers } => Raw::Sqlite(match access {
+                Access::Read => readers.acquire().await?,
+                Access::Write => writer.acquire().await?,
+            }),
+            Self::Postgres(pool) => Raw::Postgres(pool.acquire().await?),
+            Self::MySql(pool) => Raw::MySql(pool.acquire().await?),
+        };
+        Ok(Connection::new(raw))
+    }
+}
+
+/// What the pools of all servers have in common: they are bounded, and so is every wait for one of
+/// their connections. A connection is asked whether it still is one before it is used and when it
+/// is given back, because a server may have gone and come back meanwhile; the answer is not waited
+/// for long, because it may never come.
+fn server_pool<DB: sqlx::Database>(options: PoolOptions<DB>) -> PoolOptions<DB> {
+    options
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, _| Box::pin(answers(connection)))
+        .after_release(|connection, _| Box::pin(answers(connection)))
+}
+
+async fn answers(connection: &mut impl sqlx::Connection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(PROMPT, connection.ping()).await {
+        Ok(answer) => answer.map(|()| true),
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// Text that is too long is an error and never cut, and a transaction reads what stood when it
+/// began, whatever the server does by default.
+async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+    connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+    // Keys that are put together into one text, which would be cut otherwise: ten thousand fit.
+    connection.execute("SET SESSION group_concat_max_len = 1048576").await?;
+    connection
+        .execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")
+        .await
+        .map(drop)
+}

@@ -1,0 +1,40 @@
+//! Why a mail was not sent, and whether trying again is of any use.
+
+use std::time::Duration;
+
+use lettre::transport;
+
+use crate::base::error::Error;
+
+/// Why a mail was not sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MailError {
+    /// No mail can be like that.
+    #[error("{value:?} is no {what} of a mail")]
+    Impossible { what: &'static str, value: String },
+    /// The server will not have this mail, today or tomorrow.
+    #[error("the mail server refuses it: {0}")]
+    Refused(transport::smtp::Error),
+    /// The server knows no such address, and says so beforehand.
+    #[error("the mail server takes no address with letters beyond ASCII")]
+    NotAscii,
+    /// The server cannot be reached, or has no time.
+    #[error("the mail server cannot be used: {0}")]
+    Unavailable(transport::smtp::Error),
+    /// The server was given time enough.
+    #[error("the mail server did not answer within {} seconds", .0.as_secs())]
+    TooSlow(Duration),
+    /// The folder cannot be written to.
+    #[error(transparent)]
+    Site(#[from] Error),
+}
+
+impl MailError {
+    /// Whether the same mail can never be sent.
+    pub(crate) fn is_permanent(&self) -> bool {
+        match self {
+            Self::Impossible { .. } | Self::Refused(_) | Self::NotAscii => true,
+            Self::Unavailable(_) | Self::TooSlow(_) | Self::Site(_) => false,
+        }
+    }
+}

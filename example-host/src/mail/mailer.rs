@@ -1,0 +1,116 @@
+//! Mails that extensions ask for: what stands in one, and the two ways that it goes, to a mail
+//! server or into a folder. Knows nothing of why a mail is sent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host_interface::Mail;
+use lettre::Address;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
+use lettre::message::{Mailbox, Message};
+
+use crate::base::error::Error;
+use crate::base::settings::MailSettings;
+use crate::watch::metrics::Metrics;
+
+use super::error::MailError;
+use super::folder::Folder;
+use super::smtp::Server;
+
+/// Sends the mails of a site. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Mailer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    from: Mailbox,
+    way: Way,
+    metrics: Arc<Metrics>,
+}
+
+#[derive(Debug)]
+enum Way {
+    Folder(Folder),
+    Server(Server),
+}
+
+impl Mailer {
+    /// Sends to the server that the settings name, else into this folder.
+    pub(crate) fn new(
+        settings: &MailSettings,
+        folder: PathBuf,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, Error> {
+        let way = match &settings.server {
+            Some(url) => Way::Server(Server::new(url.clone(), settings.timeout)?),
+            None => Way::Folder(Folder::new(folder)),
+        };
+        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), way, metrics }) })
+    }
+
+    /// Sends a mail.
+    pub(crate) async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        let sent = self.try_to_send(mail).await;
+        self.inner.metrics.mail(match &sent {
+            Ok(()) => "sent",
+            Err(error) if error.is_permanent() => "refused",
+            Err(_) => "failed",
+        });
+        sent
+    }
+
+    async fn try_to_send(&self, mail: &Mail) -> Result<(), MailError> {
+        let Inner { from, way, .. } = &*self.inner;
+        let message = message(mail, from.clone())?;
+        match way {
+            Way::Folder(folder) => Ok(folder.write(&mail.id, message.formatted()).await?),
+            Way::Server(server) => server.send(message.envelope(), &message.formatted()).await,
+        }
+    }
+}
+
+/// A mail as it is sent. What comes from an extension stands where it belongs and nowhere else.
+fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
+    let impossible = |what, value: &str| MailError::Impossible { what, value: value.to_owned() };
+    // The id becomes a header and the name of a file.
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if mail.id.is_empty() || mail.id.len() > 128 || !mail.id.bytes().all(safe) {
+        return Err(impossible("id", &mail.id));
+    }
+    let to = mail.to.parse().ok().and_then(with_ascii_domain);
+    let to = to.ok_or_else(|| impossible("address", &mail.to))?;
+    let to_name = Some(one_line(&mail.to_name)).filter(|name| !name.is_empty());
+    let id = format!("<{}@{}>", mail.id, from.email.domain());
+    Message::builder()
+        .from(from)
+        .to(Mailbox::new(to_name, to))
+        .subject(one_line(&mail.subject))
+        .message_id(Some(id))
+        .date_now()
+        // Keeps holiday notices and other machines from answering (RFC 3834).
+        .raw_header(HeaderValue::new(
+            HeaderName::new_from_ascii_str("Auto-Submitted"),
+            "auto-generated".to_owned(),
+        ))
+        .header(MIME_VERSION_1_0)
+        .header(ContentType::TEXT_PLAIN)
+        .body(mail.text.clone())
+        .map_err(|error| impossible("content", &error.to_string()))
+}
+
+/// The same address with its domain as the domain name system knows it, which every server takes.
+fn with_ascii_domain(address: Address) -> Option<Address> {
+    if address.domain().is_ascii() {
+        return Some(address);
+    }
+    let domain = url::Host::parse(address.domain()).ok()?.to_string();
+    Address::new(address.user(), domain).ok()
+}
+
+/// A text for a header: what would begin another line, or is no character, becomes a space.
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

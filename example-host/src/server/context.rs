@@ -1,0 +1,34 @@
+//! What every request needs, whatever answers it.
+
+use std::sync::Arc;
+
+use axum::http::HeaderValue;
+use ipnet::IpNet;
+
+use crate::admin::Administration;
+use crate::api::answer::Api;
+use crate::api::changes::Changes;
+use crate::api::request_id::RequestIds;
+
+use super::health::Watch;
+
+/// What every request needs.
+pub(crate) struct Context {
+    pub(crate) api: Arc<Api>,
+    pub(crate) administration: Administration,
+    /// The forms of the administration that are being dealt with.
+    pub(crate) forms: Changes,
+    pub(crate) health: Watch,
+    /// Whether connections to this server are encrypted.
+    pub(crate) encrypted: bool,
+    /// What browsers are told of that, if anything.
+    pub(crate) strict_transport: Option<HeaderValue>,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) ids: RequestIds,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").finish_non_exhaustive()
+    }
+}

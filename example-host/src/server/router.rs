@@ -1,0 +1,200 @@
+//! The addresses of the server, and what answers at each. Around all of them stands what is the same for
+//! every request. What an answer contains is not known here.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension as FromRequest, State};
+use axum::http::{
+    HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
+    Response as HttpResponse, StatusCode, header,
+};
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::admin::BASE;
+use crate::api::answer::{Asker, below_base};
+use crate::api::body;
+use crate::api::handled::Handled;
+use crate::api::problem::Refusal;
+use crate::api::request_id::{self, RequestId};
+use crate::base::error::Error;
+use crate::base::settings::ServerSettings;
+
+use super::context::Context;
+use super::{access_log, administration, health};
+
+/// An answer of fewer bytes fits into a packet or two, compressed or not.
+const WORTH_COMPRESSING: u64 = 1024;
+
+/// An address of the server.
+enum Address<'path> {
+    /// A route of an extension: what follows the entry point.
+    Api(&'path str),
+    /// A page of the administration.
+    Administration,
+    /// Where the state of the site is asked for.
+    Health,
+    Unknown,
+}
+
+impl<'path> Address<'path> {
+    /// The table of all addresses.
+    fn of(path: &'path str) -> Self {
+        if let Some(path) = below_base(path) {
+            return Self::Api(path);
+        }
+        match path.strip_prefix(BASE) {
+            Some(below) if below.is_empty() || below.starts_with('/') => Self::Administration,
+            _ if path == "/health" => Self::Health,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What answers on a connection for which there is room.
+pub(crate) fn with_room(
+    context: &Arc<Context>,
+    settings: &ServerSettings,
+) -> Result<Router, Error> {
+    around(context, settings, Router::new().fallback(answer))
+}
+
+/// What answers on a connection for which there is none.
+pub(crate) fn without_room(
+    context: &Arc<Context>,
+    settings: &ServerSettings,
+) -> Result<Router, Error> {
+    around(context, settings, Router::new().fallback(answer_outside))
+}
+
+/// Answers any request.
+async fn answer(
+    State(context): State<Arc<Context>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let head = request.method() == HttpMethod::HEAD;
+    let uri = request.uri().clone();
+    let mut response = match Address::of(uri.path()) {
+        Address::Api(path) => {
+            let mut response = context.api.answer(Asker::Credentials, &id, path, request).await;
+            response
+                .headers_mut()
+                .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
+            response
+        }
+        Address::Administration => administration::answer(context, &id, request).await,
+        Address::Health => answer_health(&context, &id, request.method()).await,
+        Address::Unknown => Refusal::NotFound.response(&id),
+    };
+    if head {
+        without_body(&mut response);
+    }
+    response
+}
+
+/// Answers a request on a connection for which there is no room: whoever watches the site hears how
+/// it is, and everybody else to come again.
+async fn answer_outside(
+    State(context): State<Arc<Context>>,
+    FromRequest(id): FromRequest<RequestId>,
+    request: HttpRequest<Body>,
+) -> HttpResponse<Body> {
+    let (parts, body) = request.into_parts();
+    let mut response = match Address::of(parts.uri.path()) {
+        Address::Health => answer_health(&context, &id, &parts.method).await,
+        _ => Refusal::Unavailable.response(&id),
+    };
+    if !parts.headers.contains_key(header::EXPECT) {
+        body::discard(body).await;
+    }
+    if parts.method == HttpMethod::HEAD {
+        without_body(&mut response);
+    }
+    response
+}
+
+async fn answer_health(
+    context: &Context,
+    id: &RequestId,
+    method: &HttpMethod,
+) -> HttpResponse<Body> {
+    if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
+        return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
+    }
+    let mut response = health::answer(&context.api.gate.site, &context.health).await;
+    let handled = Handled { route: "health".into(), ..Handled::default() };
+    response.extensions_mut().insert(handled);
+    response
+}
+
+/// Takes the body away and leaves its length.
+fn without_body(response: &mut HttpResponse<Body>) {
+    use axum::body::HttpBody;
+    if let Some(length) = response.body().size_hint().exact()
+        && response.status() != StatusCode::NO_CONTENT
+        && response.status() != StatusCode::NOT_MODIFIED
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    *response.body_mut() = Body::empty();
+}
+
+/// Puts what is the same for every request around what answers it.
+fn around(
+    context: &Arc<Context>,
+    settings: &ServerSettings,
+    answers: Router<Arc<Context>>,
+) -> Result<Router, Error> {
+    let mut router = answers.with_state(Arc::clone(context));
+    if !settings.cors_origins.is_empty() {
+        router = router.layer(cors(&settings.cors_origins)?);
+    }
+    // Around everything, so that preflights are logged and have an id too.
+    let router = router
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(context), access_log::observe));
+    // Outermost, so that the log tells how large an answer is, whoever reads it.
+    Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
+}
+
+fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
+    let origins = origins
+        .iter()
+        .map(|origin| {
+            HeaderValue::from_str(origin)
+                .map_err(|_| Error::Invalid(format!("{origin:?} is no origin")))
+        })
+        .collect::<Result<Vec<HeaderValue>, Error>>()?;
+    Ok(CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([
+            HttpMethod::GET,
+            HttpMethod::POST,
+            HttpMethod::PUT,
+            HttpMethod::PATCH,
+            HttpMethod::DELETE,
+        ])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::ACCEPT,
+            header::IF_NONE_MATCH,
+        ])
+        .expose_headers([
+            HeaderName::from_static(request_id::HEADER),
+            header::LOCATION,
+            header::ETAG,
+        ]))
+}
+
+/// What keeps browsers from asking for this site in clear text once they have seen it encrypted.
+pub(crate) fn strict_transport(settings: &ServerSettings) -> Result<Option<HeaderValue>, Error> {
+    if settings.tls.is_none() || settings.hsts_max_age == 0 {
+        return Ok(None);
+    }
+    let value = HeaderValue::try_from(format!("max-age={}", settings.hsts_max_age));
+    value.map(Some).map_err(|error| Error::Invalid(error.to_string()))
+}

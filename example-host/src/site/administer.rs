@@ -1,0 +1,362 @@
+//! What administrators do to a site by the command line and the library: each change is made in one
+//! transaction, recorded there with whoever makes it, and told to everybody. What is changed is known
+//! to the rooms below.
+
+use std::fmt::Display;
+
+use host_interface::{Description, LoadedPlugin, Parameter, Progress};
+use serde_json::{Map, Value};
+
+use crate::base::error::Error;
+use crate::database::{Connection, sql};
+use crate::extensions::demo;
+use crate::extensions::parameters::{self, ParameterEntry, Unfit};
+use crate::extensions::registry::{self, ExtensionEntry};
+use crate::identity::acl::{self, Decision, RuleEntry, Setting};
+use crate::identity::groups::{self, GroupEntry};
+use crate::identity::users::{self, NewUser, Prepared, UserEntry};
+use crate::identity::{passwords, tokens};
+use crate::watch::audit::Record;
+
+use super::Site;
+use super::state::change;
+
+/// Users.
+impl Site {
+    /// Makes a user and gives its key.
+    ///
+    /// # Errors
+    /// When a name is taken or not acceptable, there is no such group, or the database fails.
+    pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
+        let prepared = Prepared::from(new).await?;
+        change!(self.state(), |transaction| {
+            let id = prepared.insert(transaction).await?;
+            self.record(transaction, "user", id, "add a user").await?;
+            Ok(id)
+        })
+    }
+
+    /// All users, in the order they were made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
+        users::all(self.state().database()).await
+    }
+
+    /// One user, by the name to sign in with.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the database fails.
+    pub async fn user(&self, username: &str) -> Result<UserEntry, Error> {
+        users::by_name(self.state().database(), username).await
+    }
+
+    /// Blocks a user, or lifts that: a token of the user stops at once, and works again.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let id = users::find(transaction, username).await?;
+            users::block(transaction, id, blocked).await?;
+            let what = if blocked { "block a user" } else { "unblock a user" };
+            self.record(transaction, "user", id, what).await
+        })
+    }
+
+    /// Sets a user's password. Whoever has signed in as the user has to do so again.
+    ///
+    /// # Errors
+    /// When there is no such user, the password is too short, or the database fails.
+    pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
+        let hash = passwords::hash(password).await?;
+        change!(self.state(), |transaction| {
+            let id = users::find(transaction, username).await?;
+            users::keep_password(transaction, id, &hash).await?;
+            self.record(transaction, "user", id, "set a password").await
+        })
+    }
+
+    /// Removes a user with its token. What extensions keep about the user stays.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let id = users::find(transaction, username).await?;
+            users::remove(transaction, id).await?;
+            self.record(transaction, "user", id, "delete a user").await
+        })
+    }
+
+    /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            let token = tokens::insert(transaction, user).await?;
+            self.record(transaction, "user", user, "generate a token").await?;
+            Ok(token)
+        })
+    }
+
+    /// Takes a user's token away. Nothing happens where there is none.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            tokens::remove(transaction, user).await?;
+            self.record(transaction, "user", user, "revoke a token").await
+        })
+    }
+}
+
+/// Groups and rules.
+impl Site {
+    /// All groups, in the order they were made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
+        groups::all(self.state().database()).await
+    }
+
+    /// Makes a group below another one and gives its key.
+    ///
+    /// # Errors
+    /// When the title is taken, there is no such parent, or the database fails.
+    pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
+        let title = groups::title_of(title)?;
+        change!(self.state(), |transaction| {
+            let parent = groups::find(transaction, parent).await?;
+            let id = groups::insert(transaction, title, parent).await?;
+            self.record(transaction, "group", id, "add a group").await?;
+            Ok(id)
+        })
+    }
+
+    /// Every rule of the site.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
+        acl::rules(self.state().database()).await
+    }
+
+    /// Sets or removes a rule.
+    ///
+    /// # Errors
+    /// When there is no such group, action or asset, or the database fails.
+    pub async fn set_rule(
+        &self,
+        group: &str,
+        action: &str,
+        asset: &str,
+        setting: Setting,
+    ) -> Result<(), Error> {
+        if !self.state().snapshot().access.knows_action(action) {
+            return Err(Error::not_found("action", action));
+        }
+        let (verb, allowed) = match setting {
+            Setting::Allow => ("allow", Some(true)),
+            Setting::Deny => ("deny", Some(false)),
+            Setting::Inherit => ("inherit", None),
+        };
+        let what = format!("change permissions: {verb} {action} for {group}");
+        change!(self.state(), |transaction| {
+            let group = groups::find(transaction, group).await?;
+            let key = acl::find_asset(transaction, asset).await?;
+            acl::put_rule(transaction, key, group, action, allowed).await?;
+            self.record(transaction, "asset", asset, &what).await
+        })
+    }
+
+    /// Whether a user may do something, and why.
+    ///
+    /// # Errors
+    /// When there is no such user, action or asset, or the database fails.
+    pub async fn explain(
+        &self,
+        username: &str,
+        action: &str,
+        asset: &str,
+    ) -> Result<Decision, Error> {
+        let user = self.user(username).await?;
+        let snapshot = self.state().snapshot();
+        if !snapshot.access.knows_action(action) {
+            return Err(Error::not_found("action", action));
+        }
+        if !snapshot.access.knows_asset(asset) {
+            return Err(Error::not_found("asset", asset));
+        }
+        if user.blocked {
+            return Ok(Decision { allowed: false, reason: "blocked".to_owned() });
+        }
+        Ok(snapshot.access.explain(user.id, action, asset))
+    }
+}
+
+/// Extensions and their parameters.
+impl Site {
+    /// All extensions that the site has ever had, by name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
+        registry::all(self.state().database()).await
+    }
+
+    /// Enables or disables an extension.
+    ///
+    /// # Errors
+    /// When there is no such extension, or the database fails.
+    pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
+        let what = if enabled { "enable an extension" } else { "disable an extension" };
+        change!(self.state(), |transaction| {
+            registry::switch(transaction, name, enabled).await?;
+            self.record(transaction, "extension", name, what).await
+        })
+    }
+
+    /// Fills the site with data to try it with, and returns a line of each extension about it. The
+    /// options are those that were chosen, by the names of [`Loaded::demo_options`]; any other has
+    /// its default. `progress` makes the listener for one extension.
+    ///
+    /// # Errors
+    /// When there is no such option, it does not take that value, or an extension fails.
+    pub async fn demo<P: Progress>(
+        &self,
+        options: &Map<String, Value>,
+        mut progress: impl FnMut() -> P,
+    ) -> Result<Vec<String>, Error> {
+        let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
+        let options = demo::values(&descriptions, options)?;
+        let mut lines = Vec::new();
+        for ((description, plugin), options) in self.plugins().zip(options) {
+            let line = plugin.demo(&options, progress()).await.map_err(|source| Error::Plugin {
+                plugin: description.name.clone(),
+                step: "demo",
+                source,
+            })?;
+            if !line.is_empty() {
+                lines.push(line);
+            }
+        }
+        change!(self.state(), |transaction| {
+            transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
+            self.record(transaction, "", "", "fill in demo data").await
+        })?;
+        Ok(lines)
+    }
+
+    /// The parameters of all loaded extensions, in the order they declare them.
+    pub fn parameters(&self) -> Vec<ParameterEntry> {
+        parameters::entries(self.state().descriptions(), &self.state().snapshot().parameters)
+    }
+
+    /// One parameter with the value that is in force, by its name. Where several extensions have
+    /// one of that name, theirs stands before it: `webservices-shop/default_currency`.
+    ///
+    /// # Errors
+    /// When no loaded extension declares it, or several do.
+    pub fn parameter(&self, name: &str) -> Result<ParameterEntry, Error> {
+        let (extension, declared, _) = self.declared(name)?;
+        let is_it =
+            |entry: &ParameterEntry| entry.extension == extension && entry.name == declared.name;
+        let found = self.parameters().into_iter().find(is_it);
+        found.ok_or_else(|| Error::not_found("parameter", name))
+    }
+
+    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
+    ///
+    /// # Errors
+    /// When no loaded extension declares it or several do, the value is not one that the parameter
+    /// takes or
+    /// the extension refuses it, or the database fails.
+    pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
+        let (extension, parameter, plugin) = self.declared(name)?;
+        let wanted = Some(value).filter(|value| !value.is_null());
+        match parameters::unfit(extension, plugin, parameter, wanted).await? {
+            None => {}
+            Some(Unfit::Kind(expected)) => {
+                return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+            }
+            Some(Unfit::Refused(why)) => {
+                let in_force = wanted.unwrap_or(&parameter.default);
+                return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
+            }
+        }
+        let declared = &parameter.name;
+        let what = format!("change parameters: {declared}");
+        change!(self.state(), |transaction| {
+            parameters::put(transaction, extension, declared, wanted).await?;
+            self.record(transaction, "extension", extension, &what).await
+        })
+    }
+
+    /// A parameter, with the name of the extension that declares it and the extension.
+    fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
+        let mut declaring = self.plugins().filter_map(|(of, plugin)| {
+            let wanted = |parameter: &&Parameter| {
+                parameter.name == name || parameters::full_name(&of.name, &parameter.name) == name
+            };
+            let parameter = of.parameters.iter().find(wanted)?;
+            Some((of.name.as_str(), parameter, &**plugin))
+        });
+        match (declaring.next(), declaring.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(Error::not_found("parameter", name)),
+            (Some((one, ..)), Some((other, ..))) => Err(Error::Invalid(format!(
+                "several extensions have a parameter {name:?}; call it {} or {}",
+                parameters::full_name(one, name),
+                parameters::full_name(other, name)
+            ))),
+        }
+    }
+}
+
+impl Site {
+    /// Records a change in its transaction, with whoever makes it. A program that uses this library
+    /// without naming anybody records nothing.
+    pub(crate) async fn record(
+        &self,
+        transaction: &mut Connection,
+        kind: &str,
+        id: impl Display,
+        what: &str,
+    ) -> Result<(), Error> {
+        match self.actor() {
+            Some(actor) => {
+                let record = Record { kind: kind.to_owned(), id: id.to_string() };
+                actor.record(transaction, record, what).await
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_send(_: impl Send) {}
+
+    /// A server may make a task of each of them, although their work is given as closures.
+    #[allow(dead_code, reason = "it compiles or it does not")]
+    fn what_administrators_do_may_be_a_task_of_its_own(
+        site: &Site,
+        new: NewUser,
+        options: &Map<String, Value>,
+    ) {
+        is_send(site.add_user(new));
+        is_send(site.users());
+        is_send(site.generate_token("ann"));
+        is_send(site.set_enabled("shop", true));
+        is_send(site.demo(options, || ()));
+    }
+}

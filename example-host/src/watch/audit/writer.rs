@@ -1,0 +1,240 @@
+//! Writing the audit trail: what changes the site is recorded in the transaction that changes it. A
+//! request to the API only leaves a note in memory; one task writes the notes, many in one
+//! transaction, so that no request waits for it. Does not know what an entry is about.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::base::error::Error;
+use crate::database::{Connection, Database, sql, transact};
+use crate::watch::metrics::Metrics;
+
+use super::entry::Entry;
+use super::rows::insertion;
+
+/// How many notes may wait to be written down. Beyond it the database is so far behind that a note
+/// is rather lost than a request delayed.
+const WAITING: usize = 8192;
+
+/// How long a note waits for others that are written down with it.
+const WRITE_EVERY: Duration = Duration::from_millis(250);
+
+/// How many are written in one transaction.
+const AT_ONCE: usize = 500;
+
+/// How many of the oldest go with each transaction at most: more than come, so that a lower bound is
+/// reached soon, and not so many that the database takes long over it.
+const GO_AT_ONCE: i64 = 1000;
+
+/// How often notes are tried to be written down that the database does not take, a second apart.
+const ATTEMPTS: u32 = 300;
+
+/// Where changes are noted that have been made.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    notes: mpsc::Sender<Entry>,
+    /// How many were lost since somebody was told.
+    lost: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
+    /// How many entries stay.
+    keep: i64,
+}
+
+impl Audit {
+    /// Writes an entry down in the transaction of the change that it is about.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        entry: &Entry,
+    ) -> Result<(), Error> {
+        let newest = transaction.insert(insertion(entry)).await?;
+        prune(transaction, newest, self.keep).await
+    }
+
+    /// Counts entries whose transaction has been committed.
+    pub(crate) fn has_written(&self, count: u64) {
+        self.metrics.audited("written", count);
+    }
+
+    /// Notes a change. Takes no time, and fails nobody: what cannot be noted is counted.
+    pub(crate) fn note(&self, entry: Entry) {
+        if self.notes.try_send(entry).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.metrics.audited("lost", 1);
+        }
+    }
+}
+
+/// The task that writes notes down.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Writing {
+    /// Writes down what is left, when nothing is answered any more, as far as that is done in time.
+    pub(crate) async fn finish(self, end: Instant) {
+        // Only fails when the task has ended.
+        let _ = self.stop.send(());
+        if tokio::time::timeout_at(end, self.task).await.is_err() {
+            tracing::error!("the last changes could not be written down in the audit trail");
+        }
+    }
+}
+
+/// Begins to write down what is noted. The newest `keep` entries stay.
+pub(crate) fn begin(database: &Database, metrics: &Arc<Metrics>, keep: u64) -> (Audit, Writing) {
+    let (notes, noted) = mpsc::channel(WAITING);
+    let (stop, stopping) = oneshot::channel();
+    let lost = Arc::new(AtomicU64::new(0));
+    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
+    let writer = Writer {
+        database: database.clone(),
+        metrics: Arc::clone(metrics),
+        lost: Arc::clone(&lost),
+        noted,
+        stopping: Some(stopping),
+        keep,
+    };
+    let audit = Audit { notes, lost, metrics: Arc::clone(metrics), keep };
+    (audit, Writing { stop, task: tokio::spawn(writer.write()) })
+}
+
+struct Writer {
+    database: Database,
+    metrics: Arc<Metrics>,
+    lost: Arc<AtomicU64>,
+    noted: mpsc::Receiver<Entry>,
+    /// Gone when it is time to stop.
+    stopping: Option<oneshot::Receiver<()>>,
+    keep: i64,
+}
+
+impl Writer {
+    async fn write(mut self) {
+        let mut batch = Vec::new();
+        while self.gather(&mut batch).await {
+            let count = batch.len() as u64;
+            if self.put(&batch).await {
+                self.metrics.audited("written", count);
+            } else {
+                self.lost.fetch_add(count, Ordering::Relaxed);
+                self.metrics.audited("lost", count);
+            }
+            batch.clear();
+            let lost = self.lost.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                tracing::error!(lost, "changes are missing in the audit trail");
+            }
+        }
+    }
+
+    /// Waits for notes, and then a moment for others. Gives whether there are any; there are none
+    /// when it is time to stop and all are written.
+    async fn gather(&mut self, batch: &mut Vec<Entry>) -> bool {
+        while self.stopping.is_some() {
+            tokio::select! {
+                _ = self.noted.recv_many(batch, 1) => break,
+                () = stopped(&mut self.stopping) => self.noted.close(),
+            }
+        }
+        self.pause(WRITE_EVERY).await;
+        while batch.len() < AT_ONCE
+            && let Ok(entry) = self.noted.try_recv()
+        {
+            batch.push(entry);
+        }
+        !batch.is_empty()
+    }
+
+    /// Writes notes, and gives whether that was done in the end.
+    async fn put(&mut self, batch: &[Entry]) -> bool {
+        let batch: Arc<[Entry]> = batch.into();
+        for number in 1..=ATTEMPTS {
+            let (database, batch, keep) = (self.database.clone(), Arc::clone(&batch), self.keep);
+            match attempt(async move { write(&database, &batch, keep).await }).await {
+                Ok(()) => return true,
+                // Once, not every second.
+                Err(error) if number == 1 => {
+                    tracing::error!(error, "changes are not in the audit trail yet");
+                }
+                Err(error) => tracing::debug!(error, "changes are not in the audit trail yet"),
+            }
+            if self.stopping.is_none() {
+                break;
+            }
+            self.pause(Duration::from_secs(1)).await;
+        }
+        false
+    }
+
+    /// Waits, unless it is time to stop.
+    async fn pause(&mut self, time: Duration) {
+        tokio::select! {
+            () = stopped(&mut self.stopping), if self.stopping.is_some() => self.noted.close(),
+            () = tokio::time::sleep(time), if self.stopping.is_some() => {}
+            else => {}
+        }
+    }
+}
+
+/// Waits until it is time to stop, also because nobody is left who would say so.
+async fn stopped(stopping: &mut Option<oneshot::Receiver<()>>) {
+    if let Some(waiting) = stopping {
+        let _ = waiting.await;
+    }
+    *stopping = None;
+}
+
+/// Tries once, on a task of its own: a panic is one attempt that has failed, and the writer goes on.
+async fn attempt(
+    work: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Result<(), String> {
+    match tokio::spawn(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Writes entries down, all of them or none.
+async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
+    transact!(database, |transaction| {
+        let mut newest = 0;
+        for entry in entries {
+            newest = transaction.insert(insertion(entry)).await?;
+        }
+        prune(transaction, newest, keep).await
+    })
+}
+
+/// Lets as many of the oldest entries go as there are too many: by their keys, which costs the same
+/// however many there are.
+async fn prune(transaction: &mut Connection, newest: i64, keep: i64) -> Result<(), Error> {
+    let (oldest,): (Option<i64>,) =
+        transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
+    if let Some(oldest) = oldest {
+        let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
+        if last >= oldest {
+            let removal = sql("DELETE FROM host_audit WHERE id <= ?");
+            transaction.execute(removal.bind(last)).await?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_one_failed_attempt() {
+        assert!(attempt(async { panic!("on purpose") }).await.is_err());
+        assert_eq!(attempt(async { Ok(()) }).await, Ok(()));
+    }
+}
