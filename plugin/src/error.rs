@@ -1,4 +1,4 @@
-//! Errors: typed inside, and one table that says which status, code and title each has outside.
+//! Errors: typed inside, with one table of the status, code and title that each has outside.
 //!
 //! What a client reads is in a [`Fault`]. The cause of an internal error goes to the log with the
 //! request's id and never to the client.
@@ -16,9 +16,9 @@ pub enum FaultKind {
     UnknownParameter,
     /// A member of the query is given more than once.
     RepeatedParameter,
-    /// A member of the query that says how to list is not of its form.
+    /// A member of the query that controls a list is not of its form.
     InvalidParameter,
-    /// A header that the request needs is missing or says something else.
+    /// A header that the request needs is missing or has another value.
     InvalidHeader,
     /// The body cannot be read.
     MalformedBody,
@@ -179,7 +179,7 @@ pub enum Error {
     /// The host could not be asked.
     #[error("the host failed")]
     Host(#[from] host_interface::Error),
-    /// What the database gave, or what is to be written, is not what it must be.
+    /// Data from the database or to be written are not of their form.
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
     /// A rule of the store reads a field that the record does not have, or has as another type.
@@ -224,7 +224,7 @@ impl Error {
     }
 
     /// Whether the same may succeed when it is tried again at once. A constraint that only the
-    /// database could uphold is found by validation then, which says what it is about.
+    /// database could uphold is found by validation then, which names the field.
     pub fn may_pass(&self) -> bool {
         matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
     }

@@ -11,7 +11,7 @@
 //!    write on the plugin's threads if it is not ready at once.
 //! 3. [`app`] looks the route up in a table made from the resources, and asks the host for the
 //!    permission.
-//! 4. [`service::crud`] does what the route stands for, with the rules that the resource's file adds
+//! 4. [`service::crud`] does what the route names, with the rules that the resource's file adds
 //!    ([`service::hooks`]). [`wire::request`] and [`wire::body`] turn query, headers and body into typed
 //!    form. All faults are collected.
 //! 5. What is asked for becomes a [`model::question`], what is to be written a [`wire::draft`], which is
@@ -24,13 +24,13 @@
 //!    has to cross a thread, and writes go through one connection with `BEGIN IMMEDIATE`. What they
 //!    leave to do, bringing what was committed from the log into the file and merging what they added
 //!    to the indexes of texts, is done beside them (`store/upkeep.rs`), so that no writer stops for it.
-//!    A statement that nobody waits for any more is ended (`store/brake.rs`).
+//!    A statement whose client has gone is ended (`store/brake.rs`).
 //! 9. [`wire::document`] writes the cells as JSON:API, or [`wire::answer`] the faults. The body is handed
 //!    to the HTTP server without a copy.
 //!
 //! # Modules
 //!
-//! The rooms stand from top to bottom: each may use those below it. Tables are in `plugin/migrations`,
+//! The table runs from the top room to the bottom one; each may use those below it. Tables are in `plugin/migrations`,
 //! for each engine, and `store/migrations.rs` lists the files; what recounts the kept counts is in
 //! `plugin/recount`.
 //!

@@ -28,7 +28,7 @@ pub struct Field {
     pub access: Access,
     /// Whether the record belongs to the one that the key names, and goes with it.
     pub owned: bool,
-    /// Whether 0 stands for no record.
+    /// Whether 0 means no record.
     pub zero_is_none: bool,
     /// A column that the record which the key names must have in common with this one.
     pub within: Option<&'static str>,
@@ -54,8 +54,8 @@ pub struct Relationship {
     pub kind: &'static str,
 }
 
-/// When clients may set a field. What a body says of it at other times is ignored, so that a client
-/// can send back what it read.
+/// When clients may set a field. At other times its value in a body is ignored, so that clients can send
+/// back a record that they have read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Whenever they write.
@@ -148,7 +148,7 @@ pub const fn modified_on() -> Field {
     field
 }
 
-/// The key of one of the host's users; 0 is nobody.
+/// The key of one of the host's users; 0 is none.
 pub const fn user(name: &'static str) -> Field {
     Field::new(name, Kind::User, Initial::Int(0))
 }
@@ -265,7 +265,7 @@ impl Field {
         self
     }
 
-    /// The key 0 stands for no record, and is the default.
+    /// The key 0 means no record, and is the default.
     pub const fn or_zero(mut self) -> Self {
         self.zero_is_none = true;
         self.initial = Initial::Int(0);
@@ -290,7 +290,7 @@ impl Field {
         self
     }
 
-    /// The relationship that shows what it refers to, where it refers to something.
+    /// The relationship to the record that it names, if it is a key.
     pub fn relationship(&self) -> Option<Relationship> {
         let kind = match (self.kind, self.foreign) {
             (Kind::Key(kind), _) | (_, Some(kind)) => kind,

@@ -38,9 +38,9 @@ pub struct Parameters {
     pub invoice_prefix: String,
     /// The keys of the statuses whose orders reports count.
     pub report_statuses: Vec<i64>,
-    /// Up to which quantity little is left of a product that says nothing of its own.
+    /// The quantity at which a product without a `notify_qty` counts as low in stock.
     pub low_stock_threshold: i64,
-    /// What the store calls itself to its customers.
+    /// The name of the store in mails to its customers.
     pub store_name: String,
     /// The template of the subject of mails about orders.
     pub order_mail_subject: String,

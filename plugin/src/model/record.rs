@@ -14,7 +14,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record as it stands in the store; one value for each of the resource's fields.
+    /// A record as it is stored; one value for each of the resource's fields.
     pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
         let typed = resource.fields().zip(values).map(|(field, value)| field.kind.typed(value));
         Self { resource, key, values: typed.collect() }

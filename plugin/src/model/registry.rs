@@ -1,4 +1,4 @@
-//! All resources of a store, as a value that is passed: who needs to know which there are is given it.
+//! All resources of a store, as a value that is passed to whatever has to find one by its kind.
 
 use super::field::Field;
 use super::record::Record;

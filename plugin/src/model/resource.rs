@@ -1,5 +1,5 @@
-//! Resources as plain data: what a file in `resources` says about one, and nothing about how it
-//! is served.
+//! Resources as plain data: what there is of each kind of record. Nothing here knows how one is served or
+//! stored.
 
 use super::field::{Access, Field, Handle};
 use crate::error::Error;
@@ -274,7 +274,7 @@ pub struct Report {
     pub of: &'static Resource,
     /// The attributes of a row.
     pub row: &'static [Field],
-    /// What stands in `meta.totals`.
+    /// The members of `meta.totals`.
     pub totals: &'static [Field],
     /// Whether it is about a range of days.
     pub of_days: bool,
@@ -329,12 +329,12 @@ pub enum Test {
     To(&'static str),
 }
 
-/// `filter[search]`: the text stands anywhere in one of these fields.
+/// `filter[search]`: one of these fields contains the text.
 pub const fn search(fields: &'static [&'static str]) -> Filter {
     contains("search", fields)
 }
 
-/// A filter by text that stands anywhere in one of these fields.
+/// A filter by text that one of these fields contains.
 pub const fn contains(name: &'static str, fields: &'static [&'static str]) -> Filter {
     Filter { name, test: Test::Contains(fields), replaces: None }
 }
@@ -366,7 +366,7 @@ pub struct Unique {
     pub fields: &'static [&'static str],
     /// Whether texts that differ only in case count as the same.
     pub any_case: bool,
-    /// Whether empty text may stand any number of times.
+    /// Whether any number of records may have empty text.
     pub unless_empty: bool,
     /// The table among whose rows they are unique, where that is not the resource's own, and the
     /// expression that gives the key of the record that a row belongs to.
@@ -385,7 +385,7 @@ impl Unique {
         self
     }
 
-    /// Empty text may stand any number of times.
+    /// Any number of records may have empty text.
     pub const fn unless_empty(mut self) -> Self {
         self.unless_empty = true;
         self
@@ -411,7 +411,7 @@ pub struct Nested {
     pub filters: &'static [&'static str],
 }
 
-/// Whether two texts are the same, which `==` does not tell a constant.
+/// Whether two texts are equal; `==` cannot be used in constants.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;

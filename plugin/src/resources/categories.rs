@@ -40,7 +40,7 @@ const PARENT: Handle<i64> = key("parent_id", "categories").or_zero().number();
 const LEVEL: Handle<i64> = int("level").read_only().derived().number();
 const PATH: Handle<String> = text("path", usize::MAX).read_only().derived().words();
 
-/// What stands for a title of which no alias can be made.
+/// The alias of a title that none can be made of.
 const NAMELESS: &str = "category";
 
 fn can_be_published(category: &Record) -> Result<Vec<Complaint>, Error> {
@@ -94,7 +94,7 @@ async fn place(
         given => given.to_owned(),
     };
     let path = if above.is_empty() { alias.clone() } else { format!("{above}/{alias}") };
-    // A body may ask for an alias to be made that turns out to be the one that stands.
+    // A body may ask for a new alias that turns out to be the present one.
     if now.get(&ALIAS)? != Some(&*alias) {
         draft.set(&ALIAS, alias)?;
     }

@@ -4,7 +4,7 @@
 use crate::model::field::{flag, int, json, name, text};
 use crate::model::resource::{Resource, unique};
 
-/// How the table tells the kinds apart.
+/// The kinds of method in the table.
 const SHIPPING: i64 = 1;
 const PAYMENT: i64 = 2;
 

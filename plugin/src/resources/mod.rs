@@ -1,5 +1,5 @@
-//! The list of all resources, alphabetical: the one place where a resource is registered. Each stands in a
-//! file of its own: the descriptor, and beside it the services with the rules that no descriptor expresses.
+//! The list of all resources, alphabetical: the one place where a resource is registered. Each has a file
+//! of its own: the descriptor, and beside it the service with the rules that no descriptor expresses.
 
 mod categories;
 mod config;

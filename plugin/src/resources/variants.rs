@@ -44,5 +44,5 @@ pub(crate) static VARIANTS: Resource = Resource {
 
 /// The product that it is of.
 pub(super) const PRODUCT: Handle<i64> = key("product_id", "products").owned().number();
-/// Whether it stands for the product as a whole.
+/// Whether it represents the product as a whole.
 pub(super) const IS_MASTER: Handle<bool> = flag("is_master").default(0).truth();

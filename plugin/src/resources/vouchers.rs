@@ -91,7 +91,7 @@ static MINE: Resource = Resource {
         VALID_TO.field,
     ],
     detail: &[],
-    // No list field, for a list that is sorted by the code would tell what its mask covers.
+    // The code is no list field, because sorting by it would disclose what its mask covers.
     hidden: &[ENABLED.field, CODE.field],
     crud: false,
     ..VOUCHERS
@@ -202,7 +202,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
     let email = call.request.user().map_or("", host_interface::User::email);
     let own = match email {
-        // Vouchers without an address are nobody's.
+        // Vouchers without an address belong to no user.
         "" => Condition::Key(0),
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
@@ -247,7 +247,7 @@ fn status(voucher: &Record) -> Result<&'static str, Error> {
     })
 }
 
-/// Letters and digits that nobody takes for one another: 32, so that each is five random bits.
+/// Letters and digits that are not mistaken for one another: 32, so that each is five random bits.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 async fn derive(

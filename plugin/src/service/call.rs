@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
         Place { path: self.request.path(), root: &self.shop.root, registry: self.shop.registry }
     }
 
-    /// The key of the user who asks; 0 where nobody does.
+    /// The key of the user who sent the request; 0 where there is none.
     pub fn user(&self) -> i64 {
         self.request.user().map_or(0, host_interface::User::id)
     }

@@ -168,7 +168,7 @@ async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> 
     Ok(())
 }
 
-/// Completes a draft's faults by these complaints and by what only the database can tell; any fault ends
+/// Completes a draft's faults by these complaints and by what only the database knows; any fault ends
 /// the write.
 pub(crate) async fn validate(
     draft: &mut Draft,

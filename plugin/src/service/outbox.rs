@@ -1,14 +1,14 @@
-//! Mails on their way to the host: written in the transaction of what they tell of, and sent after
-//! it. What a mail says is none of this module's business.
+//! Mails on their way to the host: written in the transaction of what they are about, and sent after
+//! it. Nothing here knows what a mail is about.
 //!
 //! A row is claimed before its mail is handed over, so that of several hosts on one database one
-//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only who
-//! has it renews the claim and writes down what became of the mail. The time is the database's, so
+//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only its
+//! holder renews the claim and records what became of the mail. The time is the database's, so
 //! clocks of hosts may differ.
 //!
 //! What has become of a mail is unknown where its process ends in between, or can neither renew its
 //! claim nor stop in time: the claim then runs out, and the mail is sent again under the same id, by
-//! which its recipient can tell.
+//! which its recipient can recognise it.
 
 use std::time::Duration;
 
@@ -30,17 +30,17 @@ use crate::store::{self, Store, Transaction};
 const AT_ONCE: i64 = 16;
 /// How often mails are looked for that another process may have left, or whose time has come.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// How long after a failure of the database it is told again what became of a mail.
+/// How long after a failure of the database the outcome of a mail is recorded again.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts, in seconds.
 const LONGEST_PAUSE: i64 = 3_600;
-/// After this many attempts, which take about three days, nobody tries again.
+/// After this many attempts, which take about three days, a mail is given up.
 const MAX_ATTEMPTS: i64 = 84;
 
 /// How long the steps of sending a mail may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long a claim stands unless it is renewed, in whole seconds.
+    /// How long a claim is valid unless it is renewed, in whole seconds.
     pub claim: Duration,
     /// How often a claim is renewed while its mail is on its way.
     pub renewal: Duration,
@@ -93,7 +93,7 @@ pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error>
     Ok(())
 }
 
-/// How many mails wait to be sent, and how many nobody took.
+/// How many mails wait to be sent, and how many have been given up.
 ///
 /// # Errors
 /// Those of the database.
@@ -111,7 +111,7 @@ pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
     Ok(counts)
 }
 
-/// The one who sends.
+/// Sends the mails.
 #[derive(Debug)]
 pub struct Sender {
     store: Store,
@@ -249,14 +249,14 @@ impl Pace {
         i64::try_from(self.claim.as_secs()).unwrap_or(i64::MAX / 2)
     }
 
-    /// Until when a claim stands that is made from now on. The database's seconds are whole ones, of
+    /// Until when a claim is valid that is made from now on. The database's seconds are whole ones, of
     /// which the first may be over already.
     fn end_of_claim(&self) -> Instant {
         Instant::now() + self.claim.saturating_sub(Duration::from_secs(1))
     }
 }
 
-/// A mail that nobody else sends for now.
+/// A mail that no other process sends for now.
 struct Claim {
     mail: Record,
     token: String,
@@ -274,7 +274,7 @@ enum Outcome {
 
 impl Claim {
     /// Renews the claim for as long as that goes, and ends when it is lost: another process may send
-    /// the mail then. A renewal that fails is tried again while the claim stands.
+    /// the mail then. A renewal that fails is tried again while the claim is valid.
     async fn lost(&self, store: &Store, pace: Pace) {
         let mut until = self.until;
         loop {
@@ -383,7 +383,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
                 tracing::warn!(mail = mail.id, "another host has taken over a mail");
                 return Ok(());
             }
-            // Until somebody else has claimed it, what became of it can still be told.
+            // Until another process has claimed it, the outcome can still be recorded.
             Err(error) if error.may_pass() || matches!(error, Error::Unavailable(_)) => {
                 tracing::warn!(
                     mail = mail.id,
@@ -458,7 +458,7 @@ async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
     seconds.first().copied().ok_or(Error::Contract("the database has no clock"))
 }
 
-/// What tells a claim from every other.
+/// A random token that no other claim has.
 fn token() -> Result<String, Error> {
     let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
     Ok(format!("{chance:016x}"))

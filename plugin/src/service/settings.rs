@@ -27,7 +27,7 @@ impl ParameterCache {
         Self { host, known: RwLock::new(None) }
     }
 
-    /// The parameters in force: read again only when the host says that they have changed.
+    /// The parameters in force: read again only when the host's revision of them has changed.
     ///
     /// # Errors
     /// When the host cannot give them, or gives something else.
@@ -49,7 +49,7 @@ impl ParameterCache {
 /// Whether the store can work with a value that a site wants to set.
 ///
 /// # Errors
-/// When it cannot: a fault that says why. Those of the database.
+/// When it cannot: a fault with the reason. Those of the database.
 pub async fn check(
     name: &str,
     value: &serde_json::Value,

@@ -29,7 +29,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
             vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
         }
     };
-    // The mildest status stands for all: a missing field makes the answer a 400.
+    // The lowest status is that of the answer: a missing field makes it a 400.
     let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
     let faults = at_most(MAX_FAULTS, faults);
     let response = document(status, errors(&faults));
@@ -58,7 +58,7 @@ fn errors(faults: &[Fault]) -> Vec<u8> {
         let (status, code, title) = fault.kind.row();
         Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
     });
-    // Text, numbers and lists alone: there is nothing in it that could fail to be written.
+    // Texts, numbers and lists cannot fail to be written.
     serde_json::to_vec(&Errors { errors: errors.collect() }).unwrap_or_default()
 }
 

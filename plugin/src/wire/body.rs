@@ -29,7 +29,7 @@ impl<'a> Body<'a> {
     /// Reads the body of a request that writes to `resource`, with the path's id if it has one.
     ///
     /// # Errors
-    /// When a header says that it is something else than plain JSON, or when the body is no JSON
+    /// When a header describes anything but plain JSON, or when the body is no JSON
     /// object of members with names of their own.
     pub fn read(
         request: &'a Request,
@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
     ) -> Result<Body<'a>, Error> {
         check_headers(request)?;
         let members = object(request.body(), "")?;
-        // What has a member `data` is a document, whatever else stands at its top.
+        // An object with a member `data` is a document, whatever other members it has.
         let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
         let Some(document) = data else {
             return Ok(Body::of(members, "".into()));
@@ -61,7 +61,7 @@ impl<'a> Body<'a> {
         self.relationships.iter().any(|(relationship, _)| relationship == name)
     }
 
-    /// Reads an object that stands at this place within a body.
+    /// Reads an object within a body, at this JSON pointer.
     ///
     /// # Errors
     /// When it is no JSON object of members with names of their own.
@@ -142,7 +142,7 @@ pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static st
     }
 }
 
-/// The headers that say what a body is.
+/// Checks the headers that describe a body.
 fn check_headers(request: &Request) -> Result<(), Error> {
     let mut faults = Vec::new();
     if !is_json(request) {
@@ -185,7 +185,7 @@ fn is_text(literal: &RawValue, expected: &str) -> bool {
     serde_json::from_str::<Cow<'_, str>>(literal.get()).is_ok_and(|text| text == expected)
 }
 
-/// Reads a JSON object whose members have names of their own; `at` is where it stands.
+/// Reads a JSON object whose members have names of their own; `at` is its JSON pointer.
 fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Fault> {
     let members: Members<'_> = serde_json::from_slice(text).map_err(|error| {
         let detail = match error.classify() {

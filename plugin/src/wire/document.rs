@@ -82,8 +82,8 @@ pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Resu
     write(&Document { links: Own { own }, data }, 2048)
 }
 
-/// The document of a list whose records no table holds: each an id and its attributes. In `meta`
-/// stands what is `beside` the page.
+/// The document of a list whose records no table holds: each an id and its attributes. What
+/// is `beside` the page becomes part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.

@@ -1,4 +1,4 @@
-//! Drafts: what a body would write, checked against the resource. What only the database can tell is left
+//! Drafts: what a body would write, checked against the resource. What only the database knows is left
 //! as questions to it.
 
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ impl Draft {
         None
     }
 
-    /// What only the database can tell about the record as it would be.
+    /// The questions that only the database can answer about the record as it would be.
     ///
     /// # Errors
     /// When a field goes with one that the record does not have.
@@ -255,7 +255,7 @@ impl Draft {
         faults
     }
 
-    /// Adds what the database told; `passed` is one answer for each check.
+    /// Adds the faults that the database has found; `passed` is one answer for each check.
     pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
         for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
             let fault = match check {
@@ -458,7 +458,7 @@ impl Draft {
     }
 }
 
-/// A name as it stands in a JSON pointer.
+/// A name as a part of a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -13,13 +13,13 @@ use crate::model::question::{Condition, Page, Shape};
 use crate::model::resource::{Filter, Order, Resource, Test};
 use crate::model::value::{self, Value, short};
 
-/// How many records a page has where nothing is said.
+/// How many records a page has by default.
 pub const DEFAULT_LIMIT: i64 = 20;
 /// How many records a page has at most.
 pub const MAX_LIMIT: i64 = 100;
 
-/// How many characters a text has at most that is searched for: as many as the longest text that is
-/// searched, but for two names that are searched as one.
+/// The greatest length of a text to search for, in characters: that of the longest text that is searched,
+/// but for two names that are searched as one.
 pub const MAX_SOUGHT: usize = 255;
 
 /// How a list is asked for.
@@ -222,7 +222,7 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The family that a member of the query belongs to: what stands before the brackets.
+/// The family that a member of the query belongs to: the part before the brackets.
 fn family(name: &str) -> &str {
     name.split_once('[').map_or(name, |(family, _)| family)
 }
@@ -239,7 +239,7 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A filter's value without what nobody can see.
+/// A filter's value without control characters and surrounding space.
 fn clean(value: &str) -> String {
     let visible: String = value.chars().filter(|character| !character.is_control()).collect();
     visible.trim().to_owned()

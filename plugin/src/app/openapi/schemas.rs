@@ -1,4 +1,4 @@
-//! Schemas of resources and of what is worked out: attributes in lists and alone, documents, and bodies.
+//! Schemas of resources and of computed lists: attributes of rows and of records, documents, and bodies.
 
 use host_interface::Method;
 use serde_json::{Map, Value, json};
@@ -124,7 +124,7 @@ fn read_at(resource: &Resource) -> String {
     }
 }
 
-/// What stands in `meta` of a report, and an example of what it has beside the usual.
+/// The `meta` of a report, and an example of what it has beyond that of a list.
 pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
     let (row, example) = columns(report.totals);
     let row = json!({"type": "object", "required": row.keys().collect::<Vec<_>>(),
@@ -172,7 +172,7 @@ fn columns(fields: &[Field]) -> (Map<String, Value>, Map<String, Value>) {
     (properties, example)
 }
 
-/// The schemas of a list whose records are worked out: they have no key among their attributes.
+/// The schemas of a list whose records are computed: they have no key among their attributes.
 pub(super) fn of_computed(
     view: &Resource,
     name: &str,

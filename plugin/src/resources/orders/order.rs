@@ -1,4 +1,4 @@
-//! Orders: what somebody bought, as it was then. Every status that an order has had stands in its
+//! Orders: what somebody bought, as it was then. Every status that an order has had is in its
 //! history.
 
 use std::sync::{Mutex, PoisonError};
@@ -180,7 +180,7 @@ const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
     (CREDIT, -1),
 ];
 
-/// Works out what a new order leaves open. A change never works out again what it leaves out.
+/// Computes what a new order leaves open. A change never recomputes what it leaves out.
 async fn derive(
     draft: &mut Draft,
     before: Option<&Record>,
