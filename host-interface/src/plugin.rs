@@ -80,7 +80,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         progress: ProgressHandle,
     ) -> BoxFuture<Result<String, Error>> {
         let _ = (target, progress);
-        BoxFuture::ready(Err(Error::failed("does not know how to copy what it keeps")))
+        BoxFuture::ready(Err(Error::failed("cannot copy its data")))
     }
 
     /// Whether the plugin can answer now, its database included.

@@ -103,15 +103,14 @@ impl LoadError {
             }
             LibraryError::GetSymbolError { .. } => "a library, but not a plugin".to_owned(),
             LibraryError::InvalidAbiHeader(_) | LibraryError::InvalidCAbi { .. } => {
-                "built with a boundary that this host does not know".to_owned()
+                "built with a boundary unknown to this host".to_owned()
             }
             LibraryError::IncompatibleVersionNumber { actual_version, .. } => format!(
-                "speaks version {actual_version} of the contract, this host speaks \
-                 {CONTRACT_VERSION}"
+                "uses version {actual_version} of the contract; this host uses {CONTRACT_VERSION}"
             ),
             LibraryError::AbiInstability(_) => format!(
-                "speaks version {CONTRACT_VERSION} of the contract, but lays its data out \
-                 differently in memory"
+                "uses version {CONTRACT_VERSION} of the contract, but its data has another layout \
+                 in memory"
             ),
             _ => "cannot be initialised".to_owned(),
         };

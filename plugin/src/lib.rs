@@ -6,7 +6,7 @@
 //! # From a request to a document
 //!
 //! 1. The host finds the route, checks method, `Accept` and token, reads the body within its limit and
-//!    calls the plugin's `handle` (`server/api.rs` of the example host).
+//!    calls the plugin's `handle` (`api/answer.rs` of the example host).
 //! 2. [`boundary`] polls the handler within the plugin's runtime: a read where the host polls it, a
 //!    write on the plugin's threads if it is not ready at once.
 //! 3. [`app`] looks the route up in a table made from the resources, and asks the host for the

@@ -23,12 +23,12 @@ impl Authority {
     pub(crate) async fn of(visit: &Visit, transaction: &mut Connection) -> Result<Self, Error> {
         let actor = visit.session.user;
         if !sessions::is_there(transaction, &visit.secret).await? {
-            return Err(refused("your session has ended meanwhile"));
+            return Err(refused("your session has ended in the meantime"));
         }
         let access = read(visit.site.state(), transaction).await?;
         let is_admin = may(&access, transaction, actor, CORE_ADMIN).await?;
         if !is_admin && !may(&access, transaction, actor, CORE_MANAGE).await? {
-            return Err(refused("you may not manage this site any more"));
+            return Err(refused("you may no longer manage this site"));
         }
         Ok(Self { actor, is_admin, access })
     }
@@ -50,7 +50,7 @@ impl Authority {
     pub(crate) fn may_assign(&self, groups: &[i64]) -> Result<(), Error> {
         if !self.is_admin && self.grants_everything(groups) {
             return Err(refused(
-                "only users with core.admin may put somebody into a group with it",
+                "only users with core.admin may add a user to a group that has it",
             ));
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Authority {
             return Ok(());
         }
         Err(refused(
-            "this would lock you out of the administration; another administrator has to do it",
+            "this would lock you out of the administration; ask another administrator to do it",
         ))
     }
 

@@ -23,7 +23,7 @@ impl Catalogue {
                 let document = Document::read(&of.name, &of.media_type, text);
                 document.map_err(|error| Error::Description {
                     plugin: of.name.clone(),
-                    reason: format!("its OpenAPI document is no JSON: {error}"),
+                    reason: format!("its OpenAPI document is not valid JSON: {error}"),
                 })
             };
             texts.into_iter().map(read).collect::<Result<Vec<Document>, Error>>()

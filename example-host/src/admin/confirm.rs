@@ -89,8 +89,8 @@ fn written(
     let mut fields = vec![own];
     // A password that was entered is not sent back, not even to where it came from.
     if visit.form.given(PASSWORD).is_some() {
-        let again = Field::password(PASSWORD, "The new password once more")
-            .hint("The one that you have just entered for the user.");
+        let again = Field::password(PASSWORD, "The new password again")
+            .hint("The password that you have just entered for the user.");
         fields.push(again);
     }
     let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, PASSWORD].contains(&name);

@@ -289,7 +289,7 @@ impl Administration {
         let query = Form::of_query(&arrival.query);
         if query.has_nul() || form.has_nul() {
             return Err(Problem::Refused(
-                "There is a character in it that no text has.".to_owned(),
+                "It contains a character that is not allowed in text.".to_owned(),
             ));
         }
         let visit = Visit {

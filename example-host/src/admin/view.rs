@@ -420,33 +420,33 @@ struct ProblemPage<'a> {
 pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
     let (status, title, text) = match problem {
         Problem::NotFound => {
-            (404, "Not found", "There is no such page, or what it was about has gone.")
+            (404, "Not found", "This page does not exist, or its subject has been deleted.")
         }
-        Problem::NoSuchMethod => (405, "Not that way", "This address takes no such request."),
+        Problem::NoSuchMethod => {
+            (405, "Method not allowed", "This address does not support requests of this kind.")
+        }
         Problem::ForeignForm => (
             403,
             "Form out of date",
-            "The form was not sent from a page of this site, or somebody has signed in or out \
-             since. Nothing was changed. Open the page again and send the form once more.",
+            "The form was not sent from a page of this site, or you have signed in or out since \
+             it was opened. Nothing was changed. Open the page again and resend the form.",
         ),
-        Problem::Forbidden(needed) if *needed == ADMIN => (
-            403,
-            "Not permitted",
-            "This needs the permission core.admin on the whole site, which you do not have.",
-        ),
-        Problem::Forbidden(_) => (
-            403,
-            "Not permitted",
-            "This needs the permission core.manage on the whole site, which you do not have.",
-        ),
-        Problem::Refused(why) => (422, "Not done", why.as_str()),
-        Problem::Unavailable => {
-            (503, "Not now", "The site's database does not answer. Try again in a moment.")
+        Problem::Forbidden(needed) if *needed == ADMIN => {
+            (403, "Not permitted", "You lack the permission core.admin on the whole site.")
         }
+        Problem::Forbidden(_) => {
+            (403, "Not permitted", "You lack the permission core.manage on the whole site.")
+        }
+        Problem::Refused(why) => (422, "Not possible", why.as_str()),
+        Problem::Unavailable => (
+            503,
+            "Temporarily unavailable",
+            "The site's database does not answer. Try again in a moment.",
+        ),
         Problem::Failed => (
             500,
-            "Something failed",
-            "Something failed that must not. Whoever runs this site can find out by the request id.",
+            "Internal error",
+            "The site failed to answer. The operator can find the cause by the request id.",
         ),
     };
     let page = ProblemPage { layout: Layout::bare(title), text, id: &arrival.id };

@@ -119,7 +119,7 @@ impl Visit {
         let answered = self.api.ask(self.session.user, self.kept(), &self.id, request).await;
         let (parts, body) = answered.into_parts();
         let body = body.collect().await.map_err(|error| {
-            tracing::error!(%error, "an answer of the API broke off");
+            tracing::error!(%error, "an answer of the API was interrupted");
             Problem::Failed
         })?;
         Ok(Response::from_parts(parts, body.to_bytes()))

@@ -157,7 +157,7 @@ impl Api {
     ) -> HttpResponse<Body> {
         let id = asked.id.clone();
         let Ok(Some(place)) = timeout_at(deadline, self.changes.place()).await else {
-            tracing::warn!("there are too many changes under way to begin another");
+            tracing::warn!("too many changes are in progress to begin another");
             return Refusal::Unavailable.response(&id);
         };
         let begun = Begun::new(self.notes.clone(), asked);
@@ -173,7 +173,7 @@ impl Api {
             Ok(Ok(Some(response))) => response,
             Ok(Ok(None)) => Refusal::Unavailable.response(&id),
             Ok(Err(error)) => {
-                tracing::error!(%error, "a change broke off");
+                tracing::error!(%error, "a change was interrupted");
                 Refusal::Internal.response(&id)
             }
             Err(_) => gave_up(&route).response(&id),
@@ -235,7 +235,7 @@ async fn call_plugin(
         Ok(response) => {
             let tag = known.tag(response.status(), response.body());
             let mut response = http_response(response).inspect_err(|_| {
-                tracing::error!(extension = extension.name, "answered with no status of HTTP");
+                tracing::error!(extension = extension.name, "answered with an invalid HTTP status");
             })?;
             if let Some(tag) = tag {
                 known.settle(tag, &mut response);
@@ -272,7 +272,7 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
             (Ok(name), Ok(value)) => {
                 headers.append(name, value);
             }
-            _ => tracing::warn!(header = sent.name(), "a header that HTTP does not permit"),
+            _ => tracing::warn!(header = sent.name(), "answered with an invalid HTTP header"),
         }
     }
     let body = response.into_body();

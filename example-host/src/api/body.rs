@@ -33,7 +33,7 @@ pub(crate) async fn read(
     };
     while let Some(frame) = next(body).await? {
         let frame = frame.map_err(|error| {
-            tracing::debug!(%error, "a body broke off");
+            tracing::debug!(%error, "a body ended early");
             Refusal::BodyIncomplete
         })?;
         let Ok(data) = frame.into_data() else { continue };

@@ -54,10 +54,10 @@ impl Changes {
     /// until `end`: whatever holds a thread does not notice that it has been cut off.
     pub(crate) async fn finish(&self, patience: Instant, end: Instant) {
         if timeout_at(patience, self.places.acquire_many(self.all)).await.is_err() {
-            tracing::warn!("changes that took too long to finish were cut off");
+            tracing::warn!("changes that took too long to finish were aborted");
             self.cut.send_replace(true);
             if timeout_at(end, self.places.acquire_many(self.all)).await.is_err() {
-                tracing::warn!("a change could not be cut off");
+                tracing::warn!("a change could not be aborted");
             }
         }
         self.places.close();

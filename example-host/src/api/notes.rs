@@ -117,7 +117,7 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(asked) = &self.asked {
-            let entry = asked.entry(None, 0).saying("broke off; it may be done or not");
+            let entry = asked.entry(None, 0).saying("interrupted; may or may not have been done");
             self.notes.audit.note(entry);
         }
     }

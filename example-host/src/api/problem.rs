@@ -34,7 +34,7 @@ impl Refusal {
                 400,
                 "invalid_host",
                 "Invalid host",
-                "A request names the host that it is for, once.".to_owned(),
+                "A request must name its host exactly once.".to_owned(),
             ),
             Refusal::NotFound => {
                 (404, "not_found", "Not found", "There is nothing at this path.".to_owned())
@@ -43,33 +43,33 @@ impl Refusal {
                 405,
                 "method_not_allowed",
                 "Method not allowed",
-                format!("This path answers {allow}."),
+                format!("This path supports {allow}."),
             ),
             Refusal::NotAcceptable { media_type } => (
                 406,
                 "not_acceptable",
                 "Not acceptable",
-                format!("The Accept header must name {media_type}, without parameters of its own."),
+                format!("The Accept header must name {media_type} without parameters."),
             ),
             Refusal::Unauthorised => (
                 401,
                 "unauthorised",
                 "Unauthorised",
-                "This needs the API token of a user who may come in: send \
-                 `Authorization: Bearer` with it."
+                "This route needs the API token of a user with access to the API. Send it in the \
+                 header `Authorization: Bearer …`."
                     .to_owned(),
             ),
             Refusal::BodyTooLarge { limit } => (
                 413,
                 "body_too_large",
                 "Body too large",
-                format!("The body of a request has at most {limit} bytes."),
+                format!("The body of a request may have at most {limit} bytes."),
             ),
             Refusal::BodyIncomplete => (
                 400,
                 "body_incomplete",
                 "Body incomplete",
-                "The body of the request ended early or is broken.".to_owned(),
+                "The body of the request is incomplete or broken.".to_owned(),
             ),
             Refusal::BodyTooSlow => (
                 408,
@@ -82,8 +82,8 @@ impl Refusal {
                 "internal_error",
                 "Internal error",
                 format!(
-                    "Something failed that must not. Whoever runs this site can find out by the \
-                     request id {}.",
+                    "The site failed to answer. The operator can find the cause by the request id \
+                     {}.",
                     id.as_str()
                 ),
             ),
@@ -92,16 +92,16 @@ impl Refusal {
                 "timeout",
                 "Timeout",
                 format!(
-                    "The answer took too long. What the request was to change may be changed all \
-                     the same. Whoever runs this site can find out by the request id {}.",
+                    "The answer took too long. Changes that the request asked for may have been \
+                     made. The operator can find out by the request id {}.",
                     id.as_str()
                 ),
             ),
             Refusal::Unavailable => (
                 503,
                 "unavailable",
-                "Unavailable",
-                "The site cannot answer right now; try again in a moment.".to_owned(),
+                "Temporarily unavailable",
+                "The site is temporarily unavailable; try again in a moment.".to_owned(),
             ),
         };
         Problem {

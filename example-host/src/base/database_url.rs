@@ -33,15 +33,17 @@ pub(crate) enum Kind {
 pub enum DatabaseUrlError {
     /// Nothing that could be the address of a database.
     #[error(
-        "{0:?} is no address of a database; it looks like sqlite://data/host.db, \
+        "{0:?} is not a database URL; expected, for example, sqlite://data/host.db, \
          postgres://user:password@localhost/shop or mysql://user:password@localhost/shop"
     )]
     Unknown(String),
     /// A server, and none of its databases.
-    #[error("{0:?} names a server and no database; it ends like postgres://localhost/shop")]
+    #[error(
+        "{0:?} names a server but no database; expected, for example, postgres://localhost/shop"
+    )]
     NoDatabase(String),
     /// A database that ends with the process.
-    #[error("a database in memory cannot keep a site; name a file like sqlite://data/host.db")]
+    #[error("a site cannot be kept in memory; name a file, for example sqlite://data/host.db")]
     Memory,
     /// Reports can only be read from the same engine, and a file has no replica.
     #[error("reports can only be read from a replica of a database on the same kind of server")]

@@ -22,8 +22,8 @@ pub enum Error {
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// The host's tables are of a later version of this program.
     #[error(
-        "the database {url} is newer than this program, which does not know its migration \
-         {version}; use the version of the program that it was last used with, or a later one"
+        "the database {url} is newer than this program, which has no migration {version}; use the \
+         version of the program with which it was last used, or a later one"
     )]
     NewerDatabase {
         /// Which database, without its password.
@@ -33,12 +33,12 @@ pub enum Error {
     },
     /// The lock was lost that keeps starts apart.
     #[error(
-        "this start has lost its lock on the database, so that another may have begun; nothing is \
-         served, start again"
+        "this start has lost its lock on the database, and another may have begun; nothing is \
+         served; start again"
     )]
     TurnLost,
     /// A site was being copied into the database, and that did not come to its end.
-    #[error("{0} holds a copy of a site that was not finished; copy again, which starts over")]
+    #[error("{0} contains an unfinished copy of a site; copy again to start over")]
     HalfACopy(String),
     /// A file or folder could not be used.
     #[error("{}: {source}", .path.display())]
@@ -81,7 +81,7 @@ pub enum Error {
         name: String,
     },
     /// Something was to be made that exists.
-    #[error("there is a {kind} {name:?} already")]
+    #[error("there is already a {kind} {name:?}")]
     Taken {
         /// What kind of thing.
         kind: &'static str,

@@ -116,7 +116,7 @@ impl Default for MailSettings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// It is set to something else than it takes.
-    #[error("{name} is {expected}, not {value:?}")]
+    #[error("{name} must be {expected}, not {value:?}")]
     Value {
         /// The variable.
         name: &'static str,
@@ -126,7 +126,7 @@ pub enum SettingsError {
         value: String,
     },
     /// The address of the mail server is none. What it is set to may hold a password.
-    #[error("HOST_SMTP_URL {0}; it looks like smtps://user:password@mail.example.com")]
+    #[error("HOST_SMTP_URL {0}; expected, for example, smtps://user:password@mail.example.com")]
     SmtpUrl(#[from] SmtpUrlError),
     /// A certificate without a key, or a key without a certificate.
     #[error(transparent)]

@@ -39,7 +39,7 @@ pub(crate) enum Security {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SmtpUrlError {
     /// Not even a URL.
-    #[error("is no URL")]
+    #[error("is not a URL")]
     Url,
     /// Another protocol.
     #[error("begins with neither smtp:// nor smtps://")]

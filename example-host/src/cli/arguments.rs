@@ -1,4 +1,5 @@
-//! The arguments of the program: commands, options and their help. What a command does is not known here.
+//! The arguments of the program: commands, options and their help. What a command does is not known
+//! here.
 
 use std::path::PathBuf;
 
@@ -11,53 +12,52 @@ pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 pub(super) const EXAMPLES: &str = "\
 Examples:
   example-host
-      Try it: makes ./data with a demo store, an administrator and a token, and serves it.
+      Try it: creates ./data with a demo store, an administrator and a token, and serves it.
   example-host --database sqlite:///srv/shop/host.db serve --listen 0.0.0.0:8080
       Serve a site, without demo data.
   example-host user add ann --email ann@example.com --group Manager
   example-host user password ann
-      Ask for the password that ann signs in to the administration with.
+      Set the password with which ann signs in to the administration.
   example-host token generate ann
-      A user who works through the API; the token is shown this once.
+      Create an API token for ann; it is shown only once.
   example-host permission explain ann store.delete com_shop.products
-      Why somebody may or may not do something.
+      Explain why a user may or may not do something.
   COPY_TO_URL=postgres://shop:secret@localhost/shop example-host copy --from sqlite://data/host.db
-      Move a site that has been stopped to a server.
+      Copy a stopped site to a database server.
 
-The commands work while a host serves the same database; it notices within a second.
+Commands may be run while a host serves the same database; it picks up changes within a second.
 
 Environment (beside those named above):
   HOST_PLUGIN           libraries to load, separated like PATH
   HOST_LISTEN           where to listen [default: 127.0.0.1:8080]
-  HOST_LOG              which lines to log, e.g. info or debug,access=off [default: info]
+  HOST_LOG              filter of log lines, e.g. info or debug,access=off [default: info]
   HOST_LOG_FORMAT       text or json [default: text]
   HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
-  HOST_REQUEST_TIMEOUT  seconds that a request may take [default: 30]
-  HOST_HEADER_TIMEOUT   seconds that the headers of a request may take [default: 10]
-  HOST_STALL_TIMEOUT    seconds that a client may neither send nor take anything [default: 10]
-  HOST_STOP_TIMEOUT     seconds that stopping may take [default: 25]
-  HOST_CONNECTIONS      connections at the same time [default: 1024]
-  HOST_CONNECTIONS_PER_ADDRESS  those of one client [default: 256]
+  HOST_REQUEST_TIMEOUT  seconds allowed for a request [default: 30]
+  HOST_HEADER_TIMEOUT   seconds allowed for the headers of a request [default: 10]
+  HOST_STALL_TIMEOUT    seconds before a client that neither sends nor reads is cut off
+                        [default: 10]
+  HOST_STOP_TIMEOUT     seconds allowed for stopping [default: 25]
+  HOST_CONNECTIONS      simultaneous connections [default: 1024]
+  HOST_CONNECTIONS_PER_ADDRESS  simultaneous connections of one client [default: 256]
   HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate to serve with, and its key [default: none]
-  HOST_HSTS_MAX_AGE     seconds that browsers keep to HTTPS, where it is served; 0 says nothing
-                        [default: 31536000]
+  HOST_HSTS_MAX_AGE     seconds for which browsers insist on HTTPS, where it is served; 0 sends no
+                        such header [default: 31536000]
   HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
-  HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1,10.0.0.0/8
+  HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
-  HOST_BODY_LIMIT       bytes that the body of a request may have [default: 1048576]
-  HOST_AUDIT_ENTRIES    changes that the audit trail keeps [default: 100000]
+  HOST_BODY_LIMIT       maximum size of a request body in bytes [default: 1048576]
+  HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
   HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
-                        [default: none; mails become files in the folder mail]
-  HOST_SMTP_TIMEOUT     seconds that the mail server may take for a mail [default: 30]
-  HOST_MAIL_FROM        whom mails are from [default: no-reply@localhost]
+                        [default: none; mails are written to the folder mail]
+  HOST_SMTP_TIMEOUT     seconds allowed for sending a mail [default: 30]
+  HOST_MAIL_FROM        sender of mails [default: no-reply@localhost]
 
-Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage.";
+Exit codes: 0 success, 1 failure with one line on standard error, 2 wrong usage.";
 
 /// A small content-management host that loads extensions and serves them over HTTP.
-///
-/// Without a command it starts a site to try: on the first start it fills ./data with a demo
-/// store and prints an administrator's password and an API token once; after that it serves the
-/// same site again.
+/// Without a command it starts a trial site: the first start fills ./data with a demo store and
+/// prints an administrator's password and an API token once; later starts serve the same site.
 #[derive(Debug, Parser)]
 #[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(super) struct Cli {
@@ -87,22 +87,22 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Serve the site. An empty database gets its tables and reference data, never demo data.
     Serve(ServeArgs),
-    /// Users: who may come in.
+    /// Manage users.
     #[command(subcommand)]
     User(UserCommand),
-    /// API tokens: how users come in.
+    /// Manage the API tokens of users.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Groups of users, a tree: what a group may, those below it may too.
+    /// Manage the tree of groups; a group inherits the permissions of the group above it.
     #[command(subcommand)]
     Group(GroupCommand),
-    /// Permissions: which group may do what to what.
+    /// Manage permissions: which groups may do what.
     #[command(subcommand)]
     Permission(PermissionCommand),
-    /// Extensions: what the site can do.
+    /// Manage extensions, which add routes and features to the site.
     #[command(subcommand)]
     Extension(ExtensionCommand),
-    /// Parameters of the store.
+    /// Manage the parameters of extensions.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Fill the site with data to try it with; `demo --help` lists the options of the extensions.
@@ -116,11 +116,11 @@ pub(super) enum Command {
 
 #[derive(Args)]
 pub(super) struct CopyArgs {
-    /// The database that the site is in. Nobody may write to it meanwhile: stop its hosts first.
-    /// Everybody on the machine can read arguments, so a password is better in the environment.
+    /// The database of the site. Nothing may write to it during the copy: stop its hosts first.
+    /// Every user of the machine can read arguments; pass a password in the environment instead.
     #[arg(long, value_name = "URL", env = "COPY_FROM_URL", hide_env_values = true)]
     pub(super) from: String,
-    /// A new database for it, or one that an earlier copy was cut off in.
+    /// A new database, or one with an interrupted copy.
     #[arg(long, value_name = "URL", env = "COPY_TO_URL", hide_env_values = true)]
     pub(super) to: String,
 }
@@ -134,18 +134,18 @@ impl std::fmt::Debug for CopyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// The address and port to listen on; port 0 takes a free one.
+    /// The address and port to listen on; port 0 selects a free one.
     #[arg(long, value_name = "ADDR", env = "HOST_LISTEN", default_value = DEFAULT_LISTEN)]
     pub(super) listen: String,
-    /// The certificate to serve HTTPS with, in PEM form, followed by those between it and the one
-    /// that clients trust. Read again when the file changes. [env: HOST_TLS_CERT]
+    /// The certificate to serve HTTPS with, in PEM form, followed by the intermediate certificates.
+    /// The file is read again when it changes. [env: HOST_TLS_CERT]
     #[arg(long, value_name = "PATH")]
     pub(super) tls_cert: Option<PathBuf>,
     /// The private key of the certificate, in PEM form. [env: HOST_TLS_KEY]
     #[arg(long, value_name = "PATH")]
     pub(super) tls_key: Option<PathBuf>,
-    /// The address and port to serve metrics at, under /metrics, for Prometheus. Not for everybody
-    /// to read. [env: HOST_METRICS]
+    /// The address and port to serve metrics for Prometheus at, under /metrics. Keep it private.
+    /// [env: HOST_METRICS]
     #[arg(long, value_name = "ADDR")]
     pub(super) metrics: Option<String>,
 }
@@ -162,30 +162,30 @@ pub(super) enum UserCommand {
         /// A group to join, by its title; may be repeated. `group list` shows them.
         #[arg(long, value_name = "G", required = true)]
         group: Vec<String>,
-        /// Read the password from the first line of standard input. Without one the user cannot
-        /// sign in to pages, but may have a token.
+        /// Read the password from the first line of standard input. A user without a password
+        /// cannot sign in to the administration but can have a token.
         #[arg(long)]
         password_stdin: bool,
     },
     /// List users: id, name, e-mail, groups, active or blocked.
     List,
-    /// Set the password that a user signs in to the administration with. It is asked for, or read
-    /// from the first line of standard input where that is no terminal.
+    /// Set the password with which a user signs in to the administration. It is prompted for, or
+    /// read from the first line of standard input if that is not a terminal.
     Password {
         /// The name of the user.
         name: String,
     },
-    /// Refuse a user everything until unblocked; the token stops at once.
+    /// Block a user: the token and all sessions stop working at once.
     Block {
         /// The name of the user.
         name: String,
     },
-    /// Let a blocked user in again, by the same token.
+    /// Unblock a user; the same token and password work again.
     Unblock {
         /// The name of the user.
         name: String,
     },
-    /// Remove a user. Records of the store stay.
+    /// Remove a user. Records of the store that name the user are kept.
     Remove {
         /// The name of the user.
         name: String,
@@ -194,12 +194,13 @@ pub(super) enum UserCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Make a token and print it, this once. The one before stops at once.
+    /// Create a token and print it, only once. It replaces the previous token, which stops working
+    /// at once.
     Generate {
         /// The name of the user.
         name: String,
     },
-    /// Take the token away.
+    /// Revoke the token.
     Revoke {
         /// The name of the user.
         name: String,
@@ -208,13 +209,13 @@ pub(super) enum TokenCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GroupCommand {
-    /// List groups: id, title, title of the group above.
+    /// List groups: id, title, title of the parent group.
     List,
     /// Add a group below another and print the new id.
     Add {
         /// The title.
         name: String,
-        /// The title of the group above it.
+        /// The title of the parent group.
         #[arg(long, value_name = "G")]
         parent: String,
     },
@@ -224,7 +225,7 @@ pub(super) enum GroupCommand {
 pub(super) enum PermissionCommand {
     /// List rules: group, action, asset, allow or deny.
     List,
-    /// Set or remove a rule. A denial wins over every allowance, also below.
+    /// Set or remove a rule. A denial always wins, also for the groups and assets below.
     Set {
         /// The title of the group.
         group: String,
@@ -232,10 +233,10 @@ pub(super) enum PermissionCommand {
         action: String,
         /// The asset, for example com_shop.products, com_shop or root.
         asset: String,
-        /// What the rule says; inherit removes it.
+        /// The effect of the rule; inherit removes it.
         setting: SettingArg,
     },
-    /// Say whether a user may do something, and by which rule.
+    /// Explain whether a user may do something, and which rule decides.
     Explain {
         /// The name of the user.
         user: String,
@@ -257,12 +258,13 @@ pub(super) enum SettingArg {
 pub(super) enum ExtensionCommand {
     /// List extensions: name, version, enabled or disabled.
     List,
-    /// Put an extension into use.
+    /// Enable an extension.
     Enable {
         /// The name of the extension, for example webservices-shop or token-auth.
         name: String,
     },
-    /// Take an extension out of use: its routes answer 404; without token-auth nobody comes in.
+    /// Disable an extension: its routes answer with 404. Without token-auth nobody has access to
+    /// the API.
     Disable {
         /// The name of the extension, for example webservices-shop or token-auth.
         name: String,
@@ -275,14 +277,14 @@ pub(super) enum ConfigCommand {
     List,
     /// Print the value of a parameter as JSON.
     Get {
-        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
+        /// The name of the parameter; EXTENSION/NAME if several extensions have one of that name.
         key: String,
     },
     /// Set a parameter.
     Set {
-        /// The name of the parameter; EXTENSION/NAME where several extensions have it.
+        /// The name of the parameter; EXTENSION/NAME if several extensions have one of that name.
         key: String,
-        /// The value as JSON, for example 20 or '"EUR"'; null brings the default back.
+        /// The value as JSON, for example 20 or '"EUR"'; null restores the default.
         #[arg(value_name = "JSON", allow_negative_numbers = true)]
         value: String,
     },

@@ -147,7 +147,7 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
             let value = serde_json::from_str(&value).map_err(|error| {
-                format!("{value:?} is no JSON ({error}); a string is written '\"like this\"'")
+                format!("{value:?} is not valid JSON ({error}); write a string as '\"text\"'")
             })?;
             Ok(site.set_parameter(&key, &value).await?)
         }

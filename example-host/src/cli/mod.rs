@@ -98,7 +98,7 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
 
 fn start_log(settings: &Settings) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(&settings.log)
-        .map_err(|error| format!("HOST_LOG is no filter: {error}"))?;
+        .map_err(|error| format!("HOST_LOG is not a valid filter: {error}"))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

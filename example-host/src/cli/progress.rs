@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use host_interface::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A progress bar on standard error, gone when the work is. Where that is no terminal, a line of the
-/// log now and then.
+/// A progress bar on standard error, gone when the work is. If that is not a terminal, a line of
+/// the log now and then.
 pub(super) struct Bar {
     bar: ProgressBar,
     pace: Mutex<Pace>,

@@ -58,7 +58,7 @@ pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), 
             format!("Password       {}", first.password),
             format!("API token      {}", first.token),
             String::new(),
-            "These are shown once. Try the API in another terminal:".to_owned(),
+            "These are shown only once. Try the API in another terminal:".to_owned(),
             String::new(),
             format!(
                 "curl -H 'Authorization: Bearer {}' -H 'Accept: application/vnd.api+json' \
@@ -111,11 +111,11 @@ async fn until_signalled(
         () = signals.next() => false,
         () = running.failed() => true,
     };
-    tracing::info!("stopping; requests in flight are finished");
+    tracing::info!("stopping; requests in progress are finished first");
     tokio::select! {
         () = running.shutdown() => {}
-        () = signals.next() => tracing::warn!("stopped at once"),
+        () = signals.next() => tracing::warn!("stopped immediately"),
     }
     drop(metrics);
-    if failed { Err("the server has failed, see the log".into()) } else { Ok(()) }
+    if failed { Err("the server failed; see the log".into()) } else { Ok(()) }
 }

@@ -28,8 +28,8 @@ pub(super) fn ask_password(username: &str) -> Result<String, Failure> {
     if !std::io::stdin().is_terminal() {
         return read_line();
     }
-    let password = rpassword::prompt_password(format!("New password of {username}: "))?;
-    if rpassword::prompt_password("The same again: ")? != password {
+    let password = rpassword::prompt_password(format!("New password for {username}: "))?;
+    if rpassword::prompt_password("Repeat the password: ")? != password {
         return Err("the passwords differ; nothing was changed".into());
     }
     Ok(password)

@@ -50,7 +50,7 @@ impl Attempts {
         if self.0 >= ATTEMPTS || !is_conflict(error) {
             return false;
         }
-        tracing::debug!(%error, attempt = self.0, "a change is tried again");
+        tracing::debug!(%error, attempt = self.0, "retrying a change");
         tokio::time::sleep(Duration::from_millis(10) * (1 << self.0)).await;
         true
     }

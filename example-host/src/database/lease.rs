@@ -109,7 +109,7 @@ impl Lease {
             sqlx::query("UPDATE host_start SET holder = '' WHERE holder = ?").bind(&self.name);
         if let Ok(Err(error)) | Err(error) = in_time(free.execute(session)).await {
             // It is taken over when it has shown no life for long enough.
-            tracing::debug!(%error, "the turn of this start was not given back");
+            tracing::debug!(%error, "the lease of this start was not released");
         }
     }
 }
@@ -148,11 +148,11 @@ async fn beat(name: String, options: Arc<MySqlConnectOptions>) {
         };
         match beaten.await {
             Ok(done) if done.rows_affected() == 0 => {
-                tracing::warn!("another start has taken the turn of this one over");
+                tracing::warn!("another start has taken over the lease of this one");
                 return;
             }
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, "this start could not show life"),
+            Err(error) => tracing::debug!(%error, "the lease of this start could not be renewed"),
         }
     }
 }

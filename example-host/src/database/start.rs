@@ -62,7 +62,9 @@ impl Database {
         let mut told = false;
         while !start.try_lock().await? {
             if !told {
-                tracing::info!("another start installs or migrates this site; waiting for it");
+                tracing::info!(
+                    "another process is installing or migrating this site; waiting for it"
+                );
                 told = true;
             }
             tokio::time::sleep(LOOK_EVERY).await;
@@ -188,7 +190,7 @@ impl Start {
         };
         if let Err(error) = closed {
             // The server notices by itself, and gives the turn to the next.
-            tracing::debug!(%error, "the session of this start was not closed in order");
+            tracing::debug!(%error, "the session of this start was not closed properly");
         }
     }
 }

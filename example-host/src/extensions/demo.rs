@@ -41,7 +41,7 @@ pub(crate) fn values(
             option.ok_or_else(|| Error::not_found("option", name))?;
         if !parameter.admits(value) {
             let expected = parameter.expectation();
-            return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+            return Err(Error::Invalid(format!("{name} must be {expected}, not {value}")));
         }
     }
     let own = |of: &&Description| {

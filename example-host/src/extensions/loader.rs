@@ -46,8 +46,8 @@ fn check(path: &Path) -> Result<(), LoadError> {
     let length = metadata.len();
     let cache = ReadCache::new(file);
     let library = object::File::parse(&cache).map_err(|error| {
-        tracing::debug!(path = %path.display(), %error, "no library");
-        because("not a library, or one that is cut off".to_owned())
+        tracing::debug!(path = %path.display(), %error, "not a library");
+        because("not a library, or a truncated one".to_owned())
     })?;
     let segments = library.segments().map(|segment| segment.file_range());
     let sections = library.sections().filter_map(|section| section.file_range());
@@ -55,7 +55,7 @@ fn check(path: &Path) -> Result<(), LoadError> {
         .chain(sections)
         .any(|(offset, size)| offset.checked_add(size).is_none_or(|end| end > length));
     if cut_off {
-        return Err(because("a library that is cut off: the file is too short".to_owned()));
+        return Err(because("a truncated library: the file is too short".to_owned()));
     }
     Ok(())
 }

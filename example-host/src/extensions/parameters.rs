@@ -148,7 +148,9 @@ impl Parameters {
             .into_iter()
             .filter_map(|(extension, name, value)| {
                 let value = serde_json::from_str(&value)
-                    .inspect_err(|_| tracing::error!(extension, name, "a parameter is no JSON"))
+                    .inspect_err(|_| {
+                        tracing::error!(extension, name, "a parameter is not valid JSON")
+                    })
                     .ok()?;
                 Some((extension, name, value))
             })

@@ -279,7 +279,7 @@ impl Access {
         (allowed, rule.map(|rule| self.entry(rule)))
     }
 
-    /// Every rule that has a say in whether somebody in these groups may do something.
+    /// All rules that apply in whether somebody in these groups may do something.
     pub(crate) fn considered(&self, groups: &[i64], action: &str, asset: &str) -> Vec<RuleEntry> {
         let found = (self.action_index.get(action), self.asset_index.get(asset));
         let (Some(&action), Some(&asset)) = found else { return Vec::new() };

@@ -8,7 +8,7 @@ pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
     let acceptable = (1..=150).contains(&name.chars().count());
     if !acceptable || name.chars().any(char::is_control) {
         return Err(Error::Invalid(format!(
-            "{what} is 1 to 150 characters without control characters, not {name:?}"
+            "{what} must be 1 to 150 characters without control characters, not {name:?}"
         )));
     }
     Ok(name)

@@ -43,7 +43,9 @@ fn check(password: &str) -> Result<(), Error> {
     match password.chars().count() {
         0 => Err(Error::Invalid("the password is empty".to_owned())),
         SHORTEST..=LONGEST => Ok(()),
-        _ => Err(Error::Invalid(format!("a password has {SHORTEST} to {LONGEST} characters"))),
+        _ => {
+            Err(Error::Invalid(format!("a password must have {SHORTEST} to {LONGEST} characters")))
+        }
     }
 }
 

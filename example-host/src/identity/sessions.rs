@@ -145,7 +145,7 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
         });
         if let Err(error) = noted {
             // Whoever only looks is served while nothing can be written.
-            tracing::debug!(%error, "the use of a session was not written down");
+            tracing::debug!(%error, "the last use of a session could not be recorded");
         }
     }
     Ok(Some(Session { user, username, name, confirmed_on }))

@@ -98,7 +98,7 @@ impl Usage {
         match write_uses(database, &due).await {
             Ok(()) => written.extend(due),
             // It is only said later than it might be.
-            Err(error) => tracing::debug!(%error, "which tokens were used was not written down"),
+            Err(error) => tracing::debug!(%error, "the last use of tokens could not be recorded"),
         }
     }
 }

@@ -159,7 +159,7 @@ impl Profile {
             let statement = sql(text).bind(fold(value)).bind(id);
             let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
             if found.is_some() {
-                faults.push(fault(format!("another user has {value:?} already")));
+                faults.push(fault(format!("another user already has {value:?}")));
             }
         }
         Ok(faults)
@@ -252,7 +252,7 @@ impl Prepared {
         let username = name_of("the name of a user", &new.username)?.to_owned();
         let email = address_of(&new.email)?;
         if new.groups.is_empty() {
-            return Err(Error::Invalid("a user belongs to one group at least".to_owned()));
+            return Err(Error::Invalid("a user needs at least one group".to_owned()));
         }
         let password_hash = match new.password {
             Some(password) => Some(passwords::hash(password).await?),
@@ -290,7 +290,7 @@ pub(crate) async fn find(connection: &mut Connection, username: &str) -> Result<
 fn address_of(email: &str) -> Result<String, Error> {
     let email = email.trim();
     if email.len() > 254 || email.parse::<lettre::Address>().is_err() {
-        return Err(Error::Invalid(format!("{email:?} is no e-mail address")));
+        return Err(Error::Invalid(format!("{email:?} is not an e-mail address")));
     }
     Ok(email.to_owned())
 }

@@ -10,13 +10,13 @@ use crate::base::error::Error;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MailError {
     /// No mail can be like that.
-    #[error("{value:?} is no {what} of a mail")]
+    #[error("{value:?} is not a valid {what} of a mail")]
     Impossible { what: &'static str, value: String },
     /// The server will not have this mail, today or tomorrow.
-    #[error("the mail server refuses it: {0}")]
+    #[error("the mail server rejects it: {0}")]
     Refused(transport::smtp::Error),
     /// The server knows no such address, and says so beforehand.
-    #[error("the mail server takes no address with letters beyond ASCII")]
+    #[error("the mail server accepts only addresses in ASCII")]
     NotAscii,
     /// The server cannot be reached, or has no time.
     #[error("the mail server cannot be used: {0}")]

@@ -46,7 +46,8 @@ fn write(folder: &Path, path: &Path, unfinished: &Path, text: &[u8]) -> std::io:
         && let Err(error) = std::fs::remove_file(unfinished)
         && error.kind() != ErrorKind::NotFound
     {
-        tracing::warn!(path = %unfinished.display(), %error, "an unfinished mail stays");
+        tracing::warn!(path = %unfinished.display(), %error,
+            "an incomplete mail could not be removed");
     }
     written
 }

@@ -64,7 +64,7 @@ async fn page(
             Ok(Some(answered)) => answered,
             Ok(None) => return Err(Refusal::Unavailable),
             Err(error) => {
-                tracing::error!(%error, "a form was not dealt with to its end");
+                tracing::error!(%error, "a form was not processed completely");
                 return Err(Refusal::Internal);
             }
         }

@@ -100,11 +100,11 @@ impl Connections {
             let peer = Peer(address.ip());
             let proxy = client::is_known(peer, &self.trusted_proxies);
             let Some(connection) = self.place(&room, &outside, peer, proxy) else {
-                tracing::debug!(%address, "there is no room for another connection");
+                tracing::debug!(%address, "the limit of connections is reached");
                 continue;
             };
             if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection keeps its delay");
+                tracing::debug!(%error, "TCP_NODELAY could not be set for a connection");
             }
             let counted: Option<Guard> = self.metrics.as_ref().map(|metrics| metrics.connection());
             let (stopping, mut cutting) = (stopping.clone(), cutting.clone());
@@ -121,12 +121,12 @@ impl Connections {
         let now = Instant::now();
         let Stop { patience, end } = stop.unwrap_or(Stop { patience: now, end: now });
         if timeout_at(patience, all_closed.recv()).await.is_err() {
-            tracing::warn!("requests that took too long to finish were cut off");
+            tracing::warn!("requests that took too long to finish were aborted");
         }
         // Dropping the sender ends the connections that are left.
         drop(cut);
         if timeout_at(end, all_closed.recv()).await.is_err() {
-            tracing::warn!("a request could not be dropped");
+            tracing::warn!("a request could not be aborted");
         }
     }
 
@@ -177,8 +177,8 @@ impl Connection {
         };
         match begun {
             Ok(Ok(stream)) => self.answer(stream, stopping).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a connection did not get as far as TLS"),
-            Err(_) => tracing::debug!("a connection took too long to begin TLS"),
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
         }
     }
 

@@ -72,7 +72,7 @@ impl Running {
         match &mut self.accepting {
             Some(accepting) => {
                 if let Err(error) = accepting.await {
-                    tracing::error!(%error, "connections are not accepted any more");
+                    tracing::error!(%error, "no more connections are accepted");
                 }
                 self.accepting = None;
             }
@@ -93,7 +93,7 @@ impl Running {
         if let Some(accepting) = self.accepting {
             match timeout_at(after(60), accepting).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "the server did not stop in order"),
+                Ok(Err(error)) => tracing::error!(%error, "the server failed while stopping"),
                 Err(_) => tracing::error!("the server did not stop in time"),
             }
         }
@@ -106,7 +106,7 @@ impl Running {
         // A database that does not answer any more is not waited for: it is only about minutes.
         let written = api.gate.usage.write(self.site.state().database());
         if timeout_at(after(72), written).await.is_err() {
-            tracing::debug!("which tokens were used was not written down");
+            tracing::debug!("the last use of tokens could not be recorded");
         }
         self.site.close_by(after(90), after(95)).await;
     }
@@ -191,7 +191,7 @@ impl Site {
                     }
                 }
             }),
-            Background::begin("write down which tokens are used", move || {
+            Background::begin("record the last use of tokens", move || {
                 let (usage, database) = (Arc::clone(&usage), database.clone());
                 async move { usage.follow(&database).await }
             }),

@@ -54,7 +54,7 @@ async fn extensions(site: &Site) -> Vec<(String, Vec<Metric>)> {
     for (extension, asking) in asked {
         match asking.await.unwrap_or_else(|error| Err(error.to_string())) {
             Ok(metrics) => answered.push((extension, metrics)),
-            Err(error) => tracing::warn!(extension, error, "does not say what it measures"),
+            Err(error) => tracing::warn!(extension, error, "has no description"),
         }
     }
     answered
@@ -83,7 +83,7 @@ impl Readings {
             let labels = metric.samples.iter().flat_map(|sample| &sample.labels);
             let well_formed = is_name(&name) && labels.clone().all(|(label, _)| is_name(label));
             if !well_formed || !self.names.insert(name.clone()) {
-                tracing::debug!(name, "is no name of a metric, or one that is taken");
+                tracing::debug!(name, "is not a valid name of a metric, or is already used");
                 continue;
             }
             metric.name = name;

@@ -165,7 +165,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
         .iter()
         .map(|origin| {
             HeaderValue::from_str(origin)
-                .map_err(|_| Error::Invalid(format!("{origin:?} is no origin")))
+                .map_err(|_| Error::Invalid(format!("{origin:?} is not an origin")))
         })
         .collect::<Result<Vec<HeaderValue>, Error>>()?;
     Ok(CorsLayer::new()

@@ -24,7 +24,7 @@ impl Background {
                 task.spawn(begin());
                 match task.join_next().await {
                     Some(Err(error)) => {
-                        tracing::error!(%error, "the task to {name} has failed and is started again");
+                        tracing::error!(%error, "the task to {name} failed and is restarted");
                         tokio::time::sleep(PAUSE).await;
                     }
                     _ => return,

@@ -1,5 +1,5 @@
 //! TLS: a certificate and its key from files, and a new pair as soon as the files have another.
-//! Connections that are open keep the pair that they were opened with.
+//! Open connections keep the pair that they were opened with.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Tls {
                         self.config.store(Arc::new(config));
                         tracing::info!("new connections get the new certificate");
                     }
-                    Err(error) => tracing::error!(%error, "the certificate before stays in use"),
+                    Err(error) => tracing::error!(%error, "the previous certificate stays in use"),
                 }
                 settled = seen.clone();
             }

@@ -284,7 +284,7 @@ impl Site {
         match parameters::unfit(extension, plugin, parameter, wanted).await? {
             None => {}
             Some(Unfit::Kind(expected)) => {
-                return Err(Error::Invalid(format!("{name} is {expected}, not {value}")));
+                return Err(Error::Invalid(format!("{name} must be {expected}, not {value}")));
             }
             Some(Unfit::Refused(why)) => {
                 let in_force = wanted.unwrap_or(&parameter.default);
@@ -312,7 +312,7 @@ impl Site {
             (Some(found), None) => Ok(found),
             (None, _) => Err(Error::not_found("parameter", name)),
             (Some((one, ..)), Some((other, ..))) => Err(Error::Invalid(format!(
-                "several extensions have a parameter {name:?}; call it {} or {}",
+                "several extensions have a parameter {name:?}; name it {} or {}",
                 parameters::full_name(one, name),
                 parameters::full_name(other, name)
             ))),

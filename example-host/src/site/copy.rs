@@ -99,7 +99,7 @@ async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
     match found {
         Ok(_) => Ok(()),
         Err(Error::Database(error)) if is_missing_table(&error) => {
-            Err(Error::Invalid(format!("{url} holds no site")))
+            Err(Error::Invalid(format!("{url} contains no site")))
         }
         Err(error) => Err(error),
     }
@@ -170,8 +170,8 @@ async fn every_extension_is_loaded(source: &Site) -> Result<(), Error> {
     let loaded = |name: &str| source.plugins().any(|(description, _)| description.name == name);
     match known.into_iter().find(|(name,)| !loaded(name)) {
         Some((name,)) => Err(Error::Invalid(format!(
-            "the site has the extension {name}, which is not loaded; name its library by --plugin, \
-             so that what it keeps is copied too"
+            "the site has the extension {name}, which is not loaded; name its library with \
+             --plugin, so that its data is copied too"
         ))),
         None => Ok(()),
     }
@@ -196,11 +196,13 @@ async fn claim(
         let found: Option<(String,)> =
             transaction.fetch_optional(sql("SELECT name FROM host_extensions LIMIT 1")).await?;
         if found.is_some() && !copying {
-            return Err(Error::Invalid(format!("{to} holds a site already; copy to a new one")));
+            return Err(Error::Invalid(format!(
+                "{to} already contains a site; copy to a new database"
+            )));
         }
         if let Some(file) = taken.as_ref().filter(|_| !copying) {
             return Err(Error::Invalid(format!(
-                "{} is there already and may be of another site; copy to an empty folder",
+                "{} exists and may belong to another site; copy to an empty folder",
                 file.display()
             )));
         }
@@ -425,7 +427,8 @@ async fn compare(from: &mut Connection, to: &mut Connection) -> Result<String, E
         let (there,): (i64,) = to.fetch_one(sql(statement)).await?;
         if here != there {
             return Err(Error::Invalid(format!(
-                "the copy has {there} {what} and not {here}; copy again while nobody writes"
+                "the copy has {there} {what} instead of {here}; copy again while nothing writes \
+                 to the site"
             )));
         }
         counted.push(format!("{here} {what}"));

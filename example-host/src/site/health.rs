@@ -34,7 +34,7 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
         match asked.await {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                tracing::warn!(extension = name, reason, "is not well");
+                tracing::warn!(extension = name, reason, "is failing");
                 failing.push(name);
             }
             Err(error) => {

@@ -317,7 +317,9 @@ fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || !name.bytes().all(fits) {
         return Err(Error::Description {
             plugin: name.to_owned(),
-            reason: "has a name that is not lower-case letters, digits and hyphens".to_owned(),
+            reason: "has a name with characters other than lower-case letters, digits and \
+                 hyphens"
+                .to_owned(),
         });
     }
     Ok(())
@@ -337,7 +339,7 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
             return wrong("is loaded twice");
         }
         if !files.insert(file_stem(&description.name)) {
-            return wrong("would share its file with another extension");
+            return wrong("would use the database file of another extension");
         }
         let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
         if let Some(parameter) =
@@ -345,7 +347,7 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
         {
             let (name, default) = (&parameter.name, &parameter.default);
             let expected = parameter.expectation();
-            return wrong(&format!("{name} is {expected}, and by default {default}"));
+            return wrong(&format!("{name} must be {expected}, but its default is {default}"));
         }
     }
     Routes::new(created.iter().map(|created| (&created.description, &created.plugin))).map(drop)

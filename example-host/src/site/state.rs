@@ -116,7 +116,7 @@ impl State {
     pub(crate) async fn changed(&self) {
         // The change stands. If it cannot be read now, the background task reads it.
         if let Err(error) = self.reload().await {
-            tracing::error!(%error, "a change is stored and not in force yet");
+            tracing::error!(%error, "a change is stored but not in force yet");
         }
     }
 
@@ -178,8 +178,8 @@ impl State {
                     let seconds = TRUSTED.as_secs();
                     tracing::error!(
                         %error,
-                        "changes to the site cannot be read; what is known counts for {seconds} \
-                         seconds, then requests are answered with 503"
+                        "changes to the site cannot be read; the known state is used for \
+                         {seconds} seconds, then requests are answered with 503"
                     );
                     failing = true;
                 }

@@ -69,19 +69,15 @@ impl Metrics {
         for result in ["written", "lost"] {
             drop(audited.get_or_create(&OfAudit { result }));
         }
-        registry.register("http_requests", "Requests that were answered", requests.clone());
+        registry.register("http_requests", "Requests answered", requests.clone());
         registry.register(
             "http_request_duration_seconds",
-            "How long requests took, from their headers to the answer",
+            "Duration of requests, from their headers to the answer",
             durations.clone(),
         );
-        registry.register(
-            "http_requests_in_flight",
-            "Requests that are being answered",
-            in_flight.clone(),
-        );
-        registry.register("http_connections", "Connections that are open", connections.clone());
-        registry.register("mails", "Mails that extensions asked for", mails.clone());
+        registry.register("http_requests_in_flight", "Requests in progress", in_flight.clone());
+        registry.register("http_connections", "Open connections", connections.clone());
+        registry.register("mails", "Mails sent for extensions", mails.clone());
         registry.register("audit_entries", "Changes for the audit trail", audited.clone());
         Self { registry, requests, durations, in_flight, connections, mails, audited }
     }

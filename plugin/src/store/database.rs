@@ -78,7 +78,7 @@ impl Store {
         self.engine.migrate().await
     }
 
-    /// Counts anew what triggers keep. Nobody may write meanwhile.
+    /// Recounts what triggers keep. Nobody may write meanwhile.
     ///
     /// # Errors
     /// Those of the database; then everything stays as it was.

@@ -38,7 +38,7 @@ pub(super) trait Driver: Run {
     const DIALECT: &'static Dialect;
     /// What creates the tables, version by version.
     const MIGRATIONS: Files;
-    /// What counts anew what triggers keep.
+    /// What recounts what triggers keep.
     const RECOUNT: &'static str;
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
@@ -108,7 +108,7 @@ pub(super) trait Driver: Run {
     fn is_worn_out(_error: &sqlx::Error) -> bool {
         false
     }
-    /// What mends the database where it has failed over itself.
+    /// What repairs the database after a failure that is its own fault.
     fn remedy(_error: &sqlx::Error) -> Option<&'static str> {
         None
     }
@@ -120,7 +120,7 @@ pub(super) trait Fill: Send {
     fn numbers(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<i64>, sqlx::Error>>;
     /// Adds rows to the tables, all of them or none.
     fn insert(&mut self, batch: Vec<RowsOf>) -> BoxFuture<'_, Result<(), sqlx::Error>>;
-    /// Makes anew what was taken away, and reports how many of how many pieces are done.
+    /// Rebuilds what was removed, and reports how many of how many pieces are done.
     fn finish<'a>(
         self: Box<Self>,
         report: &'a mut (dyn FnMut(u64, u64) + Send),

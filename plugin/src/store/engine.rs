@@ -18,7 +18,7 @@ use crate::sql::dialect::Dialect;
 pub(super) trait Engine: Debug + Send + Sync {
     /// How its SQL differs from that of the others.
     fn dialect(&self) -> &'static Dialect;
-    /// What counts anew what triggers keep.
+    /// What recounts what triggers keep.
     fn recount(&self) -> &'static str;
     /// What a failure of it means to a request.
     fn classify(&self, error: sqlx::Error) -> Error;

@@ -1,10 +1,10 @@
-//! Filling a store with very many rows at once. What is kept up to date with each row is taken away
-//! first and made anew from all of them in the end: secondary indexes, references between tables,
+//! Filling a store with very many rows at once. What is kept up to date with each row is removed first
+//! and rebuilt from all of them in the end: secondary indexes, references between tables,
 //! triggers, and what these keep. All of that is read from the database itself, so this knows no
 //! table by name. What triggers do beside keeping counts is the caller's to do.
 //!
 //! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
-//! leaves no store behind that is served without what was taken away.
+//! leaves no store behind that is served without what was removed.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Filling {
         self.fill.insert(batch).await.map_err(|error| self.engine.classify(error))
     }
 
-    /// Makes anew what was taken away, and reports how many of how many pieces are done.
+    /// Rebuilds what was removed, and reports how many of how many pieces are done.
     ///
     /// # Errors
     /// Those of the database.
@@ -64,8 +64,8 @@ impl Filling {
     }
 }
 
-/// Takes away what is kept up to date with each row, by these statements.
-pub(super) async fn take_away<D: Driver>(
+/// Runs statements, one after the other.
+pub(super) async fn execute_all<D: Driver>(
     connection: &mut D::Connection,
     statements: Vec<String>,
 ) -> Result<(), sqlx::Error> {
@@ -75,8 +75,8 @@ pub(super) async fn take_away<D: Driver>(
     Ok(())
 }
 
-/// Makes anew what was taken away, by these statements, and counts anew what triggers keep. Reports how
-/// many of how many pieces are done, and gives how many there are.
+/// Rebuilds what was removed, by these statements, and recounts what triggers keep. Reports how many of
+/// how many pieces are done, and gives how many there are.
 pub(super) async fn rebuild<D: Driver>(
     connection: &mut D::Connection,
     kept: Vec<String>,

@@ -201,7 +201,7 @@ impl Driver for MySql {
 
     /// A failure may be that of a table whose triggers the server has read by half, as a node of a
     /// cluster has that undid a transaction while it read them. It fails over them until it reads them
-    /// anew, which is all that a repair does to tables of this kind.
+    /// again, which is all that a repair does to tables of this kind.
     fn remedy(error: &sqlx::Error) -> Option<&'static str> {
         let is_half_read = matches!(number_of(error), Some(1064 | 1146));
         is_half_read.then_some(
@@ -235,7 +235,7 @@ fn number_of(error: &sqlx::Error) -> Option<u16> {
 
 /// Filling a store step by step, since this engine cannot undo that a table changes. The tables have
 /// other names meanwhile, so that a host that serves them finds none instead of half of them. What
-/// was taken away is written down before, so that the next start can make it anew where this one was
+/// was removed is written down before, so that the next start can rebuild it where this one was
 /// cut off.
 struct Filling {
     connection: MySqlConnection,
@@ -356,7 +356,7 @@ impl Fill for Filling {
     }
 }
 
-/// What takes away the indexes of a table, of which its key is none, and what adds them to the table
+/// The statements that remove the secondary indexes of a table, and that add them to the table
 /// under another name. In the form of the engine itself, which has a line for each.
 async fn indexes_of(
     table: &str,
@@ -381,7 +381,7 @@ async fn indexes_of(
     }))
 }
 
-/// Makes anew what was taken away, each piece unless it is there, and has the tables found again in
+/// Rebuilds what was removed, each piece unless it is there, and gives the tables their names again in
 /// the end. Reports how many of how many pieces are done.
 async fn finish_filling(
     tables: &[&str],
@@ -476,7 +476,7 @@ async fn resume_filling(
     let tables: Vec<String> = found.iter().map(|(name,)| shown_name(name)).collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
     match tables.is_empty() {
-        // Nothing was taken away yet, or all of it is there again.
+        // Nothing was removed yet, or everything was rebuilt.
         true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
         false => finish_filling(&tables, connection, options, |_, _| ()).await?,
     }

@@ -21,7 +21,7 @@ use super::driver::{
     Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, STATEMENTS, bounded, sql_text,
 };
 use super::failure::{columns_of_index, without_code};
-use super::filling::{rebuild, take_away};
+use super::filling::{execute_all, rebuild};
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
@@ -200,8 +200,8 @@ const DROP_ALL: &str = "DO $$
     END;
     $$";
 
-/// Takes away and makes anew what is kept up to date with each row of these tables, in an order that
-/// suits both: a reference needs no index of its own table but that of its key.
+/// The statements that remove and rebuild what is kept up to date with each row of these tables, in an
+/// order that suits both: a reference needs no index of its own table but that of its key.
 const KEPT: &str = "SELECT gone, kept FROM (
         SELECT 1 AS step, i.indexrelid AS oid,
             format('DROP INDEX %s', i.indexrelid::regclass) AS gone,
@@ -225,7 +225,7 @@ const KEPT: &str = "SELECT gone, kept FROM (
 struct Filling {
     connection: PgConnection,
     tables: Vec<&'static str>,
-    /// What makes anew what was taken away.
+    /// The statements that rebuild what was removed.
     kept: Vec<String>,
     /// Rows on their way, by table.
     copies: BTreeMap<&'static str, Copy>,
@@ -261,7 +261,7 @@ impl Filling {
             .fetch_all(&mut connection)
             .await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
-        take_away::<Postgres>(&mut connection, gone).await?;
+        execute_all::<Postgres>(&mut connection, gone).await?;
         Ok(Self { connection, tables, kept, copies: BTreeMap::new(), keys: BTreeMap::new() })
     }
 }

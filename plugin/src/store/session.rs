@@ -21,7 +21,7 @@ pub(super) type Answer<'a, T> = BoxFuture<'a, Result<T, Error>>;
 pub(super) trait Session: Send {
     /// Notes whether a transaction is open.
     fn set_open(&mut self, open: bool);
-    /// What mends the database where it has failed over itself.
+    /// What repairs the database after a failure that is its own fault.
     fn remedy(&self, error: &sqlx::Error) -> Option<&'static str>;
 
     /// Runs statements without values.

@@ -17,7 +17,7 @@ use sqlx::{ConnectOptions, Connection, Row, Sqlite, TypeInfo, ValueRef};
 use super::brake::Brake;
 use super::driver::{Bound, Driver, Files, Fill, Run, STATEMENTS, bound, connections};
 use super::failure::too_large;
-use super::filling::{rebuild, take_away};
+use super::filling::{execute_all, rebuild};
 use super::migrations::{self, migrator};
 use super::pools::{Access, Pools};
 use super::ready::{PATIENCE, Ready};
@@ -219,8 +219,8 @@ fn writable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes away and makes anew what is kept up to date with each row of these tables. In the order in
-/// which they were made, in which the engine also thinks of them.
+/// The statements that remove and rebuild what is kept up to date with each row of these tables, in the
+/// order in which the objects were created: the engine considers them in that order.
 const KEPT: &str = "SELECT 'DROP ' || type || ' ' || name, sql FROM sqlite_schema \
     WHERE type IN ('index', 'trigger') AND sql IS NOT NULL \
     AND instr(',' || ? || ',', ',' || tbl_name || ',') ORDER BY rowid";
@@ -229,7 +229,7 @@ const KEPT: &str = "SELECT 'DROP ' || type || ' ' || name, sql FROM sqlite_schem
 /// as it was until then, and writers wait.
 struct Filling {
     connection: SqliteConnection,
-    /// What makes anew what was taken away.
+    /// The statements that rebuild what was removed.
     kept: Vec<String>,
 }
 
@@ -243,7 +243,7 @@ impl Filling {
         let kept: Vec<(String, String)> =
             sqlx::query_as(KEPT).bind(tables.join(",")).fetch_all(&mut connection).await?;
         let (gone, kept): (Vec<String>, _) = kept.into_iter().unzip();
-        take_away::<Sqlite>(&mut connection, gone).await?;
+        execute_all::<Sqlite>(&mut connection, gone).await?;
         Ok(Self { connection, kept })
     }
 }

@@ -84,8 +84,8 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     browser.is_at("Confirm your password").await;
     ask().send().await.expect(200);
     browser.fill("confirmation", PASSWORD).await;
-    browser.press("Confirm and go on").await;
-    browser.says("[role=status]", "The token is revoked.").await;
+    browser.press("Confirm and continue").await;
+    browser.says("[role=status]", "The token was revoked.").await;
     ask().send().await.expect(401);
     browser.close().await;
 }
@@ -104,7 +104,7 @@ async fn a_permission_is_denied_and_the_reason_is_found() {
     browser.says("main h2", "Products com_shop.products").await;
     browser.choose("[name='store.view-3']", "deny").await;
     browser.press("Save").await;
-    assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
+    assert!(browser.text("[role=status]").await.contains("One rule for com_shop.products"));
     ask().await.expect(403);
     shop.get("/orders").by(Role::Manager).send().await.expect(200);
 
@@ -138,8 +138,8 @@ async fn a_user_is_blocked_and_session_and_token_end() {
     other.sign_in("administrator", PASSWORD).await;
     assert!(other.text("[role=alert]").await.contains("may not use the administration"));
     boss.press("Unblock").await;
-    boss.says("[role=status]", "administrator may come in again, by the same token and password.")
-        .await;
+    let says = "administrator is unblocked: the API token and the password work again.";
+    boss.says("[role=status]", says).await;
     ask().await.expect(200);
     boss.close().await;
     other.close().await;
@@ -156,7 +156,7 @@ async fn a_user_is_added_corrected_and_deleted() {
     browser.fill("username", "Manager").await;
     browser.fill("email", "eve@example.com").await;
     browser.press("Add the user").await;
-    assert_eq!(browser.text("#groups-fault").await, "A user belongs to one group at least.");
+    assert_eq!(browser.text("#groups-fault").await, "A user needs at least one group.");
     browser.fill("username", "eve").await;
     let group = browser.client.find(Locator::Css("[name=group][value='2']")).await.unwrap();
     group.click().await.unwrap();
@@ -165,7 +165,7 @@ async fn a_user_is_added_corrected_and_deleted() {
     browser.press("Delete …").await;
     browser.is_at("Delete eve?").await;
     browser.press("Delete the user").await;
-    assert_eq!(browser.text("[role=status]").await, "The user eve is deleted.");
+    assert_eq!(browser.text("[role=status]").await, "User eve was deleted.");
     assert!(shop.site.user("eve").await.is_err());
     browser.close().await;
 }
@@ -178,13 +178,13 @@ async fn an_extension_is_switched_off_and_on_again() {
     let ask = || shop.get("/products").send();
     ask().await.expect(200);
     for (press, says, status) in [
-        ("Switch off", "webservices-shop is switched off.", 404),
-        ("Switch on", "webservices-shop is switched on.", 200),
+        ("Disable", "webservices-shop is disabled.", 404),
+        ("Enable", "webservices-shop is enabled.", 200),
     ] {
         browser.press("Extensions").await;
         browser.is_at("Extensions").await;
         browser.press("webservices-shop").await;
-        browser.says("main h2", "About it").await;
+        browser.says("main h2", "About").await;
         browser.press(press).await;
         browser.is_at("Extensions").await;
         assert!(browser.text("[role=status]").await.starts_with(says));
@@ -212,11 +212,11 @@ async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
     assert!(!shop.site.parameter("store_name").unwrap().set);
     browser.fill("value-default_currency", "CHF").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "2 parameters are changed, and count from now on.").await;
+    browser.says("[role=status]", "2 parameters were changed and are in force.").await;
     assert_eq!(shop.site.parameter("store_name").unwrap().value, "Lamps");
     browser.press_on("[name=unset][value=store_name]").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "Store name is changed, and counts from now on.").await;
+    browser.says("[role=status]", "Store name was changed and is in force.").await;
     let set = shop.site.parameters().into_iter().filter(|parameter| parameter.set);
     assert_eq!(set.map(|parameter| parameter.name).collect::<Vec<_>>(), ["default_currency"]);
     browser.close().await;
@@ -275,19 +275,19 @@ async fn nothing_but_copying_needs_a_script() {
     browser.goto("/permissions?asset=com_shop.products").await;
     browser.choose("[name='store.view-3']", "deny").await;
     browser.press("Save").await;
-    assert!(browser.text("[role=status]").await.contains("One rule about com_shop.products"));
+    assert!(browser.text("[role=status]").await.contains("One rule for com_shop.products"));
     ask().send().await.expect(403);
 
     browser.goto("/extensions/webservices-shop/parameters").await;
     browser.fill("value-store_name", "Lamps").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "Store name is changed, and counts from now on.").await;
+    browser.says("[role=status]", "Store name was changed and is in force.").await;
     browser.goto("/api/webservices-shop/products.list").await;
     browser.press("Send").await;
     browser.says("#answer .pill", "200 OK").await;
     browser.goto("/extensions/webservices-shop").await;
-    browser.press("Switch off").await;
-    assert!(browser.text("[role=status]").await.starts_with("webservices-shop is switched off."));
+    browser.press("Disable").await;
+    assert!(browser.text("[role=status]").await.starts_with("webservices-shop is disabled."));
     browser.close().await;
 }
 
@@ -390,11 +390,11 @@ async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
         browser.is_at("Confirm your password").await;
         check("confirm").await;
         browser.fill("confirmation", "not the password").await;
-        browser.press("Confirm and go on").await;
+        browser.press("Confirm and continue").await;
         browser.text("#confirmation-fault").await;
         check("confirm-wrong").await;
         browser.fill("confirmation", PASSWORD).await;
-        browser.press("Confirm and go on").await;
+        browser.press("Confirm and continue").await;
         browser.text("#token").await;
         check("user-token-made").await;
         browser.goto("/users/new").await;

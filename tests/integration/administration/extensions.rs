@@ -25,12 +25,12 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
     assert_eq!((seen.status, seen.to()), (303, "/administrator/extensions"));
     assert_eq!(ask().await.status, 404);
     let seen = ann.get("/extensions").await;
-    seen.says(&format!("webservices-shop is switched off. {off}"));
-    seen.says("<span class=\"pill bad\">Switched off</span>");
+    seen.says(&format!("webservices-shop is disabled. {off}"));
+    seen.says("<span class=\"pill bad\">Disabled</span>");
     // What it has registered can still be read, and what it means is said there too.
-    ann.get("/api").await.says("webservices-shop is switched off, so each of these routes");
+    ann.get("/api").await.says("webservices-shop is disabled, so each of these routes");
     let page = "/api/webservices-shop/products.list";
-    ann.get(page).await.says("webservices-shop is switched off, so this route");
+    ann.get(page).await.says("webservices-shop is disabled, so this route");
     ann.post(page, &[]).await.says("404 Not Found");
     ann.get("/extensions/webservices-shop/parameters").await.says("value-store_name");
     ann.fill("/extensions", &switch("webservices-shop", "on"), &[]).await;
@@ -38,7 +38,7 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
 
     ann.fill("/extensions", &switch("token-auth", "off"), &[]).await;
     ask().await.expect(401);
-    ann.get("/extensions").await.says("Nobody gets in to the API: every request is answered");
+    ann.get("/extensions").await.says("Nobody has access to the API: every request is answered");
     ann.post(page, &[]).await.says("200 OK");
     ann.fill("/extensions", &switch("token-auth", "on"), &[]).await;
     ask().await.expect(200);
@@ -57,7 +57,7 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
     // Who may not do everything looks on.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let seen = bob.get("/extensions").await;
-    seen.says("Only users with core.admin may use it.");
+    seen.says("Only users with core.admin may enable or disable them.");
     assert!(!seen.html.contains("<button class=\"danger\">"));
     assert_eq!(bob.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
     ask().await.expect(200);
@@ -81,7 +81,7 @@ async fn an_extension_whose_library_is_not_loaded_is_shown_as_such() {
         let path = format!("/extensions/webservices-shop/{path}");
         assert_eq!(ann.get(&path).await.status, 404, "{path}");
     }
-    ann.get("/api").await.says("No extension that is loaded has a document of its routes.");
+    ann.get("/api").await.says("No loaded extension describes its routes.");
     assert_eq!(ann.get("/api/openapi.json").await.status, 404);
     // The switch is the site's: it holds for hosts that have the library.
     let off = "/extensions/webservices-shop/switch-off";
@@ -111,7 +111,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
     for text in [
         "The code of the currency that prices are in.",
         "<code>low_stock_threshold</code>",
-        "Not set, so the default is in force.",
+        "Not set; the default applies.",
         "value=\"1, 2, 7, 8\"",
     ] {
         seen.says(text);
@@ -130,9 +130,9 @@ async fn parameters_are_saved_together_or_not_at_all() {
     for text in [
         "Nothing was saved. See below.",
         "There is no currency with the code &#34;XXX&#34;.",
-        "This is a whole number, at least 1.",
+        "The value must be a whole number, at least 1.",
         "There is no order status with the id 99.",
-        "This is a whole number, from 0 to 2147483647.",
+        "The value must be a whole number, from 0 to 2147483647.",
         "aria-invalid=\"true\" aria-describedby=\"value-report_statuses-fault",
         // What was entered is there still.
         "value=\"Lamps\"",
@@ -149,7 +149,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
     ];
     let seen = save(&mut ann, &good).await;
     assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")));
-    ann.get(page).await.says("3 parameters are changed, and count from now on.");
+    ann.get(page).await.says("3 parameters were changed and are in force.");
     assert_eq!(value("store_name"), (true, "\"Lamps & more\"".to_owned()));
     assert_eq!(value("report_statuses"), (true, "[1,2,7]".to_owned()));
     let text = r#""Hello {{ first_name }},\n\nit is {{ status }}.\n""#;
@@ -171,7 +171,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
         stale.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let seen = ann.post(page, &stale).await;
     assert_eq!(seen.status, 422);
-    seen.says("Somebody has changed these parameters meanwhile.");
+    seen.says("Somebody has changed these parameters in the meantime.");
     assert!(!value("store_name").0);
 
     let mut bob = Visitor::signed_in(&shop, "administrator").await;

@@ -106,9 +106,9 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get("/").await;
-    seen.says("All is well");
+    seen.says("All systems work");
     seen.says("<strong>0</strong> requests to this host");
-    seen.says("None was refused");
+    seen.says("No request has been refused");
     seen.says("Nothing was sold.");
     shop.get("/products").send().await.expect(200);
     shop.get("/products").by(Role::Nobody).send().await.expect(401);
@@ -120,8 +120,8 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
 
     let seen = ann.get("/").await;
     seen.says(
-        "<strong>5</strong> requests to this host, of which it refused <strong>4</strong> and \
-         failed <strong>0</strong>",
+        "<strong>5</strong> requests to this host; <strong>4</strong> were refused and \
+         <strong>0</strong> failed",
     );
     let (_, refusals) = seen.html.split_once("<table class=\"refusals\">").unwrap();
     let rows: Vec<&str> = refusals.split("</tr>").filter(|row| row.contains("<td")).collect();
@@ -165,11 +165,11 @@ async fn sales_are_shown_to_who_may_see_them() {
         .await
         .unwrap();
     let seen = other.get("/").await;
-    seen.says("You may not see them. You lack the permission store.view on com_shop.reports.");
+    seen.says("You may not see the sales. You lack the permission store.view on com_shop.reports.");
     assert!(!seen.html.contains("sales-"), "{}", seen.html);
     ann.get("/").await.says("<title id=\"sales-");
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
-    ann.get("/").await.says("The extension webservices-shop is switched off");
+    ann.get("/").await.says("The extension webservices-shop is disabled");
 }
 
 /// A session outlives a restart of the host, as it lives in the database.

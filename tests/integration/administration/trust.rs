@@ -284,7 +284,7 @@ async fn what_had_to_be_confirmed_goes_on_with_all_that_was_entered() {
     ];
     let seen = ann.fill(&page, &page, &profile).await;
     assert_eq!(seen.status, 403);
-    seen.says("The new password once more");
+    seen.says("The new password again");
     let filled = [("confirmation", PASSWORD), ("password", "another battery")];
     let seen = confirm(&mut ann, &page, &filled).await;
     assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")), "{}", seen.html);

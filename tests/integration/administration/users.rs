@@ -38,7 +38,7 @@ async fn who_may_manage_does_not_become_who_may_do_everything() {
     let fields = |name| [("username", name), ("email", "x@example.com"), ("group", "5")];
     for (page, name) in [(format!("/users/{own}"), "administrator"), ("/users/new".into(), "eve")] {
         assert_eq!(ann.fill(&page, &page, &fields(name)).await.status, 303);
-        ann.get(&page).await.says("may put somebody into a group with it");
+        ann.get(&page).await.says("may add a user to a group that has it");
     }
     for path in ["/groups/new", "/groups/2", "/groups/2/delete"] {
         assert_eq!(ann.get(path).await.status, 403, "{path}");
@@ -223,9 +223,9 @@ async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
     let seen = ann.fill("/users/new", "/users/new", &wrong).await;
     assert_eq!(seen.status, 422);
     for text in [
-        "is no e-mail address",
-        "A password has 12 to 1000 characters",
-        "A user belongs to one group at least",
+        "is not an e-mail address",
+        "A password must have 12 to 1000 characters",
+        "A user needs at least one group",
         "&#60;script&#62;alert(1)",
         "value=\"MANAGER\"",
         "aria-invalid=\"true\" aria-describedby=\"password-fault password-hint\"",
@@ -237,8 +237,8 @@ async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
     let taken = [("username", "MANAGER"), ("email", "REGISTERED@example.com"), ("group", "2")];
     let seen = ann.fill("/users/new", "/users/new", &taken).await;
     assert_eq!(seen.status, 422);
-    seen.says("Another user has &#34;MANAGER&#34; already.");
-    seen.says("Another user has &#34;REGISTERED@example.com&#34; already.");
+    seen.says("Another user already has &#34;MANAGER&#34;.");
+    seen.says("Another user already has &#34;REGISTERED@example.com&#34;.");
 
     let good = [
         ("username", "eve"),
@@ -282,10 +282,10 @@ async fn a_rule_counts_with_the_next_request_and_why_names_it() {
     ];
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
     ask().await.expect(403);
-    ann.get(page).await.says("2 rules about com_shop.manufacturers are changed");
+    ann.get(page).await.says("2 rules for com_shop.manufacturers were changed");
     // The form is of before; what it does not know it does not undo.
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
-    ann.get(page).await.says("Somebody has changed these rules meanwhile");
+    ann.get(page).await.says("Somebody has changed these rules in the meantime");
 
     let why = "/permissions/why?user=manager&action=store.view&asset=com_shop.manufacturers";
     let answer = ann.get(why).await;

@@ -47,7 +47,7 @@ async fn a_password_is_set_from_standard_input_where_nobody_can_be_asked() {
     assert_eq!(set.succeeds(), "");
     assert_eq!(set.err(), "", "nothing is asked, nothing is shown");
     let short = place.call("user password ann").input("elevenchars\n").finish().await;
-    assert_eq!(short.fails(), "a password has 12 to 1000 characters");
+    assert_eq!(short.fails(), "a password must have 12 to 1000 characters");
     assert_eq!(place.refusal("user password ann").await, "the password is empty");
     assert_eq!(place.refusal("user password bob").await, "there is no user called \"bob\"");
 }
@@ -57,9 +57,12 @@ async fn what_is_wrong_with_a_user_is_said_in_one_line() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;
     for (arguments, says) in [
-        ("user add ANN --email other@example.com --group Manager", "\"ANN\" already"),
-        ("user add bob --email ANN@example.com --group Manager", "\"ANN@example.com\" already"),
-        ("user add bob --email nowhere --group Manager", "\"nowhere\" is no e-mail address"),
+        ("user add ANN --email other@example.com --group Manager", "already a user called \"ANN\""),
+        (
+            "user add bob --email ANN@example.com --group Manager",
+            "already a user with the e-mail \"ANN@example.com\"",
+        ),
+        ("user add bob --email nowhere --group Manager", "\"nowhere\" is not an e-mail address"),
         ("user add bob --email b@example.com --group Nobodies", "group called \"Nobodies\""),
         ("user block bob", "there is no user called \"bob\""),
         ("user unblock bob", "there is no user called \"bob\""),
@@ -230,26 +233,32 @@ async fn parameters_are_set_as_json_of_their_kind() {
     for (arguments, says) in [
         ("config get patients", "there is no parameter called \"patients\""),
         ("config set patients 3", "there is no parameter called \"patients\""),
-        ("config set patience 1.5", "patience is a whole number, from -1 to 9, not 1.5"),
-        ("config set patience \"3\"", "patience is a whole number, from -1 to 9, not \"3\""),
-        ("config set patience 10", "patience is a whole number, from -1 to 9, not 10"),
-        ("config set patience -2", "patience is a whole number, from -1 to 9, not -2"),
-        ("config set greeting 3", "greeting is a string of at most 20 characters, not 3"),
-        ("config set greeting hello", "\"hello\" is no JSON"),
-        ("config set mood \"glad\"", "mood is one of \"calm\", \"cross\", not \"glad\""),
-        ("config set ratio 0.5", "ratio is a decimal number in a string, at least 0.5, not 0.5"),
+        ("config set patience 1.5", "patience must be a whole number, from -1 to 9, not 1.5"),
+        ("config set patience \"3\"", "patience must be a whole number, from -1 to 9, not \"3\""),
+        ("config set patience 10", "patience must be a whole number, from -1 to 9, not 10"),
+        ("config set patience -2", "patience must be a whole number, from -1 to 9, not -2"),
+        ("config set greeting 3", "greeting must be a string of at most 20 characters, not 3"),
+        ("config set greeting hello", "\"hello\" is not valid JSON"),
+        ("config set mood \"glad\"", "mood must be one of \"calm\", \"cross\", not \"glad\""),
+        (
+            "config set ratio 0.5",
+            "ratio must be a decimal number in a string, at least 0.5, not 0.5",
+        ),
         (
             "config set ratio \"0.499\"",
-            "ratio is a decimal number in a string, at least 0.5, not \"0.499\"",
+            "ratio must be a decimal number in a string, at least 0.5, not \"0.499\"",
         ),
         (
             "config set days [1,8]",
-            "days is a list of whole numbers, from 1 to 7, at most 3 of them, not [1,8]",
+            "days must be a list of whole numbers, from 1 to 7, at most 3 of them, not [1,8]",
         ),
-        ("config set days [1,2,3,4]", "days is a list of whole numbers, from 1 to 7, at most 3"),
-        ("config set days 1,2", "\"1,2\" is no JSON"),
-        ("config set days 1", "days is a list of whole numbers"),
-        ("config set loud true", "loud is 0 or 1, not true"),
+        (
+            "config set days [1,2,3,4]",
+            "days must be a list of whole numbers, from 1 to 7, at most 3",
+        ),
+        ("config set days 1,2", "\"1,2\" is not valid JSON"),
+        ("config set days 1", "days must be a list of whole numbers"),
+        ("config set loud true", "loud must be 0 or 1, not true"),
     ] {
         let line = place.refusal(arguments).await;
         assert!(line.starts_with(says), "{arguments}: {line}");

@@ -100,12 +100,12 @@ async fn a_copy_that_was_not_finished_is_not_served_and_starts_over() {
     assert_eq!(line, "misbehaves: copy failed: cannot copy");
     for words in ["serve --listen 127.0.0.1:0", "user list"] {
         let line = about(&place, &to, words).finish().await.fails();
-        assert!(line.contains("copy of a site that was not finished"), "{line}");
+        assert!(line.contains("unfinished copy of a site"), "{line}");
     }
     // Half a site is no site to copy either.
     let third = Database::on(Engine::Sqlite).await;
     let line = copy(&place, &to, &third.url()).finish().await.fails();
-    assert!(line.contains("not finished"), "{line}");
+    assert!(line.contains("unfinished"), "{line}");
 
     std::fs::remove_file(&stuck).unwrap();
     about(&place, &from, "user remove bob").finish().await.succeeds();
@@ -130,7 +130,7 @@ async fn what_must_not_be_copied_is_said_in_one_line_and_stays_as_it_is() {
 
     about(&place, &to, "user add eve --email eve@example.com --group Manager").finish().await;
     let line = copy(&place, &from, &to).finish().await.fails();
-    assert!(line.contains("holds a site already"), "{line}");
+    assert!(line.contains("already contains a site"), "{line}");
     assert!(!line.contains("://root:"), "{line}");
     let users = about(&place, &to, "user list").finish().await.succeeds();
     assert_eq!(users.lines().count(), 1, "{users}");
@@ -148,7 +148,7 @@ async fn a_database_without_a_site_is_not_copied_and_not_made_one() {
     let place = Place::of_the_fixture();
     let target = Database::on(Engine::Sqlite).await;
     let line = copy(&place, &place.database.url(), &target.url()).finish().await.fails();
-    assert!(line.contains("holds no site"), "{line}");
+    assert!(line.contains("contains no site"), "{line}");
     assert!(place.database.is_untouched().await && target.is_untouched().await);
 }
 
@@ -357,7 +357,7 @@ async fn a_copy_that_is_killed_half_way_is_not_served_and_copying_again_complete
     copying.kill().await.unwrap();
     assert_eq!(copying.wait().await.unwrap().code(), None, "it was killed");
     let line = about(&place, &to, "serve --listen 127.0.0.1:0").finish().await.fails();
-    assert!(line.contains("copy of a site that was not finished"), "{line}");
+    assert!(line.contains("unfinished copy of a site"), "{line}");
 
     copy(&place, &from, &to).finish().await.succeeds();
     let there = documents(&place, &from, &token).await;
@@ -391,7 +391,7 @@ async fn a_new_file_beside_that_of_a_site_would_share_its_store_and_is_refused()
     let sibling = from.replace("host.db", "sibling.db");
     for _ in 0..2 {
         let line = copy(&place, &from, &sibling).finish().await.fails();
-        assert!(line.contains("shop.db is there already and may be of another site"), "{line}");
+        assert!(line.contains("shop.db exists and may belong to another site"), "{line}");
     }
     let served = serve(&place, &from, NOWHERE).await;
     assert_eq!(send(&served, &token, "GET", "/countries", "").await.total(), 249);

@@ -140,7 +140,7 @@ fn the_version_of_the_contract_is_checked() {
 #[test]
 fn the_layout_of_everything_that_crosses_is_checked() {
     let error = refused("other_layout");
-    assert!(error.to_string().ends_with("lays its data out differently in memory"));
+    assert!(error.to_string().ends_with("its data has another layout in memory"));
     // What differs fills pages, which are for the log.
     let details = error.details();
     assert!(details.lines().count() > 20, "{details}");
@@ -162,8 +162,8 @@ fn a_file_that_is_no_library_is_refused_in_one_line() {
 
 #[test]
 fn a_reason_that_the_host_found_itself_reads_like_the_others() {
-    let error = LoadError::because("some.so".as_ref(), "cut off");
-    assert_eq!((error.to_string().as_str(), error.details()), ("some.so: cut off", ""));
+    let error = LoadError::because("some.so".as_ref(), "truncated");
+    assert_eq!((error.to_string().as_str(), error.details()), ("some.so: truncated", ""));
 }
 
 #[test]

@@ -46,7 +46,7 @@ async fn a_library_that_is_cut_off_is_refused_wherever_it_is_cut() {
         let whole = std::fs::read(whole).unwrap();
         for length in [100, 5000, whole.len() / 2, whole.len() - 100] {
             let line = unloadable_bytes(&whole[..length]).await;
-            assert!(line.contains("cut off"), "{length} of {} bytes: {line}", whole.len());
+            assert!(line.contains("truncated"), "{length} of {} bytes: {line}", whole.len());
         }
     }
 }
@@ -66,7 +66,7 @@ async fn a_stripped_library_that_is_cut_off_is_refused() {
     whole[0x3a..0x40].fill(0);
     for length in [5000, end / 2, end - 1] {
         let line = unloadable_bytes(&whole[..length]).await;
-        assert!(line.contains("a library that is cut off"), "{length} bytes: {line}");
+        assert!(line.contains("a truncated library"), "{length} bytes: {line}");
     }
 }
 
@@ -86,14 +86,14 @@ async fn a_library_that_is_no_plugin_is_refused() {
 async fn a_plugin_of_another_contract_is_refused() {
     let line = unloadable(&fixture("other_contract")).await;
     let own = host_interface::CONTRACT_VERSION;
-    let ends = format!("speaks version 99.0.0 of the contract, this host speaks {own}");
+    let ends = format!("uses version 99.0.0 of the contract; this host uses {own}");
     assert!(line.ends_with(&ends), "{line}");
 }
 
 #[tokio::test]
 async fn a_plugin_of_another_layout_is_refused() {
     let line = unloadable(&fixture("other_layout")).await;
-    assert!(line.contains("lays its data out differently in memory"), "{line}");
+    assert!(line.contains("its data has another layout in memory"), "{line}");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_library_that_is_named_twice_is_refused() {
 #[tokio::test]
 async fn a_parameter_that_cannot_have_its_own_default_is_refused() {
     let place = Place::with([fixture("impossible_default")]);
-    let why = "impossible-default: stars is a whole number, from 1 to 5, and by default 0";
+    let why = "impossible-default: stars must be a whole number, from 1 to 5, but its default is 0";
     assert_eq!(place.refusal("user list").await, why);
     assert!(place.database.is_untouched().await);
 }
@@ -321,7 +321,7 @@ async fn parameters_of_one_name_are_each_of_their_extension() {
     assert!(names.contains(&"patience"), "what only one has is called as it was: {list}");
     for command in ["config get greeting", "config set greeting null"] {
         let line = place.refusal(command).await;
-        let says = "call it misbehaves/greeting or neighbour/greeting";
+        let says = "name it misbehaves/greeting or neighbour/greeting";
         assert!(line.contains("several extensions") && line.contains(says), "{line}");
     }
     let set = place.call("config set neighbour/greeting").word("\"hi\"").finish().await;

@@ -181,7 +181,7 @@ async fn a_change_that_a_stop_cuts_off_is_noted_as_such() {
     let entries = entries(&place).await;
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!((&*entries[0].2, entries[0].3), ("never", 0));
-    assert_eq!(entries[0].4, "broke off; it may be done or not");
+    assert_eq!(entries[0].4, "interrupted; may or may not have been done");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,5 +192,5 @@ async fn a_change_that_panics_is_noted_because_it_may_be_done() {
     served.stop().await;
     let entries = entries(&place).await;
     assert_eq!(entries.len(), 1, "{entries:?}");
-    assert_eq!((entries[0].3, &*entries[0].4), (0, "broke off; it may be done or not"));
+    assert_eq!((entries[0].3, &*entries[0].4), (0, "interrupted; may or may not have been done"));
 }

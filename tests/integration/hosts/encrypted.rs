@@ -113,14 +113,15 @@ async fn a_new_certificate_is_taken_from_the_files_while_connections_stay() {
 
     // A key that does not belong to the certificate changes nothing.
     std::fs::write(place.path("key.pem"), &first.key).unwrap();
-    let said = served.log.wait_for("the certificate before stays in use").await;
+    let said = served.log.wait_for("the previous certificate stays in use").await;
     assert!(said.contains("key.pem"), "{said}");
     ask(&mut connect(&served, &[&second]).await.unwrap()).await;
     // Neither do files that are gone.
     std::fs::remove_file(place.path("cert.pem")).unwrap();
     eventually("it is said again", async || {
         let lines = served.log.all();
-        let said = lines.iter().filter(|line| line.contains("the certificate before stays in use"));
+        let said =
+            lines.iter().filter(|line| line.contains("the previous certificate stays in use"));
         (said.count() == 2).then_some(())
     })
     .await;

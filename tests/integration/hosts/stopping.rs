@@ -57,5 +57,5 @@ async fn a_second_signal_stops_the_program_at_once() {
     served.log.wait_for("stopping").await;
     served.signal("TERM").await;
     assert_eq!(served.ended().await, Some(0));
-    assert!(served.log.all().iter().any(|line| line.contains("at once")));
+    assert!(served.log.all().iter().any(|line| line.contains("immediately")));
 }

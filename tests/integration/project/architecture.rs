@@ -65,6 +65,21 @@ fn only_the_sql_module_makes_dynamic_sql_text() {
     }
 }
 
+/// What differs between engines is in their drivers' files and in the table of dialects.
+#[test]
+fn engines_are_named_only_in_their_own_files_and_in_lists() {
+    const ENGINES: [&str; 6] = ["Sqlite", "SQLITE", "Postgres", "POSTGRES", "MySql", "MYSQL"];
+    let known = ["sqlite", "postgres", "mysql", "upkeep", "database", "migrations"];
+    let mut known: Vec<String> = known.map(|name| format!("store/{name}.rs")).to_vec();
+    known.push("sql/dialect.rs".to_owned());
+    for (path, text) in sources("plugin/src") {
+        let name = path.strip_prefix(root().join("plugin/src")).unwrap().to_str().unwrap();
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let named = words.any(|word| ENGINES.contains(&word));
+        assert_eq!(named, known.iter().any(|known| known == name), "{name} and engines");
+    }
+}
+
 #[test]
 fn the_list_of_resources_is_alphabetical() {
     let kinds: Vec<&str> =

@@ -61,7 +61,7 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),
-        says: "Your password is set. Sign in with it.".to_owned(),
+        says: "Your password is changed. Sign in with the new one.".to_owned(),
     })
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),
-        says: "You have signed out everywhere.".to_owned(),
+        says: "You are signed out everywhere.".to_owned(),
     })
 }
 
@@ -92,7 +92,7 @@ async fn written(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Res
             .autocomplete("current-password")
             .fault(wrong),
         password: Field::password("password", "New password")
-            .hint("At least 12 characters. You sign in again afterwards, everywhere.")
+            .hint("At least 12 characters. Afterwards you have to sign in again everywhere.")
             .fault(unfit),
         sessions: sessions::of_user(database, visit.session.user, &visit.secret).await?,
     })

@@ -119,7 +119,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     let (document, operation) = asked_for(&visit)?;
     if !operation.only_reads() && visit.form.get(SURE) != "yes" {
-        let fault = "Nothing was sent. This changes the real site, so tick that you are sure.";
+        let fault = "Nothing was sent. This changes the real site; confirm that you are sure.";
         return Ok(Outcome::Again(written(&visit, document, operation, fault, None)?));
     }
     let asked = Asked::of(&visit, operation);
@@ -132,7 +132,7 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     }
     let request = request.body(asked.body.clone().unwrap_or_default().into_bytes());
     let request = request.map_err(|_| {
-        Problem::Refused("what was entered is no address that can be asked for".to_owned())
+        Problem::Refused("the values entered do not form a valid address".to_owned())
     })?;
     let answer = visit.ask(request).await?;
     let tried = Tried::of(&visit, operation, &asked, answer);

@@ -162,8 +162,8 @@ pub(crate) async fn switch_off(visit: Visit) -> Result<Outcome, Problem> {
 async fn switch(visit: Visit, on: bool) -> Result<Outcome, Problem> {
     let Extension { name, off, .. } = Extension::asked_for(&visit).await?;
     let (what, says) = match on {
-        true => ("switch an extension on", format!("{name} is switched on.")),
-        false => ("switch an extension off", format!("{name} is switched off. {off}")),
+        true => ("enable an extension", format!("{name} is enabled.")),
+        false => ("disable an extension", format!("{name} is disabled. {off}")),
     };
     let recorded = change!(visit.site.state(), |transaction| {
         Authority::of(&visit, transaction).await?;
@@ -176,13 +176,14 @@ async fn switch(visit: Visit, on: bool) -> Result<Outcome, Problem> {
 /// What it means that an extension is switched off, in sentences.
 fn meaning_of_off(entry: &ExtensionEntry, description: Option<&Description>) -> String {
     if entry.name == TOKEN_AUTH {
-        return "Nobody gets in to the API: every request is answered with 401. The tokens stay, \
-                and work again once it is on. This administration asks for no token."
+        return "Nobody has access to the API: every request is answered with 401. The tokens are \
+             kept, and work again once it is enabled. This administration needs no token."
             .to_owned();
     }
     let Some(description) = description else {
-        return "This host has not loaded its library, so it is not in use here, whatever the \
-                switch says. Its data, parameters and permissions are still there."
+        return
+            "This host has not loaded its library, so it is not in use here, enabled or not. Its \
+             data, parameters and permissions are kept."
             .to_owned();
     };
     let mut said = Vec::new();
@@ -192,11 +193,11 @@ fn meaning_of_off(entry: &ExtensionEntry, description: Option<&Description>) -> 
         some => said.push(format!("Its {some} routes are answered with 404.")),
     }
     if description.authenticates {
-        said.push("It lets nobody in by their credentials.".to_owned());
+        said.push("It authenticates nobody.".to_owned());
     }
     said.push(
-        "Its data, parameters and permissions stay, and what it does by itself, such as sending \
-         mails that wait, goes on."
+        "Its data, parameters and permissions are kept, and background work such as sending mails \
+         continues."
             .to_owned(),
     );
     said.join(" ")
@@ -216,13 +217,15 @@ mod tests {
 
     #[test]
     fn what_a_switch_means_follows_from_what_is_registered() {
-        assert!(off(TOKEN_AUTH, None).starts_with("Nobody gets in to the API"));
+        assert!(off(TOKEN_AUTH, None).starts_with("Nobody has access to the API"));
         assert!(off("gone", None).starts_with("This host has not loaded its library"));
         let one = Description::new("1.0.0").route(Route::new(Method::Get, "a", "a.list", 0));
         assert!(off("one", Some(&one)).starts_with("Its route is answered with 404. Its data"));
         let two = one.route(Route::new(Method::Get, "b", "b.list", 1)).authenticates();
-        assert!(off("two", Some(&two)).starts_with(
-            "Its 2 routes are answered with 404. It lets nobody in by their credentials. Its data"
-        ));
+        assert!(
+            off("two", Some(&two)).starts_with(
+                "Its 2 routes are answered with 404. It authenticates nobody. Its data"
+            )
+        );
     }
 }

@@ -84,7 +84,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
-            says: format!("The group {title} is there."),
+            says: format!("Group {title} was added."),
         }),
         Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
         Err(error) => Err(error.into()),
@@ -113,7 +113,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
-            says: format!("The group is called {title}."),
+            says: format!("The group was renamed to {title}."),
         }),
         Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
         Err(error) => Err(error.into()),
@@ -138,7 +138,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href("/groups"),
-        says: format!("The group {} is deleted.", group.title),
+        says: format!("Group {} was deleted.", group.title),
     })
 }
 

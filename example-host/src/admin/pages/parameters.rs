@@ -82,8 +82,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let mut entered: Vec<Entered> =
         known.iter().map(|known| Entered::of(&visit.form, known.parameter)).collect();
     if visit.form.get("seen") != fingerprint(&known) {
-        let notice = "Somebody has changed these parameters meanwhile. What you have entered \
-                      takes the place of that if you save it now.";
+        let notice = "Somebody has changed these parameters in the meantime. If you save now, your \
+                      values replace theirs.";
         let layout = visit.layout("").saying(Notice::bad(notice));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
@@ -104,7 +104,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         }
         match parameters::unfit(name, plugin, parameter, wanted.as_ref()).await? {
             None => changes.push((&parameter.name, wanted)),
-            Some(Unfit::Kind(expected)) => entered.fault = format!("This is {expected}."),
+            Some(Unfit::Kind(expected)) => entered.fault = format!("The value must be {expected}."),
             Some(Unfit::Refused(why)) => entered.fault = sentence(&why),
         }
     }
@@ -126,8 +126,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         visit.record(transaction, Change { what: "change parameters", record }).await
     })?;
     let says = match names.as_slice() {
-        [one] => format!("{} is changed, and counts from now on.", label(one)),
-        some => format!("{} parameters are changed, and count from now on.", some.len()),
+        [one] => format!("{} was changed and is in force.", label(one)),
+        some => format!("{} parameters were changed and are in force.", some.len()),
     };
     Ok(Outcome::Done { recorded, to, says })
 }
@@ -206,7 +206,7 @@ fn field(parameter: &Parameter, entered: &Entered) -> Field {
         ParameterKind::IntegerList => Field::text(called, label).maybe_empty().longest(None),
     };
     let hint = match kind {
-        ParameterKind::IntegerList => format!("{description} With commas between them."),
+        ParameterKind::IntegerList => format!("{description} Separate them with commas."),
         _ => description.clone(),
     };
     let fault = Some(entered.fault.as_str()).filter(|fault| !fault.is_empty());
@@ -266,7 +266,7 @@ mod tests {
             (parameter(Flag), "<option value=\"0\">No</option>"),
             (parameter(Integer).at_least(1).at_most(5), "required min=\"1\" max=\"5\""),
             (parameter(Decimal), "type=\"text\""),
-            (parameter(IntegerList), "What it is. With commas between them."),
+            (parameter(IntegerList), "What it is. Separate them with commas."),
         ] {
             let entered = Entered { text: String::new(), unset: false, fault: String::new() };
             let html = field(&parameter, &entered).render().unwrap_or_default();

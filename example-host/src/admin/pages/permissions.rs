@@ -22,7 +22,7 @@ use crate::admin::visit::{Change, Outcome, Visit};
 
 /// What the host itself asks about, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =
-    [(CORE_ADMIN, "Everything"), (CORE_MANAGE, "Administration"), (CORE_LOGIN_API, "API by token")];
+    [(CORE_ADMIN, "Everything"), (CORE_MANAGE, "Administration"), (CORE_LOGIN_API, "API access")];
 
 #[derive(Template)]
 #[template(path = "admin/permissions.html")]
@@ -93,7 +93,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let groups = as_tree(visit.site.groups().await?);
     let (of_host, of_extensions): (Vec<ActionEntry>, Vec<ActionEntry>) =
         actions(&visit.site, &asset.name).into_iter().partition(ActionEntry::is_built_in);
-    let tables = [("The site itself", of_host), ("What extensions keep", of_extensions)];
+    let tables = [("The site itself", of_host), ("Data of extensions", of_extensions)];
     let tables = tables.into_iter().filter(|(_, actions)| !actions.is_empty());
     let tables = tables.map(|(title, actions)| {
         let row = |(group, depth): &(GroupEntry, usize)| {
@@ -121,7 +121,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let before = rules(visit.site.rules().await?, &name);
     if visit.form.get("seen") != fingerprint(&before) {
         return Err(Problem::Refused(
-            "Somebody has changed these rules meanwhile. Look at them, and make your change again."
+            "Somebody has changed these rules in the meantime. Check them and make your change \
+             again."
                 .to_owned(),
         ));
     }
@@ -156,8 +157,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         visit.record(transaction, change).await
     })?;
     let says = match changes.len() {
-        1 => format!("One rule about {name} is changed, and counts from now on."),
-        some => format!("{some} rules about {name} are changed, and count from now on."),
+        1 => format!("One rule for {name} was changed and is in force."),
+        some => format!("{some} rules for {name} were changed and are in force."),
     };
     Ok(Outcome::Done { recorded, to, says })
 }

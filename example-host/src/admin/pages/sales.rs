@@ -100,7 +100,7 @@ pub(crate) async fn of_the_last_days(visit: &Visit) -> Result<Sales, Problem> {
     let Some((extension, pattern)) = found else { return Ok(Sales::Unknown) };
     if !state.snapshot().enabled(&extension.name) {
         return Ok(Sales::Hidden(format!(
-            "The extension {} is switched off, and nobody else knows of sales.",
+            "The extension {} is disabled, so there are no sales to show.",
             extension.name
         )));
     }
@@ -120,10 +120,13 @@ pub(crate) async fn of_the_last_days(visit: &Visit) -> Result<Sales, Problem> {
                 let said: Option<Errors> = serde_json::from_slice(response.body()).ok();
                 let why = said.and_then(|said| said.errors.into_iter().next());
                 let why = why.map(|fault| fault.detail).unwrap_or_default();
-                return Ok(Sales::Hidden(format!("You may not see them. {why}")));
+                return Ok(Sales::Hidden(format!("You may not see the sales. {why}")));
             }
             status => {
-                return Ok(Sales::Hidden(format!("{} answers {status} now.", extension.name)));
+                return Ok(Sales::Hidden(format!(
+                    "{} currently answers with status {status}.",
+                    extension.name
+                )));
             }
         }
         let document: Document = serde_json::from_slice(response.body()).map_err(failed)?;
@@ -168,7 +171,7 @@ fn chart(sums: &Sums, days: &[Day]) -> Chart {
         format!("sales-{currency}"),
         format!("Net sales in {currency} by day"),
         format!(
-            "{net_sales} {currency} in {}, the most on one day {most}. All sums are in the table.",
+            "{net_sales} {currency} in {}, at most {most} on one day. The table shows all sums.",
             of_orders(*orders)
         ),
         ends,
@@ -199,7 +202,7 @@ fn units(amount: &str) -> u128 {
 }
 
 fn failed(error: impl std::fmt::Display) -> Problem {
-    tracing::error!(%error, "the sales could not be asked for or read");
+    tracing::error!(%error, "the sales could not be read");
     Problem::Failed
 }
 

@@ -66,7 +66,7 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{id}/token")),
-        says: "The token is revoked.".to_owned(),
+        says: "The token was revoked.".to_owned(),
     })
 }
 
@@ -90,8 +90,8 @@ async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     let admitted = admitted(visit, &user).await?;
     let mut layout = visit.layout(format!("API token of {}", user.username));
     if made.is_some() {
-        layout =
-            layout.saying(Notice::good("The token is made. Copy it now: it is shown this once."));
+        layout = layout
+            .saying(Notice::good("The token was created. Copy it now: it is shown only once."));
     }
     show(&Page {
         layout,

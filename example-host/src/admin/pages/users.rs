@@ -162,7 +162,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Ok((id, recorded)) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
-            says: format!("The user {} is there.", profile.username),
+            says: format!("User {} was added.", profile.username),
         }),
         Err(taken) => Ok(Outcome::Again(new_user(&visit, &entered, Faults::of(taken)).await?)),
     }
@@ -213,7 +213,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
-            says: format!("The user {} is saved.", profile.username),
+            says: format!("User {} was saved.", profile.username),
         }),
         Err(taken) => {
             Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?))
@@ -233,8 +233,8 @@ async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
     let (what, says) = match blocked {
-        true => ("block a user", "is blocked: the token and every session have stopped"),
-        false => ("unblock a user", "may come in again, by the same token and password"),
+        true => ("block a user", "is blocked: the API token and all sessions have stopped working"),
+        false => ("unblock a user", "is unblocked: the API token and the password work again"),
     };
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
@@ -263,7 +263,7 @@ pub(crate) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{id}")),
-        says: format!("{} is signed out everywhere.", user.username),
+        says: format!("{} was signed out everywhere.", user.username),
     })
 }
 
@@ -286,7 +286,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href("/users"),
-        says: format!("The user {} is deleted.", user.username),
+        says: format!("User {} was deleted.", user.username),
     })
 }
 
@@ -316,7 +316,7 @@ impl Entered {
         let mut faults = Faults::default();
         let profile = self.profile().map_err(|found| faults = Faults::of(found)).ok();
         if self.groups.is_empty() {
-            faults.groups = Some("a user belongs to one group at least".to_owned());
+            faults.groups = Some("a user needs at least one group".to_owned());
         }
         let hash = match password.map(|password| passwords::hash(password.to_owned())) {
             None => None,
@@ -347,7 +347,9 @@ async fn must_be_there(transaction: &mut Connection, wanted: &[i64]) -> Result<(
     let groups: Vec<(i64,)> = transaction.fetch_all(sql("SELECT id FROM host_groups")).await?;
     match wanted.iter().all(|id| groups.contains(&(*id,))) {
         true => Ok(()),
-        false => Err(Error::Invalid("one of the groups has been deleted meanwhile".to_owned())),
+        false => {
+            Err(Error::Invalid("one of the groups has been deleted in the meantime".to_owned()))
+        }
     }
 }
 
@@ -356,7 +358,7 @@ async fn new_user(visit: &Visit, entered: &Entered, faults: Faults) -> Result<Vi
     if !faults.is_empty() {
         layout = layout.saying(Notice::bad("The user was not added. See below."));
     }
-    let hint = "At least 12 characters. Needed to sign in here, not for the API.";
+    let hint = "At least 12 characters. Needed to sign in here but not to use the API.";
     show(&UserPage {
         layout,
         tabs: None,
@@ -379,8 +381,8 @@ async fn one_user(
         layout = layout.saying(Notice::bad("The user was not saved. See below."));
     }
     let hint = match user.has_password {
-        true => "Leave it empty to keep the one that is set. A new one ends all sessions.",
-        false => "None is set: this user cannot sign in here. At least 12 characters.",
+        true => "Leave it empty to keep the current password. A new one ends all sessions.",
+        false => "This user has no password and cannot sign in here. At least 12 characters.",
     };
     show(&UserPage {
         layout,
@@ -396,7 +398,7 @@ async fn one_user(
 fn fields(entered: &Entered, faults: &Faults, password_hint: &'static str) -> Vec<Field> {
     vec![
         Field::text("username", "Username")
-            .hint("To sign in with. Capital and small letters are the same in it.")
+            .hint("The name to sign in with; case is ignored.")
             .value(&entered.username)
             .fault(faults.username.as_deref()),
         Field::text("name", "Name").optional().value(&entered.name).fault(faults.name.as_deref()),

@@ -132,10 +132,8 @@ async fn explain(
     }
     let (allowed, decisive) = access.of_groups(&user.groups, action, asset);
     let because = match &decisive {
-        _ if user.blocked => {
-            "the user is blocked, and whoever is blocked may do nothing".to_owned()
-        }
-        None => "no rule allows it, and where nothing is said the answer is no".to_owned(),
+        _ if user.blocked => "the user is blocked, and a blocked user may do nothing".to_owned(),
+        None => "no rule allows it, and what no rule allows is denied".to_owned(),
         Some(rule) if rule.action != action => {
             format!("{} has {} on {}, which allows everything", rule.group, rule.action, rule.asset)
         }

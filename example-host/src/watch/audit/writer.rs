@@ -83,7 +83,7 @@ impl Writing {
         // Only fails when the task has ended.
         let _ = self.stop.send(());
         if tokio::time::timeout_at(end, self.task).await.is_err() {
-            tracing::error!("the last changes could not be written down in the audit trail");
+            tracing::error!("the last changes could not be recorded in the audit trail");
         }
     }
 }
