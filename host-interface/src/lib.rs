@@ -104,7 +104,7 @@ pub use message::{
 };
 pub use metric::{Metric, MetricKind, Sample};
 pub use parameter::{Limits, Parameter, ParameterKind};
-pub use plugin::{LoadedPlugin, Plugin};
+pub use plugin::{Difference, LoadedPlugin, Plugin};
 pub use progress::{Progress, ProgressHandle};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};

@@ -3,6 +3,7 @@
 
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RBox, ROption, RString};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
@@ -83,6 +84,17 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         BoxFuture::ready(Err(Error::failed("cannot copy its data")))
     }
 
+    /// Compares the numbers that the plugin keeps beside its records with what these come to, and gives those
+    /// that differ. With `mend` it sets them right. Both are done while hosts serve the site.
+    fn recount(
+        &self,
+        mend: bool,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<Vec<Difference>, Error>> {
+        let _ = (mend, progress);
+        BoxFuture::ready(Ok(Vec::new()))
+    }
+
     /// Whether the plugin can answer now, its database included.
     fn health(&self) -> BoxFuture<Result<(), Error>> {
         BoxFuture::ready(Ok(()))
@@ -121,6 +133,21 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     fn shutdown(&self) -> BoxFuture<()> {
         BoxFuture::ready(())
     }
+}
+
+/// A number that a plugin keeps beside its records, and that is not what they come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The table that it is kept in.
+    pub table: String,
+    /// What its row is known by: a JSON object of columns and values.
+    pub key: String,
+    /// The column.
+    pub column: String,
+    /// The number that is kept.
+    pub kept: i64,
+    /// What the records come to.
+    pub counted: i64,
 }
 
 /// A plugin that a host has created from a library.
@@ -189,6 +216,21 @@ impl LoadedPlugin {
         let target = environment_text(target)?;
         let future = self.0.copy(target.into(), ProgressHandle::new(progress)).into_result()?;
         future.await.and_then(Outcome::into_result).map(String::from)
+    }
+
+    /// Compares what the plugin keeps beside its records with what these come to, and gives what differs. With
+    /// `mend` it is set right.
+    ///
+    /// # Errors
+    /// When the plugin could not, or panicked.
+    pub async fn recount(
+        &self,
+        mend: bool,
+        progress: impl Progress,
+    ) -> Result<Vec<Difference>, Error> {
+        let future = self.0.recount(mend, ProgressHandle::new(progress)).into_result()?;
+        let text = future.await.and_then(Outcome::into_result)?;
+        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
     }
 
     /// Whether the plugin can answer now.
@@ -333,6 +375,21 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         })
     }
 
+    fn recount(
+        &self,
+        mend: bool,
+        progress: ProgressHandle,
+    ) -> Outcome<BoxFuture<Outcome<RString>>> {
+        self.call(|plugin| {
+            let future = plugin.recount(mend, progress);
+            Ok(BoxFuture::new(async move {
+                let found = future.await.and_then(|found| found);
+                let text = found.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
+                Outcome::from_result(text.map(RString::from))
+            }))
+        })
+    }
+
     fn health(&self) -> Outcome<BoxFuture<Outcome<()>>> {
         self.call(|plugin| Ok(flatten(plugin.health())))
     }
@@ -416,6 +473,11 @@ mod raw {
         fn copy(
             &self,
             target: RString,
+            progress: ProgressHandle,
+        ) -> Outcome<BoxFuture<Outcome<RString>>>;
+        fn recount(
+            &self,
+            mend: bool,
             progress: ProgressHandle,
         ) -> Outcome<BoxFuture<Outcome<RString>>>;
         fn health(&self) -> Outcome<BoxFuture<Outcome<()>>>;

@@ -193,6 +193,11 @@ pub enum Error {
     /// The store cannot be copied as it is, or the copy is not the same.
     #[error("{0}")]
     Copy(String),
+    /// Counting anew was begun a second time.
+    #[error(
+        "another recount has begun and does what is left; what this one has mended stays mended"
+    )]
+    Superseded,
     /// What others asked for, too, has failed for all of them.
     #[error(transparent)]
     Shared(Arc<Error>),

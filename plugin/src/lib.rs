@@ -30,9 +30,8 @@
 //!
 //! # Modules
 //!
-//! The table runs from the top room to the bottom one; each may use those below it. Tables are in `plugin/migrations`,
-//! for each engine, and `store/migrations.rs` lists the files; what recounts the kept counts is in
-//! `plugin/recount`.
+//! The table runs from the top room to the bottom one; each may use those below it. Tables are in
+//! `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files.
 //!
 //! | module | content |
 //! |---|---|
@@ -41,11 +40,11 @@
 //! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` has addresses too, `methods` shipping and payment, `orders/` what happens to an order |
 //! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), what a resource's file adds to them (`hooks`), mails on their way to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`), what the site has set (`settings`) |
 //! | [`reports`] | a file for each report, with what is asked (`asked`), the calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`single_flight`) |
-//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`) |
+//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), comparing and mending what is kept (`maintenance`) |
 //! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells` as they come back; bulk `filling`, SQLite's `upkeep` |
 //! | [`wire`] | path and query (`request`) and headers and body (`body`) to typed form, values to and from their literal texts (`literal`), what a body would write (`draft`), JSON:API output (`document`), responses (`answer`) |
-//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and what has to be asked for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), whole tables (`copy`), what differs between engines (`dialect`), how texts are found that contain one (`texts`) |
-//! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and the handles to read them by (`field`), descriptors (`resource`), all of them (`registry`), records (`record`), what is asked of the database (`question`), the parameters of the store (`parameters`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and what has to be asked for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), whole tables (`copy`), what differs between engines (`dialect`), how texts are found that contain one (`texts`), tables and triggers of what is kept and how it is counted anew (`kept`) |
+//! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and the handles to read them by (`field`), descriptors (`resource`), all of them (`registry`), records (`record`), what is asked of the database (`question`), the parameters of the store (`parameters`), what counts and sums are kept (`kept`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
 //! # A page of a large store

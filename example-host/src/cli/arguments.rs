@@ -108,6 +108,11 @@ pub(super) enum Command {
     /// Fill the site with data to try it with; `demo --help` lists the options of the extensions.
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),
+    /// Compare the counts and sums that extensions keep with their records. Exits with 1 if any differ, and
+    /// prints for each: table, key, column, the number kept, the number counted.
+    Check,
+    /// Correct the counts and sums that differ from the records, and print them.
+    Recount,
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
     /// Print the OpenAPI document of the extensions' routes.

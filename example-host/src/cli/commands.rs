@@ -1,5 +1,7 @@
 //! What each command does to a site, and what it prints. No rule of the site is in here.
 
+use host_interface::Difference;
+
 use crate::base::text::one_line;
 use crate::identity::acl::Setting;
 use crate::identity::users::NewUser;
@@ -47,11 +49,13 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
         Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
         Command::Demo(_) => Some("demo"),
+        Command::Recount => Some("recount"),
         Command::Copy(_) => Some("copy"),
         Command::Group(GroupCommand::List)
         | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
         | Command::Extension(ExtensionCommand::List)
         | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
+        | Command::Check
         | Command::Openapi
         | Command::Serve(_) => None,
     }
@@ -88,9 +92,26 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
             Ok(site.set_enabled(&name, false).await?)
         }
         Command::Config(command) => config(site, command).await,
+        Command::Check => {
+            let found = site.recount(false, Bar::new).await?;
+            print(found.iter().map(difference))?;
+            match found.len() {
+                0 => Ok(()),
+                count => Err(format!(
+                    "{count} numbers differ from what the records add up to; `recount` corrects them"
+                )
+                .into()),
+            }
+        }
+        Command::Recount => print(site.recount(true, Bar::new).await?.iter().map(difference)),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
         Command::Openapi => print(site.openapi()?),
     }
+}
+
+fn difference(found: &Difference) -> String {
+    let Difference { table, key, column, kept, counted } = found;
+    format!("{table}\t{key}\t{column}\t{kept}\t{counted}")
 }
 
 async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {

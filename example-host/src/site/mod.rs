@@ -4,6 +4,7 @@
 mod administer;
 pub(crate) mod copy;
 pub(crate) mod health;
+mod maintenance;
 pub(crate) mod quickstart;
 pub(crate) mod services;
 pub(crate) mod state;

@@ -17,15 +17,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    BoxFuture, Description, Environment, HostHandle, Method, Metric, Plugin, ProgressHandle,
-    Request, Response,
+    BoxFuture, Description, Difference, Environment, HostHandle, Method, Metric, Plugin,
+    ProgressHandle, Request, Response,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::app::{self, App, NAME, describe};
-use crate::bulk::{copy, demo, reference};
+use crate::bulk::{copy, demo, maintenance, reference};
 use crate::error::{Error, chain};
 use crate::service::settings;
 use crate::store::Store;
@@ -131,6 +131,22 @@ impl Plugin for ShopPlugin {
             source.close().await;
             target.close().await;
             copied
+        })
+    }
+
+    fn recount(
+        &self,
+        mend: bool,
+        progress: ProgressHandle,
+    ) -> BoxFuture<Result<Vec<Difference>, host_interface::Error>> {
+        self.run(move |app| async move {
+            let store = app.shop.store.patient();
+            let found = match mend {
+                true => maintenance::recount(&store, &progress).await,
+                false => maintenance::check(&store, &progress).await,
+            };
+            store.close().await;
+            found
         })
     }
 

@@ -13,6 +13,7 @@ use futures_util::TryStreamExt;
 use host_interface::ProgressHandle;
 
 use crate::error::Error;
+use crate::model::kept::{self, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
 use crate::model::value::{Kind, Value, decimal_text};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
@@ -55,36 +56,9 @@ const COPIED: [Copied; 20] = [
     Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
 ];
 
-/// What triggers keep: compared, and not copied. The triggers are at work while the target is
-/// written, although they take two fifths of the time of a product, because two stores that have
-/// come to the same sums in different ways are the same. The columns beside these are sums. Engines
-/// differ in how many rows a sum is spread over, and one of 0 may be left out.
-const DERIVED: [Derived; 14] = [
-    Derived {
-        name: "shop_product_counts",
-        by: &["has_stock", "enabled", "visibility", "product_type"],
-    },
-    Derived { name: "shop_product_counts_by_manufacturer", by: &["manufacturer_id", "enabled"] },
-    Derived { name: "shop_product_counts_by_category", by: &["category_id", "enabled"] },
-    Derived {
-        name: "shop_order_counts",
-        by: &["order_state_id", "orderpayment_type", "currency_code"],
-    },
-    Derived { name: "shop_order_counts_by_user", by: &["user_id", "order_state_id"] },
-    Derived { name: "shop_order_counts_by_day", by: &["day", "order_state_id"] },
-    Derived { name: "shop_address_counts", by: &["country_id"] },
-    Derived { name: "shop_address_counts_by_zone", by: &["country_id", "zone_id"] },
-    Derived { name: "shop_product_counts_by_day", by: &["day"] },
-    Derived { name: "shop_address_blocks", by: &["block"] },
-    Derived { name: "shop_order_blocks", by: &["block"] },
-    Derived { name: "shop_product_blocks", by: &["block"] },
-    Derived { name: "shop_stock", by: &["status", "quantity"] },
-    Derived { name: "shop_sales_by_day", by: &["day", "currency_code", "order_state_id"] },
-];
-/// What shows only whether something has changed, or in which rows sums are kept: not compared.
-const OF_ITS_OWN: [&str; 2] = ["shop_turns_by_day", "shop_slots"];
-/// The column that says which of the rows of a sum it is, where there are several.
-const SLOT: &str = "slot";
+/// What shows only whether something has changed, in which rows sums are kept, or which recount is the
+/// latest: not compared.
+const OF_ITS_OWN: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
 
 /// Copies the store into another database, in place of whatever is left of a store there, and gives
 /// a line about what was copied. Nobody may write to either meanwhile.
@@ -148,8 +122,8 @@ pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>,
     let catalogue = catalogue(&mut of).await?;
     let mut kept = Vec::new();
     for (table, columns) in Layout::of(&catalogue, &catalogue)?.derived {
-        let sums = of.stream(groups(&table, &columns), &columns.kinds)?.try_collect().await?;
-        kept.push((table.name, sums));
+        let sums = of.stream(groups(table, &columns), &columns.kinds)?.try_collect().await?;
+        kept.push((table.table, sums));
     }
     Ok(kept)
 }
@@ -169,13 +143,6 @@ impl Copied {
     const fn new(name: &'static str, key: &'static str, what: &'static str) -> Self {
         Self { name, key: Some(key), order: key, what }
     }
-}
-
-/// A table that triggers keep.
-struct Derived {
-    name: &'static str,
-    /// The columns in which the rows of a sum are alike.
-    by: &'static [&'static str],
 }
 
 /// Columns that both sides have.
@@ -241,7 +208,11 @@ fn of_both(here: Kind, there: Kind) -> Option<Kind> {
 /// All tables of the store with the columns that are copied or compared.
 struct Layout {
     copied: Vec<(Copied, Columns)>,
-    derived: Vec<(Derived, Columns)>,
+    /// What triggers keep: compared, and not copied. The triggers are at work while the target is written,
+    /// although they take two fifths of the time of a product, because two stores that have come to the
+    /// same sums in different ways are the same. Engines differ in how many rows a sum is spread over, and
+    /// one of 0 may be left out.
+    derived: Vec<(&'static Kept, Columns)>,
 }
 
 impl Layout {
@@ -249,7 +220,7 @@ impl Layout {
     fn of(here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
         let known = |table: &str| {
             COPIED.iter().any(|copied| copied.name == table)
-                || DERIVED.iter().any(|derived| derived.name == table)
+                || kept::ALL.iter().any(|derived| derived.table == table)
                 || OF_ITS_OWN.contains(&table)
         };
         if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
@@ -273,8 +244,9 @@ impl Layout {
             let columns = columns_of(table.name, None)?;
             Ok((table, columns))
         });
-        let derived = DERIVED.into_iter().map(|table| {
-            let columns = columns_of(table.name, Some(table.by))?;
+        let derived = kept::ALL.into_iter().map(|table| {
+            let by: Vec<&str> = table.by.iter().map(|group| group.column).collect();
+            let columns = columns_of(table.table, Some(&by))?;
             Ok((table, columns))
         });
         Ok(Self {
@@ -447,7 +419,7 @@ async fn compare_all(
     meter.begin("comparing sums".to_owned());
     for (table, columns) in &layout.derived {
         let groups = groups(table, columns);
-        compare_tables(from, &mut to, table.name, columns, groups, || ()).await?;
+        compare_tables(from, &mut to, table.table, columns, groups, || ()).await?;
     }
     let copied = parts.join(", ");
     Ok(match order_totals(&mut to).await? {
@@ -457,10 +429,10 @@ async fn compare_all(
 }
 
 /// Reads the sums of a table that triggers keep.
-fn groups(table: &Derived, columns: &Columns) -> Statement {
+fn groups(table: &Kept, columns: &Columns) -> Statement {
     let names = columns.names();
-    let sums = names.get(table.by.len()..).unwrap_or_default();
-    sql::all_groups(table.name, table.by, sums)
+    let (by, sums) = names.split_at(table.by.len().min(names.len()));
+    sql::all_groups(table.table, by, sums)
 }
 
 /// Reads the same from both sides, and gives how many rows it is.

@@ -2,6 +2,7 @@
 //! about them. It knows no request, no SQL and no database.
 
 pub mod field;
+pub mod kept;
 pub mod moment;
 pub mod parameters;
 pub mod question;

@@ -2,6 +2,7 @@
 //! stored.
 
 use super::field::{Access, Field, Handle};
+use super::kept::Kept;
 use crate::error::Error;
 
 /// A kind of record that clients read and write.
@@ -195,9 +196,9 @@ pub struct Brings {
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
     /// Tables of kept counts, from which totals are read where one fits.
-    pub counts: &'static [Count],
+    pub counts: &'static [&'static Kept],
     /// Tables of kept counts, by which a place far down a list is found.
-    pub steps: &'static [Steps],
+    pub steps: &'static [&'static Kept],
     /// Indexes that serve a filter, or filters together, and an order after them. One for each order
     /// alone need not be named, and the primary key ends each.
     pub indexes: &'static [Index],
@@ -228,17 +229,6 @@ impl Order {
     pub const KEY: Order = Order { field: None, descending: false };
 }
 
-/// A table of kept counts: a row for each combination of values, with its count in `n`.
-#[derive(Clone, Copy, Debug)]
-pub struct Count {
-    /// The table.
-    pub table: &'static str,
-    /// Its columns, which have the names of the resource's own.
-    pub by: &'static [&'static str],
-    /// The field whose day is in its column `day`.
-    pub day_of: Option<&'static str>,
-}
-
 /// An index of a resource's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
@@ -251,18 +241,6 @@ pub struct Index {
 /// An index of this name on these fields, before the primary key.
 pub const fn index(name: &'static str, fields: &'static [&'static str]) -> Index {
     Index { name, fields }
-}
-
-/// A table of kept counts in the order of a list: a row for each step, with its count in `n`.
-#[derive(Clone, Copy, Debug)]
-pub struct Steps {
-    /// The table.
-    pub table: &'static str,
-    /// Its other columns, which have the names of the resource's own.
-    pub by: &'static [&'static str],
-    /// The field of moments whose day is the step, in the column `day`; where there is none, a step
-    /// is a [block](crate::sql::approach::BLOCK) of keys, in the column `block`.
-    pub day_of: Option<&'static str>,
 }
 
 /// A page of rows that are worked out, with the sums of all of them beside it.

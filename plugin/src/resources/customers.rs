@@ -2,9 +2,8 @@
 //! list of people shows; a user's addresses are all that the user has.
 
 use crate::model::field::{Field, choice, email, key, text, user};
-use crate::model::resource::{
-    Count, Join, Nested, Resource, Steps, Storage, filter, index, search,
-};
+use crate::model::kept;
+use crate::model::resource::{Join, Nested, Resource, Storage, filter, index, search};
 
 pub(crate) static CUSTOMERS: Resource = Resource {
     kind: "customers",
@@ -35,21 +34,14 @@ static ADDRESS: Resource = Resource {
     table: "shop_addresses",
     key: "shop_address_id",
     storage: Storage {
-        counts: &[
-            Count { table: "shop_address_counts", by: &["country_id"], day_of: None },
-            Count {
-                table: "shop_address_counts_by_zone",
-                by: &["country_id", "zone_id"],
-                day_of: None,
-            },
-        ],
-        steps: &[Steps { table: "shop_address_blocks", by: &[], day_of: None }],
+        counts: &[&kept::ADDRESS_COUNTS, &kept::ADDRESS_COUNTS_BY_ZONE],
+        steps: &[&kept::ADDRESS_BLOCKS],
         indexes: &[
             index("shop_addresses_country", &["country_id"]),
             index("shop_addresses_user", &["user_id"]),
             index("shop_addresses_zone", &["zone_id"]),
         ],
-        search: Some("shop_addresses_search"),
+        search: Some(kept::ADDRESS_SEARCH),
         ..Storage::PLAIN
     },
     joins: &[

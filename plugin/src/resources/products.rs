@@ -5,10 +5,9 @@ use crate::error::{Error, FaultKind};
 use crate::model::field::{
     ENABLED, Handle, Money, created_on, flag, int, key, modified_on, money, name, text,
 };
+use crate::model::kept::{self, Kept};
 use crate::model::record::Record;
-use crate::model::resource::{
-    Count, Resource, Steps, Storage, contains, equals, filter, index, search, unique,
-};
+use crate::model::resource::{Resource, Storage, contains, equals, filter, index, search, unique};
 use crate::model::value::Value;
 use crate::service::hooks::{Scene, Service};
 use crate::sql::Statement;
@@ -52,10 +51,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
     ],
     storage: Storage {
         counts: PRODUCT_COUNTS,
-        steps: &[
-            Steps { table: "shop_product_blocks", by: &[], day_of: None },
-            Steps { table: "shop_product_counts_by_day", by: &[], day_of: Some("created_on") },
-        ],
+        steps: &[&kept::PRODUCT_BLOCKS, &kept::PRODUCT_COUNTS_BY_DAY],
         indexes: &[
             index("shop_products_category", &["category_id"]),
             index("shop_products_category_created", &["category_id", "created_on"]),
@@ -73,8 +69,8 @@ pub(crate) static PRODUCTS: Resource = Resource {
             index("shop_products_type", &["product_type"]),
             index("shop_products_visibility", &["visibility"]),
         ],
-        search: Some("shop_products_search"),
-        pieces: &[("product_name", "shop_product_name_pieces"), ("sku", "shop_product_sku_pieces")],
+        search: Some(kept::PRODUCT_SEARCH),
+        pieces: &[("product_name", kept::PRODUCT_NAME_PIECES), ("sku", kept::PRODUCT_SKU_PIECES)],
     },
     unique: &[unique(&["sku"])
         .in_any_case()
@@ -118,20 +114,8 @@ async fn refuse_unstocked(
 }
 
 /// How many products there are, the smallest table first.
-pub(crate) const PRODUCT_COUNTS: &[Count] = &[
-    Count {
-        table: "shop_product_counts",
-        by: &["has_stock", "enabled", "visibility", "product_type"],
-        day_of: None,
-    },
-    Count {
-        table: "shop_product_counts_by_manufacturer",
-        by: &["manufacturer_id", "enabled"],
-        day_of: None,
-    },
-    Count {
-        table: "shop_product_counts_by_category",
-        by: &["category_id", "enabled"],
-        day_of: None,
-    },
+pub(crate) const PRODUCT_COUNTS: &[&Kept] = &[
+    &kept::PRODUCT_COUNTS,
+    &kept::PRODUCT_COUNTS_BY_MANUFACTURER,
+    &kept::PRODUCT_COUNTS_BY_CATEGORY,
 ];

@@ -300,7 +300,7 @@ async fn referred_to_by(
     Ok(match by.as_slice() {
         [] => None,
         [(one, verb)] => Some(format!("{one} {verb}")),
-        [several @ ..] => {
+        several => {
             let several: Vec<&str> = several.iter().map(|(one, _)| one.as_str()).collect();
             Some(format!("{} refer", several.join(" and ")))
         }

@@ -5,17 +5,16 @@
 use time::PrimitiveDateTime;
 
 use crate::model::field::Field;
+use crate::model::kept::{BLOCK, Kept};
 use crate::model::moment;
 use crate::model::question::{Condition, Page};
-use crate::model::resource::{Count, Index, Join, Resource, Steps};
+use crate::model::resource::{Index, Join, Resource};
 use crate::model::value::{Kind, Value};
 
 /// From which offset on it pays to look up where the page begins.
 const FAR: i64 = 4_096;
 /// Up to how many records it pays to read all keys before counting.
 pub const FEW: usize = 2_000;
-/// How many keys one kept count of a block is of.
-pub const BLOCK: i64 = 4_096;
 
 /// A question whose answer has to be known before a page can be read at a small cost.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +25,9 @@ pub enum Probe {
     /// How many records satisfy the conditions, and how many there are in all.
     Totals,
     /// Near which step the page begins, and how many records come before that.
-    Steps(&'static Steps),
+    Steps(&'static Kept),
     /// Which joined records, in their order, the records of the page belong to.
-    Groups(&'static Join, &'static Count),
+    Groups(&'static Join, &'static Kept),
 }
 
 /// What the answer to a probe leads to.
@@ -110,7 +109,8 @@ impl Probe {
             return Some(count.map_or(Probe::Totals, |count| Probe::Groups(join, count)));
         }
         let far = page.offset >= FAR;
-        let steps = page.resource.storage.steps.iter().find(|steps| far && leads(steps, page));
+        let steps =
+            page.resource.storage.steps.iter().copied().find(|steps| far && leads(steps, page));
         match steps {
             Some(steps) => Some(Probe::Steps(steps)),
             None if is_of_text(page) => Some(Probe::Few),
@@ -123,8 +123,8 @@ impl Probe {
         match self {
             Probe::Few => &[Kind::WORD],
             Probe::Totals => &[Kind::COUNT; 2],
-            Probe::Steps(Steps { day_of: None, .. }) => &[Kind::COUNT; 2],
-            Probe::Steps(_) => &[Kind::WORD, Kind::COUNT],
+            Probe::Steps(steps) if steps.day_of().is_some() => &[Kind::WORD, Kind::COUNT],
+            Probe::Steps(_) => &[Kind::COUNT; 2],
             Probe::Groups(..) => &[Kind::COUNT; 3],
         }
     }
@@ -162,9 +162,9 @@ impl Probe {
 
 /// The table of kept counts from which the total of a page can be read, for each value of one more
 /// field where one is named.
-pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Count> {
-    let has = |count: &&Count| also.is_none_or(|by| count.by.contains(&by));
-    page.resource.storage.counts.iter().filter(has).find(|count| fits(count, page))
+pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Kept> {
+    let has = |count: &&Kept| also.is_none_or(|by| count.has(by));
+    page.resource.storage.counts.iter().copied().filter(has).find(|count| fits(count, page))
 }
 
 /// The join that a list is ordered by, if it is.
@@ -266,16 +266,16 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
 }
 
 /// Whether steps lead to the pages of a list.
-fn leads(steps: &Steps, page: &Page) -> bool {
+fn leads(steps: &Kept, page: &Page) -> bool {
     let equal = equal_fields(page).filter(|equal| equal.len() == page.conditions.len());
-    steps.day_of == page.order.field
-        && equal.is_some_and(|equal| equal.iter().all(|name| steps.by.contains(name)))
-        && page.resource.fixed.iter().all(|(name, _)| steps.by.contains(name))
+    steps.day_of() == page.order.field
+        && equal.is_some_and(|equal| equal.iter().all(|name| steps.has(name)))
+        && page.resource.fixed.iter().all(|(name, _)| steps.has(name))
 }
 
 /// The bound that a step is.
-fn bound(page: &Page, steps: &Steps, step: &Value) -> Condition {
-    match (steps.day_of, page.order.descending) {
+fn bound(page: &Page, steps: &Kept, step: &Value) -> Condition {
+    match (steps.day_of(), page.order.descending) {
         (None, false) => {
             Condition::AtLeast(page.resource.key, Value::Int(step.int().saturating_mul(BLOCK)))
         }
@@ -315,12 +315,12 @@ fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -
 }
 
 /// Whether the total of a page can be read from a table of kept counts.
-fn fits(count: &Count, page: &Page) -> bool {
-    let has = |name: &&str| count.by.contains(name);
+fn fits(count: &Kept, page: &Page) -> bool {
+    let has = |name: &&str| count.has(name);
     // The first or the last moment of a day, as a filter asks for it.
     let whole_days = |name: &str, value: &Value, end: usize| {
         let is_end = |moment: PrimitiveDateTime| moment::bounds(moment.date())[end] == moment;
-        count.day_of == Some(name) && value.moment().is_some_and(is_end)
+        count.day_of() == Some(name) && value.moment().is_some_and(is_end)
     };
     page.resource.fixed.iter().all(|(name, _)| has(name))
         && page.conditions.iter().all(|condition| match condition {

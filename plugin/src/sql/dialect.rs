@@ -1,5 +1,6 @@
 //! What differs between database engines, in one table.
 
+use super::kept::{self, Terms};
 use crate::model::resource::Resource;
 use crate::sql::texts::{self, Column, Found};
 
@@ -69,6 +70,8 @@ pub struct Dialect {
     pub columns: &'static str,
     /// Reads the key that a table gave last, whether or not its record is still there.
     pub last_key: fn(table: &str, key: &str) -> String,
+    /// How it keeps counts and sums.
+    pub kept: &'static Terms,
     /// Makes a table give keys above this one, which is not below any key in it.
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
@@ -125,6 +128,7 @@ pub static SQLITE: Dialect = Dialect {
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
         WHERE m.type = 'table' AND m.name GLOB 'shop_*' \
         AND m.name NOT GLOB '*_search*' ORDER BY m.name, p.cid",
+    kept: &kept::sqlite::TERMS,
     last_key: |table, _| {
         format!("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'")
     },
@@ -170,6 +174,7 @@ pub static POSTGRES: Dialect = Dialect {
         AND table_name <> 'shop_migrations' AND is_generated = 'NEVER' \
         ORDER BY table_name, ordinal_position",
     // A key that was given by hand counts too: the sequence does not know of it.
+    kept: &kept::postgres::TERMS,
     last_key: |table, key| {
         format!(
             "SELECT coalesce(greatest((SELECT max({key}) FROM {table}), \
@@ -220,6 +225,7 @@ pub static MYSQL: Dialect = Dialect {
         AND table_name <> 'shop_migrations' AND coalesce(generation_expression, '') = '' \
         AND column_name <> 'turn' \
         AND right(table_name, 7) <> '_pieces' ORDER BY table_name, ordinal_position",
+    kept: &kept::mysql::TERMS,
     last_key: |table, _| {
         format!(
             "SELECT coalesce(max(CAST(auto_increment AS SIGNED)) - 1, 0) \

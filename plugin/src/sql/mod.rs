@@ -3,13 +3,15 @@
 //!
 //! `approach` decides how the records of a page are found; `probe` asks what has to be known for that,
 //! `read` makes the SQL of the page, `conditions` of what it is of. `write` makes that of changes, `copy`
-//! that of whole tables. What differs between engines is in `dialect`, and in `texts` for search.
+//! that of whole tables. What differs between engines is in `dialect`, and in `texts` for search; what is
+//! kept beside the records, its tables and triggers, is in `kept`.
 
 pub mod approach;
 mod columns;
 mod conditions;
 mod copy;
 pub mod dialect;
+pub mod kept;
 mod probe;
 mod read;
 mod statement;

@@ -5,8 +5,9 @@ use super::columns::{order_column, own};
 use super::conditions::Joins;
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
+use crate::model::kept::Kept;
 use crate::model::question::Page;
-use crate::model::resource::{Count, Join, Steps};
+use crate::model::resource::Join;
 use crate::model::value::Value;
 
 /// Asks what has to be known before a page is read.
@@ -52,8 +53,8 @@ impl Builder<'_> {
 
     /// Asks for the last step before which there are no more records than the page passes over, and
     /// how many there are.
-    pub(super) fn steps(&mut self, steps: &Steps, page: &Page) {
-        let step = if steps.day_of.is_some() { "day" } else { "block" };
+    pub(super) fn steps(&mut self, steps: &Kept, page: &Page) {
+        let step = if steps.day_of().is_some() { "day" } else { "block" };
         let (direction, back) = if page.order.descending { (" DESC", "") } else { ("", " DESC") };
         self.push(&format!(
             "SELECT step, passed FROM (SELECT {step} AS step, \
@@ -68,7 +69,7 @@ impl Builder<'_> {
 
     /// Asks for the joined records that the records of a page belong to: for each, how many records
     /// come before those of its name, and how many there are of its name.
-    pub(super) fn groups(&mut self, join: &Join, count: &Count, page: &Page) {
+    pub(super) fn groups(&mut self, join: &Join, count: &Kept, page: &Page) {
         let descending = page.order.descending;
         let direction = if descending { " DESC" } else { "" };
         let nulls = (self.dialect.nulls_least)(descending);

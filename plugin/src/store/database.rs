@@ -6,7 +6,6 @@ use std::time::Duration;
 use sqlx::{Database, MySql, Postgres, Sqlite};
 
 use super::cells::Cells;
-use super::driver::statements;
 use super::engine::{self, Engine};
 use super::lease::ANSWER;
 use super::pools::{Access, Usage};
@@ -16,7 +15,7 @@ use crate::error::Error;
 use crate::model::question::Page;
 use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
-use crate::sql::{Statement, Table};
+use crate::sql::{Statement, Table, kept};
 
 /// The engines, by the schemes of their addresses. An address of none of these schemes is that of the
 /// last one: a file.
@@ -83,11 +82,9 @@ impl Store {
     /// # Errors
     /// Those of the database; then everything stays as it was.
     pub async fn recount(&self) -> Result<(), Error> {
-        let mut transaction = self.begin().await?;
-        for statement in statements(self.engine.recount()) {
-            transaction.execute_batch(statement).await?;
-        }
-        transaction.commit().await
+        let tables = kept::recount(self.dialect().kept).into_iter();
+        let texts = tables.flat_map(|table| table.statements);
+        self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
     }
 
     /// Has the engine look at what is in these tables, so that it plans for it.

@@ -38,8 +38,6 @@ pub(super) trait Driver: Run {
     const DIALECT: &'static Dialect;
     /// What creates the tables, version by version.
     const MIGRATIONS: Files;
-    /// What recounts what triggers keep.
-    const RECOUNT: &'static str;
     /// Undoes whatever transaction is open.
     const ROLLBACK: &'static str = "ROLLBACK";
 
@@ -207,11 +205,6 @@ pub(super) fn bound<D: Driver>(statement: Statement) -> Bound<D> {
 /// The text was made by `sql`, which binds whatever a client sent, or is always the same.
 pub(super) fn sql_text(text: String) -> AssertSqlSafe<String> {
     AssertSqlSafe(text)
-}
-
-/// The statements of a text in which no semicolon stands for anything but the end of one.
-pub(super) fn statements(text: &'static str) -> impl Iterator<Item = &'static str> + Clone {
-    text.split_terminator(';').map(str::trim).filter(|statement| !statement.is_empty())
 }
 
 /// How many connections there are at most: enough to keep the processors busy while the database

@@ -18,8 +18,6 @@ use crate::sql::dialect::Dialect;
 pub(super) trait Engine: Debug + Send + Sync {
     /// How its SQL differs from that of the others.
     fn dialect(&self) -> &'static Dialect;
-    /// What recounts what triggers keep.
-    fn recount(&self) -> &'static str;
     /// What a failure of it means to a request.
     fn classify(&self, error: sqlx::Error) -> Error;
     /// The same database by connections of its own, each of which waits so long for an answer.
@@ -64,10 +62,6 @@ impl<D: Driver> Opened<D> {
 impl<D: Driver> Engine for Opened<D> {
     fn dialect(&self) -> &'static Dialect {
         D::DIALECT
-    }
-
-    fn recount(&self) -> &'static str {
-        D::RECOUNT
     }
 
     fn classify(&self, error: sqlx::Error) -> Error {

@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use super::database::Store;
-use super::driver::{Driver, Fill, sql_text, statements};
+use super::driver::{Driver, Fill, sql_text};
 use super::engine::Engine;
 use crate::error::Error;
-use crate::sql::{RowsOf, Statement};
+use crate::sql::{RowsOf, Statement, kept};
 
 /// A store that is being filled.
 pub struct Filling {
@@ -82,7 +82,7 @@ pub(super) async fn rebuild<D: Driver>(
     kept: Vec<String>,
     report: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<u64, sqlx::Error> {
-    let recount = statements(D::RECOUNT).map(str::to_owned);
+    let recount = kept::recount(D::DIALECT.kept).into_iter().flat_map(|table| table.statements);
     let pieces: Vec<String> = kept.into_iter().chain(recount).collect();
     let total = pieces.len() as u64;
     for (piece, done) in pieces.into_iter().zip(0..) {

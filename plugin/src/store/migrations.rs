@@ -30,6 +30,7 @@ pub(super) const SQLITE: Files = files![
     "0009_stock",
     "0010_merging",
     "0011_bounds",
+    "0012_kept",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -43,6 +44,7 @@ pub(super) const POSTGRES: Files = files![
     "0008_turns",
     "0009_stock",
     "0010_bounds",
+    "0011_kept",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -59,6 +61,7 @@ pub(super) const MYSQL: Files = files![
     "0011_stock",
     "0012_skus",
     "0013_bounds",
+    "0014_kept",
 ];
 
 /// What runs these migrations.

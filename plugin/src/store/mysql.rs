@@ -15,9 +15,7 @@ use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef}
 
 use super::brake::Brake;
 use super::cells;
-use super::driver::{
-    Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text, statements,
-};
+use super::driver::{Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text};
 use super::failure::{columns_of_index, without_code};
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
@@ -26,7 +24,7 @@ use super::session;
 use crate::error::{Constraint, Error};
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, MYSQL};
-use crate::sql::{self, RowsOf, Statement};
+use crate::sql::{self, RowsOf, Statement, kept};
 
 /// How many prepared statements a connection keeps. A server has 16,382 for all connections of all
 /// hosts, by default.
@@ -38,7 +36,6 @@ const TOO_MANY_STATEMENTS: u16 = 1461;
 impl Driver for MySql {
     const DIALECT: &'static Dialect = &MYSQL;
     const MIGRATIONS: Files = migrations::MYSQL;
-    const RECOUNT: &'static str = include_str!("../../recount/mysql.sql");
     const ROLLBACK: &'static str = "ROLLBACK; SET autocommit = ON";
 
     fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
@@ -396,13 +393,11 @@ async fn finish_filling(
         kept.into_iter().partition(|kept| kept.starts_with("ALTER TABLE"));
     // Those that take longest first, or one of the two connections would wait for them in the end.
     indexes.sort_by_key(|add| std::cmp::Reverse(add.len()));
-    let mut counts: Vec<Vec<String>> = Vec::new();
-    for statement in statements(MySql::RECOUNT).map(|statement| hidden(statement, tables)) {
-        match counts.last_mut() {
-            Some(count) if !statement.starts_with("DELETE") => count.push(statement),
-            _ => counts.push(vec![statement]),
-        }
-    }
+    let counts = kept::recount(MYSQL.kept).into_iter().map(|table| {
+        let statements = table.statements.iter();
+        statements.map(|statement| hidden(statement, tables)).collect::<Vec<_>>()
+    });
+    let counts: VecDeque<_> = counts.collect();
     let total = indexes.len() + triggers.len() + counts.len();
     let meter = Mutex::new((0, total as u64, report));
     let indexes = indexes.into_iter().map(|add| vec![add]).collect();
@@ -417,7 +412,7 @@ async fn finish_filling(
         connection.execute(sql_text(trigger)).await?;
         advance(&meter);
     }
-    side_by_side(counts.into(), connection, &mut second, &meter).await?;
+    side_by_side(counts, connection, &mut second, &meter).await?;
     second.close().await?;
     rename(tables, connection, |table| (hidden_name(table), table.to_owned())).await?;
     connection.execute("DROP TABLE shop_filling").await.map(drop)

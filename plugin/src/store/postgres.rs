@@ -38,7 +38,6 @@ const CHECKED: Duration = Duration::from_millis(500);
 impl Driver for Postgres {
     const DIALECT: &'static Dialect = &POSTGRES;
     const MIGRATIONS: Files = migrations::POSTGRES;
-    const RECOUNT: &'static str = include_str!("../../recount/postgres.sql");
 
     fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
         Ok(PgConnectOptions::from_str(url)?

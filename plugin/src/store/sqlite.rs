@@ -38,7 +38,6 @@ const STEPS: i32 = 1_000;
 impl Driver for Sqlite {
     const DIALECT: &'static Dialect = &SQLITE;
     const MIGRATIONS: Files = migrations::SQLITE;
-    const RECOUNT: &'static str = include_str!("../../recount/sqlite.sql");
 
     fn options(url: &str) -> Result<SqliteConnectOptions, sqlx::Error> {
         Ok(SqliteConnectOptions::from_str(url)?

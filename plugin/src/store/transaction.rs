@@ -178,11 +178,6 @@ impl Transaction {
         self.explained(done).await
     }
 
-    /// Runs statements without values.
-    pub(super) async fn execute_batch(&mut self, text: &'static str) -> Result<(), Error> {
-        self.session.execute_batch(text).await
-    }
-
     /// Makes sure, at its end, that this was one transaction. Without that, what it read may be no
     /// reason to refuse anything.
     ///

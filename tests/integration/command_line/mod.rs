@@ -3,4 +3,5 @@
 mod audited_commands;
 mod commands;
 mod copies;
+mod maintenance;
 mod start;

@@ -4,6 +4,7 @@ mod categories;
 mod counts;
 mod engines;
 mod filling;
+mod kept;
 mod order_history;
 mod orders;
 mod outbox;

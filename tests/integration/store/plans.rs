@@ -308,7 +308,7 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
             page.limit = 40;
             let one_by_one = |offset| Page { offset, ..page.clone() };
             let steps =
-                page.resource.storage.steps.iter().find(|steps| steps.day_of == page.order.field);
+                page.resource.storage.steps.iter().find(|steps| steps.day_of() == page.order.field);
             let probe = Probe::Steps(steps.unwrap());
             for offset in [0, 39, 1_000, 1_500] {
                 let near = one_by_one(offset);

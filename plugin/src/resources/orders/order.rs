@@ -12,11 +12,12 @@ use crate::model::field::{
     Field, Handle, Money, Units, code_of, created_on, decimal, email, flag, int, modified_on,
     money, text, user,
 };
+use crate::model::kept;
 use crate::model::moment;
 use crate::model::record::Record;
 use crate::model::resource::{
-    Brings, Count, Join, Nested, Order, Resource, Steps, Storage, date_from, date_to, filter,
-    index, search, unique,
+    Brings, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index, search,
+    unique,
 };
 use crate::model::value::{MAX_AMOUNT, Value};
 use crate::resources::currencies::{self, DECIMALS, RATE};
@@ -79,31 +80,8 @@ pub(crate) static ORDERS: Resource = Resource {
         filter("payment_type", "orderpayment_type"),
     ],
     storage: Storage {
-        counts: &[
-            Count {
-                table: "shop_order_counts",
-                by: &["order_state_id", "orderpayment_type", "currency_code"],
-                day_of: None,
-            },
-            Count {
-                table: "shop_order_counts_by_user",
-                by: &["user_id", "order_state_id"],
-                day_of: None,
-            },
-            Count {
-                table: "shop_order_counts_by_day",
-                by: &["order_state_id"],
-                day_of: Some("created_on"),
-            },
-        ],
-        steps: &[
-            Steps { table: "shop_order_blocks", by: &[], day_of: None },
-            Steps {
-                table: "shop_order_counts_by_day",
-                by: &["order_state_id"],
-                day_of: Some("created_on"),
-            },
-        ],
+        counts: &[&kept::ORDER_COUNTS, &kept::ORDER_COUNTS_BY_USER, &kept::ORDER_COUNTS_BY_DAY],
+        steps: &[&kept::ORDER_BLOCKS, &kept::ORDER_COUNTS_BY_DAY],
         indexes: &[
             index("shop_orders_status_key", &["order_state_id"]),
             index("shop_orders_status", &["order_state_id", "created_on"]),
@@ -119,7 +97,7 @@ pub(crate) static ORDERS: Resource = Resource {
             index("shop_orders_user_total", &["user_id", "order_total"]),
             index("shop_orders_user_status", &["user_id", "order_state_id", "created_on"]),
         ],
-        search: Some("shop_orders_search"),
+        search: Some(kept::ORDER_SEARCH),
         ..Storage::PLAIN
     },
     unique: &[unique(&["order_id"])],

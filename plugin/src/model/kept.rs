@@ -1,0 +1,405 @@
+//! What the store keeps beside its records, so that it need not be counted when somebody asks: counts,
+//! steps by which a place far down a list is found, and sums. Each table of them is described here once,
+//! and the triggers that keep it, the statements that count it anew and those that compare it with its
+//! records are made from that. It knows no SQL.
+
+/// A table of kept numbers: a row for each combination of values that some records have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The table.
+    pub table: &'static str,
+    /// What is counted.
+    pub of: &'static Records,
+    /// The values that the records of a row have in common.
+    pub by: &'static [Group],
+    /// What is kept of them. The first is how many there are.
+    pub sums: &'static [Sum],
+}
+
+/// Records that are counted.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Records {
+    /// Their table.
+    pub table: &'static str,
+    /// Its primary key, which no record ever changes.
+    pub key: &'static str,
+    /// The column of [`SLOTS`] that has the last key which is counted in slot 0.
+    pub floor: &'static str,
+}
+
+/// A column that tells the rows of a table apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub column: &'static str,
+    /// What it holds of a record.
+    pub value: Value,
+    /// What it has room for.
+    pub room: Room,
+}
+
+/// What is the same in the records of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The column of the same name.
+    Same,
+    /// The same, where 0 stands for unset.
+    OrZero,
+    /// The day of a moment.
+    Day(&'static str),
+    /// Which [`BLOCK`] of keys the record is in.
+    Block,
+    /// The stock status of a product: 0 not managed, 1 out of stock, 2 low, 3 enough, and
+    /// [`UNDECIDED`] for what the configuration decides by the quantity.
+    StockStatus,
+    /// The quantity of a product where its status is not decided, and 0 for all others.
+    StockQuantity,
+}
+
+/// What a column has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// A number of 16 bits.
+    Small,
+    /// A number of 64 bits.
+    Whole,
+    /// So many characters.
+    Text(u16),
+}
+
+/// A column that adds up what its records have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// Its name.
+    pub column: &'static str,
+    /// What is added up.
+    pub of: Summand,
+}
+
+/// What a record adds to a sum. An amount of money is added up in two parts and a worth in three,
+/// because 64 bits are too few for the sum of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summand {
+    /// One.
+    One,
+    /// A whole number.
+    Whole(&'static str),
+    /// How often an amount has 10^4 in it.
+    High(&'static str),
+    /// How many units of 10^-5 are left of it.
+    Low(&'static str),
+    /// How often the pieces of a product are worth 10^13.
+    WorthHigh,
+    /// How often what is left of that has 10^4 in it.
+    WorthMiddle,
+    /// How many units of 10^-5 are left of that.
+    WorthLow,
+}
+
+/// The stock status that the configuration decides.
+pub const UNDECIDED: i64 = 4;
+/// How many keys are counted together in a step.
+pub const BLOCK: i64 = 1 << BLOCK_BITS;
+/// How many bits of a key say where in its block it is.
+pub const BLOCK_BITS: u32 = 12;
+
+/// Where writers do not queue anyway, each number is the sum of as many rows, its slots, so that two of
+/// them seldom wait for the same one. The slot of a record follows from its key, so what a record has
+/// added is taken from where it was added to, and a row that has come to nothing can go.
+pub const SLOT_COUNT: i64 = 16;
+/// The column that says which slot a row is.
+pub const SLOT: &str = "slot";
+/// The table of one row that says up to which keys records are counted in slot 0. Counting anew leaves
+/// all of them there, because one row is read faster than sixteen.
+pub const SLOTS: &str = "shop_slots";
+/// The column that is 1 in the row of a table that has one only.
+pub const ONLY: &str = "one";
+
+/// A table that gives a day another number, which it never had before, whenever something changes of
+/// which reports keep what the day came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Revisions {
+    /// The table, whose rows are known by their `day`.
+    pub table: &'static str,
+    /// The column of the numbers.
+    pub column: &'static str,
+    /// What belongs to days.
+    pub of: &'static Records,
+    /// The moment whose day it is.
+    pub day_of: &'static str,
+    /// What reports read of it.
+    pub watched: &'static [&'static str],
+    /// The table of what belongs to it, with the column that names it.
+    pub parts: (&'static str, &'static str),
+    /// What reports read of those.
+    pub watched_of_parts: &'static [&'static str],
+}
+
+/// The indexes of texts, on an engine that has them as tables.
+pub const SEARCHED: [&str; 3] = [PRODUCT_SEARCH, ORDER_SEARCH, ADDRESS_SEARCH];
+/// The names and SKUs of products.
+pub const PRODUCT_SEARCH: &str = "shop_products_search";
+/// The references, names and e-mail addresses of orders.
+pub const ORDER_SEARCH: &str = "shop_orders_search";
+/// The names, e-mail addresses and companies of customers.
+pub const ADDRESS_SEARCH: &str = "shop_addresses_search";
+
+/// A table of the pieces of texts, on an engine that has no index for them.
+#[derive(Debug)]
+pub struct Pieces {
+    /// The table.
+    pub table: &'static str,
+    /// What has the texts.
+    pub of: &'static Records,
+    /// The column that they are in.
+    pub text: &'static str,
+}
+
+/// All of these tables.
+pub static PIECES: [Pieces; 2] = [
+    Pieces { table: PRODUCT_NAME_PIECES, of: &PRODUCTS, text: "product_name_fold" },
+    Pieces { table: PRODUCT_SKU_PIECES, of: &PRODUCTS, text: "sku_fold" },
+];
+/// The names of products.
+pub const PRODUCT_NAME_PIECES: &str = "shop_product_name_pieces";
+/// The SKUs of products.
+pub const PRODUCT_SKU_PIECES: &str = "shop_product_sku_pieces";
+
+/// The table that says which run of counting anew is the latest, and how often it has written. See
+/// `bulk::maintenance`.
+pub const RECOUNTS: &str = "shop_recounts";
+
+static PRODUCTS: Records =
+    Records { table: "shop_products", key: "shop_product_id", floor: "products" };
+static ORDERS: Records = Records { table: "shop_orders", key: "shop_order_id", floor: "orders" };
+static ADDRESSES: Records =
+    Records { table: "shop_addresses", key: "shop_address_id", floor: "addresses" };
+
+/// What is counted, in the order of the columns of [`SLOTS`].
+pub const COUNTED: [&Records; 3] = [&PRODUCTS, &ORDERS, &ADDRESSES];
+
+/// All tables. A write locks rows in this order, so that two of them wait for one another instead of
+/// each for the other.
+pub const ALL: [&Kept; 14] = [
+    &PRODUCT_COUNTS,
+    &PRODUCT_COUNTS_BY_MANUFACTURER,
+    &PRODUCT_COUNTS_BY_CATEGORY,
+    &PRODUCT_COUNTS_BY_DAY,
+    &PRODUCT_BLOCKS,
+    &STOCK,
+    &ORDER_COUNTS,
+    &ORDER_COUNTS_BY_USER,
+    &ORDER_COUNTS_BY_DAY,
+    &ORDER_BLOCKS,
+    &SALES_BY_DAY,
+    &ADDRESS_COUNTS,
+    &ADDRESS_COUNTS_BY_ZONE,
+    &ADDRESS_BLOCKS,
+];
+
+/// How many there are, and nothing else.
+const COUNT: &[Sum] = &[Sum { column: "n", of: Summand::One }];
+
+/// Products by stock record, state, visibility and type.
+pub static PRODUCT_COUNTS: Kept = Kept {
+    table: "shop_product_counts",
+    of: &PRODUCTS,
+    by: &[small("has_stock"), small("enabled"), small("visibility"), text("product_type", 64)],
+    sums: COUNT,
+};
+/// Products by manufacturer and state.
+pub static PRODUCT_COUNTS_BY_MANUFACTURER: Kept = Kept {
+    table: "shop_product_counts_by_manufacturer",
+    of: &PRODUCTS,
+    by: &[or_zero("manufacturer_id"), small("enabled")],
+    sums: COUNT,
+};
+/// Products by category and state.
+pub static PRODUCT_COUNTS_BY_CATEGORY: Kept = Kept {
+    table: "shop_product_counts_by_category",
+    of: &PRODUCTS,
+    by: &[or_zero("category_id"), small("enabled")],
+    sums: COUNT,
+};
+/// Products by the day on which they were created.
+pub static PRODUCT_COUNTS_BY_DAY: Kept = Kept {
+    table: "shop_product_counts_by_day",
+    of: &PRODUCTS,
+    by: &[day("created_on")],
+    sums: COUNT,
+};
+/// Products by block of keys.
+pub static PRODUCT_BLOCKS: Kept =
+    Kept { table: "shop_product_blocks", of: &PRODUCTS, by: BLOCKS, sums: COUNT };
+/// What is in stock, in groups that need no product to be read.
+pub static STOCK: Kept = Kept {
+    table: "shop_stock",
+    of: &PRODUCTS,
+    by: &[
+        Group { column: "status", value: Value::StockStatus, room: Room::Small },
+        Group { column: "quantity", value: Value::StockQuantity, room: Room::Whole },
+    ],
+    sums: &[
+        Sum { column: "products", of: Summand::One },
+        Sum { column: "units", of: Summand::Whole("quantity") },
+        Sum { column: "value_2", of: Summand::WorthHigh },
+        Sum { column: "value_1", of: Summand::WorthMiddle },
+        Sum { column: "value_0", of: Summand::WorthLow },
+    ],
+};
+/// Orders by status, payment and currency.
+pub static ORDER_COUNTS: Kept = Kept {
+    table: "shop_order_counts",
+    of: &ORDERS,
+    by: &[whole("order_state_id"), text("orderpayment_type", 255), text("currency_code", 3)],
+    sums: COUNT,
+};
+/// Orders by user and status.
+pub static ORDER_COUNTS_BY_USER: Kept = Kept {
+    table: "shop_order_counts_by_user",
+    of: &ORDERS,
+    by: &[whole("user_id"), whole("order_state_id")],
+    sums: COUNT,
+};
+/// Orders by day and status.
+pub static ORDER_COUNTS_BY_DAY: Kept = Kept {
+    table: "shop_order_counts_by_day",
+    of: &ORDERS,
+    by: &[day("created_on"), whole("order_state_id")],
+    sums: COUNT,
+};
+/// Orders by block of keys.
+pub static ORDER_BLOCKS: Kept =
+    Kept { table: "shop_order_blocks", of: &ORDERS, by: BLOCKS, sums: COUNT };
+/// What the orders of a day come to.
+pub static SALES_BY_DAY: Kept = Kept {
+    table: "shop_sales_by_day",
+    of: &ORDERS,
+    by: &[day("created_on"), text("currency_code", 3), whole("order_state_id")],
+    sums: &[
+        Sum { column: "orders", of: Summand::One },
+        Sum { column: "items", of: Summand::Whole("item_quantity") },
+        Sum { column: "subtotal_1", of: Summand::High("order_subtotal") },
+        Sum { column: "subtotal_0", of: Summand::Low("order_subtotal") },
+        Sum { column: "discount_1", of: Summand::High("order_discount") },
+        Sum { column: "discount_0", of: Summand::Low("order_discount") },
+        Sum { column: "refund_1", of: Summand::High("order_refund") },
+        Sum { column: "refund_0", of: Summand::Low("order_refund") },
+        Sum { column: "shipping_1", of: Summand::High("order_shipping") },
+        Sum { column: "shipping_0", of: Summand::Low("order_shipping") },
+        Sum { column: "tax_1", of: Summand::High("order_tax") },
+        Sum { column: "tax_0", of: Summand::Low("order_tax") },
+    ],
+};
+/// Customers by country.
+pub static ADDRESS_COUNTS: Kept = Kept {
+    table: "shop_address_counts",
+    of: &ADDRESSES,
+    by: &[or_zero("country_id")],
+    sums: COUNT,
+};
+/// Customers by country and zone.
+pub static ADDRESS_COUNTS_BY_ZONE: Kept = Kept {
+    table: "shop_address_counts_by_zone",
+    of: &ADDRESSES,
+    by: &[or_zero("country_id"), or_zero("zone_id")],
+    sums: COUNT,
+};
+/// Customers by block of keys.
+pub static ADDRESS_BLOCKS: Kept =
+    Kept { table: "shop_address_blocks", of: &ADDRESSES, by: BLOCKS, sums: COUNT };
+
+/// The days of orders.
+pub static DAY_REVISIONS: Revisions = Revisions {
+    table: "shop_turns_by_day",
+    column: "turn",
+    of: &ORDERS,
+    day_of: "created_on",
+    watched: &[
+        "created_on",
+        "currency_code",
+        "order_state_id",
+        "order_total",
+        "user_id",
+        "user_email_fold",
+    ],
+    parts: ("shop_orderitems", "order_key"),
+    watched_of_parts: &["order_key", "product_id", "orderitem_quantity", "orderitem_finalprice"],
+};
+
+const BLOCKS: &[Group] = &[Group { column: "block", value: Value::Block, room: Room::Whole }];
+
+const fn small(column: &'static str) -> Group {
+    Group { column, value: Value::Same, room: Room::Small }
+}
+
+const fn whole(column: &'static str) -> Group {
+    Group { column, value: Value::Same, room: Room::Whole }
+}
+
+const fn text(column: &'static str, characters: u16) -> Group {
+    Group { column, value: Value::Same, room: Room::Text(characters) }
+}
+
+const fn or_zero(column: &'static str) -> Group {
+    Group { column, value: Value::OrZero, room: Room::Whole }
+}
+
+const fn day(of: &'static str) -> Group {
+    Group { column: "day", value: Value::Day(of), room: Room::Text(10) }
+}
+
+impl Kept {
+    /// Whether its rows are told apart by the column of this name, which the records have too.
+    pub fn has(&self, column: &str) -> bool {
+        let same = |group: &Group| matches!(group.value, Value::Same | Value::OrZero);
+        self.by.iter().any(|group| group.column == column && same(group))
+    }
+
+    /// The moment by whose day its rows are told apart.
+    pub fn day_of(&self) -> Option<&'static str> {
+        self.by.iter().find_map(|group| match group.value {
+            Value::Day(of) => Some(of),
+            _ => None,
+        })
+    }
+
+    /// The columns of the records that it depends on, each once, but for the key.
+    pub fn reads(&self) -> Vec<&'static str> {
+        let by = self.by.iter().flat_map(|group| group.value.reads(group.column));
+        let sums = self.sums.iter().flat_map(|sum| sum.of.reads());
+        let mut reads = Vec::new();
+        for column in by.chain(sums) {
+            if !reads.contains(&column) {
+                reads.push(column);
+            }
+        }
+        reads
+    }
+}
+
+/// What decides the status of a product.
+pub const STOCK_STATUS: [&str; 4] = ["manage_stock", "quantity", "min_out_qty", "notify_qty"];
+
+impl Value {
+    fn reads(self, column: &'static str) -> Vec<&'static str> {
+        match self {
+            Value::Same | Value::OrZero => vec![column],
+            Value::Day(of) => vec![of],
+            Value::Block => Vec::new(),
+            Value::StockStatus | Value::StockQuantity => STOCK_STATUS.to_vec(),
+        }
+    }
+}
+
+impl Summand {
+    fn reads(self) -> Vec<&'static str> {
+        match self {
+            Summand::One => Vec::new(),
+            Summand::Whole(column) | Summand::High(column) | Summand::Low(column) => vec![column],
+            Summand::WorthHigh | Summand::WorthMiddle | Summand::WorthLow => {
+                vec!["quantity", "price"]
+            }
+        }
+    }
+}

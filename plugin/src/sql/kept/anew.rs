@@ -1,0 +1,111 @@
+//! Counting anew: at once while nobody writes, or beside writers, by what a table has too much or too
+//! little.
+
+use super::layout::{joined, listed};
+use super::terms::{Anew, Terms};
+use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
+
+/// Counts everything anew from the records, into slot 0. Nobody may write meanwhile.
+pub fn recount(terms: &Terms) -> Vec<Anew> {
+    // Those that take longest come first.
+    let mut all = (terms.texts)();
+    all.extend(kept::ALL.into_iter().map(|kept| counted(kept, terms)));
+    if terms.slot.is_some() {
+        let last =
+            COUNTED.map(|of| format!("(SELECT coalesce(max({}), 0) FROM {})", of.key, of.table));
+        let fill = listed(0, "SELECT 1, ", &last, "");
+        let fill = format!("INSERT INTO {SLOTS}\n{}", fill.trim_end());
+        all.push(Anew { table: SLOTS, statements: vec![format!("DELETE FROM {SLOTS}"), fill] });
+    }
+    all
+}
+
+fn counted(kept: &'static Kept, terms: &Terms) -> Anew {
+    let table = kept.table;
+    let by = terms.groups(kept, "");
+    let places: Vec<String> = (1..=by.len()).map(|place| place.to_string()).collect();
+    let slot = terms.slot.map(|_| "0".to_owned());
+    let sums = kept.sums.iter().map(|sum| terms.total(sum));
+    let values: Vec<String> = by.into_iter().chain(slot).chain(sums).collect();
+    let fill = format!("INSERT INTO {table}\n")
+        + &listed(0, "SELECT ", &values, "")
+        + &format!("FROM {} GROUP BY {}", kept.of.table, places.join(", "));
+    let mut statements = vec![format!("DELETE FROM {table}"), fill];
+    if *kept == kept::ORDER_COUNTS_BY_DAY {
+        statements.push(revise_all_days(terms));
+    }
+    Anew { table, statements }
+}
+
+/// Gives each day another number: what somebody may have kept of one is true no more, whatever it was.
+pub fn revise_all_days(terms: &Terms) -> String {
+    let (table, number) = (DAY_REVISIONS.table, DAY_REVISIONS.column);
+    let slot = terms.slot.map_or("", |_| ", 0");
+    let key = terms.slot.map_or_else(|| "day".to_owned(), |_| format!("day, {SLOT}"));
+    format!(
+        "INSERT INTO {table}\nSELECT day{slot}, {}\nFROM (SELECT DISTINCT day FROM {}) AS days\n\
+         WHERE true ORDER BY day\n{}",
+        terms.revision,
+        kept::ORDER_COUNTS_BY_DAY.table,
+        (terms.on_conflict)(&key, &format!("{number} = {}", (terms.given)(number)))
+    )
+}
+
+/// Reads the rows of a table that are not what the records come to: the columns that a row is known by, and
+/// of each sum what is kept and what is counted.
+pub fn differences(kept: &Kept, terms: &Terms) -> String {
+    let known_by = terms.known_by(kept);
+    let names: Vec<String> = known_by.iter().map(|column| (*column).to_owned()).collect();
+    let places = (1..=names.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let counted = terms.groups(kept, "").into_iter().chain(terms.slot(kept.of, ""));
+    let counted = counted.zip(&names).map(|(value, name)| format!("{value} AS {name}"));
+    let (mut columns, mut unequal) = (names.clone(), Vec::new());
+    let (mut here, mut there) = (names.clone(), counted.collect::<Vec<_>>());
+    for (place, sum) in kept.sums.iter().enumerate() {
+        here.extend([format!("{} AS kept_{place}", sum.column), format!("0 AS counted_{place}")]);
+        there.extend(["0".to_owned(), terms.total(sum)]);
+        columns.extend([format!("sum(kept_{place})"), format!("sum(counted_{place})")]);
+        unequal.push(format!("sum(kept_{place}) <> sum(counted_{place})"));
+    }
+    let text = listed(0, "SELECT ", &columns, " FROM (")
+        + &listed(4, "SELECT ", &here, &format!(" FROM {}", kept.table))
+        + "    UNION ALL\n"
+        + &listed(4, "SELECT ", &there, &format!(" FROM {} GROUP BY {places}", kept.of.table))
+        + &format!(") AS compared GROUP BY {places}\n")
+        + &joined(0, "HAVING ", &unequal, " OR ", &format!("\nORDER BY {places}"));
+    text.trim_end().to_owned()
+}
+
+/// Begins a run of counting anew, whose number is bound.
+pub fn begin_run() -> String {
+    format!("UPDATE {RECOUNTS} SET run = ?, writes = 0")
+}
+
+/// Goes on with a run, whose number is bound, and changes no row where another one has begun.
+pub fn go_on() -> String {
+    format!("UPDATE {RECOUNTS} SET writes = writes + 1 WHERE run = ?")
+}
+
+/// Adds to a row what it has too little, or takes away what it has too much, and removes it where it
+/// has come to nothing. Bound are the columns that it is known by with what is added to each sum, and the
+/// former again.
+pub fn mend(kept: &Kept, terms: &Terms) -> [String; 2] {
+    let known_by = terms.known_by(kept);
+    let table = kept.table;
+    let more = kept
+        .sums
+        .iter()
+        .map(|sum| format!("{0} = {table}.{0} + {1}", sum.column, (terms.given)(sum.column)));
+    let more: Vec<String> = more.collect();
+    let values = vec!["?"; known_by.len() + kept.sums.len()].join(", ");
+    let same = known_by.iter().map(|column| format!("{column} = ?"));
+    let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
+    let gone: Vec<String> = same.chain(nothing).collect();
+    [
+        format!(
+            "INSERT INTO {table} VALUES ({values}) {}",
+            (terms.on_conflict)(&known_by.join(", "), &more.join(", "))
+        ),
+        format!("DELETE FROM {table} WHERE {}", gone.join(" AND ")),
+    ]
+}

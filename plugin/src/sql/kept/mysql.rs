@@ -1,0 +1,182 @@
+//! Triggers of MariaDB and MySQL: one for each event of a table, so that the slot of a record is looked up
+//! once, in whose body only what has changed is counted.
+
+use super::layout::{indented, joined, listed};
+use super::terms::{self, Anew, Terms};
+use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Pieces, Records, Room, SLOT, SLOTS};
+
+/// What these engines express otherwise.
+pub static TERMS: Terms = Terms {
+    day: |moment| format!("date_format({moment}, '%Y-%m-%d')"),
+    divided_by: "DIV",
+    units: |amount| format!("cast({amount} * 100000 AS signed)"),
+    high: |amount| format!("{amount} DIV 10000"),
+    low: |amount| format!("{amount} % 10000 * 100000"),
+    as_amount: str::to_owned,
+    slot: Some(|key, floor| format!("IF({key} > {floor}, {}, 0)", terms::remainder(key))),
+    // The engine's own random numbers are too few.
+    revision: "conv(left(md5(uuid()), 13), 16, 10)",
+    own_slot: Some("connection_id() % 16"),
+    on_conflict: |_, change| format!("ON DUPLICATE KEY UPDATE {change}"),
+    given: |column| format!("value({column})"),
+    table_end: " DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin",
+    plain_end: "",
+    room: |room| match room {
+        Room::Small => "smallint".to_owned(),
+        Room::Whole => "bigint".to_owned(),
+        Room::Text(characters) => format!("varchar({characters})"),
+    },
+    triggers,
+    texts,
+};
+
+/// What makes all triggers.
+fn triggers() -> Vec<String> {
+    let mut made = Vec::new();
+    for of in COUNTED {
+        let kept: Vec<&Kept> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
+        let own_days = DAY_REVISIONS.of == of;
+        let each = |count: &dyn Fn(&Kept) -> String| {
+            kept.iter().map(|kept| count(kept)).collect::<String>()
+        };
+        let days = |rows: &[&str]| match own_days {
+            true => rows.iter().map(|row| revised(row)).collect::<String>(),
+            false => String::new(),
+        };
+        let new = each(&|kept| added(kept, "NEW.")) + &days(&["NEW."]);
+        let old = each(&|kept| added(kept, "OLD.")) + &days(&["OLD."]);
+        let mut change = each(&|kept| {
+            let reads = kept.reads();
+            match reads.is_empty() {
+                true => String::new(),
+                false => where_changed(&reads, &(added(kept, "OLD.") + &added(kept, "NEW."))),
+            }
+        });
+        if own_days {
+            change.push_str(&where_changed(DAY_REVISIONS.watched, &days(&["OLD.", "NEW."])));
+        }
+        for (event, row, does) in
+            [("INSERT", "NEW.", new), ("DELETE", "OLD.", old), ("UPDATE", "OLD.", change)]
+        {
+            made.push(trigger("kept", event, of.table, &(slot(of, row) + &does)));
+        }
+    }
+    let (parts, whole) = DAY_REVISIONS.parts;
+    let of = |row: &str| revised_for(&format!("{row}{whole}"));
+    let change = where_changed(DAY_REVISIONS.watched_of_parts, &(of("OLD.") + &of("NEW.")));
+    made.push(trigger("day", "INSERT", parts, &of("NEW.")));
+    made.push(trigger("day", "DELETE", parts, &of("OLD.")));
+    made.push(trigger("day", "UPDATE", parts, &change));
+    made
+}
+
+/// How the pieces of texts are made anew, each in the order of its table's keys.
+fn texts() -> Vec<Anew> {
+    let anew = |pieces: &Pieces| {
+        let Pieces { table, of, text } = *pieces;
+        let (from, key) = (of.table, of.key);
+        let fill = format!(
+            "INSERT INTO {table}\n\
+             WITH RECURSIVE longest (characters) AS (SELECT max(char_length({text})) FROM {from}),\n\
+             places (place) AS (\n    \
+             SELECT 1 UNION ALL SELECT place + 3 FROM places JOIN longest ON place + 3 <= characters\n\
+             )\n\
+             SELECT substr({text}, place, 12), {key}, place,\n    \
+             IF(place = 1, '', substr({text}, place - 2, 2))\n\
+             FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3"
+        );
+        Anew { table, statements: vec![format!("DELETE FROM {table}"), fill] }
+    };
+    kept::PIECES.iter().map(anew).collect()
+}
+
+fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {
+    let end = match event {
+        "INSERT" => "new",
+        "DELETE" => "old",
+        _ => "change",
+    };
+    format!(
+        "CREATE TRIGGER {of}_{name}_{end} AFTER {event} ON {of} FOR EACH ROW\nBEGIN\n{}END",
+        indented(does)
+    )
+}
+
+/// Looks up the slot of a record.
+fn slot(of: &Records, row: &str) -> String {
+    let key = format!("{row}{}", of.key);
+    format!(
+        "DECLARE mine smallint DEFAULT\n    (SELECT IF({key} > {}, {}, 0) FROM {});\n",
+        of.floor,
+        terms::remainder(&key),
+        SLOTS
+    )
+}
+
+/// Does something where at least one of these columns has another value.
+fn where_changed(columns: &[&str], does: &str) -> String {
+    let row =
+        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
+    listed(0, "IF NOT ((", &row("OLD"), ")")
+        + &listed(4, "<=> (", &row("NEW"), "))")
+        + "THEN\n"
+        + &indented(does)
+        + "END IF;\n"
+}
+
+/// Adds a record to its row, or takes it away and then the row that has come to nothing.
+fn added(kept: &Kept, row: &str) -> String {
+    let table = kept.table;
+    let groups = TERMS.groups(kept, row);
+    let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
+        (summand, "NEW.") => summand,
+        (one, _) if one == "1" => "-1".to_owned(),
+        (summand, _) => format!("-({summand})"),
+    });
+    let mine = std::iter::once("mine".to_owned());
+    let values: Vec<String> = groups.iter().cloned().chain(mine).chain(sums).collect();
+    let more = kept.sums.iter().map(|sum| format!("{0} = {0} + value({0})", sum.column));
+    let insert = format!("INSERT INTO {table}\n")
+        + &listed(0, "VALUES (", &values, ")")
+        + &listed(0, "ON DUPLICATE KEY UPDATE ", &more.collect::<Vec<_>>(), ";");
+    if row == "NEW." {
+        return insert;
+    }
+    let columns = kept.by.iter().map(|group| group.column);
+    let same = columns.zip(groups).map(|(column, group)| format!("{column} = {group}"));
+    let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
+    let same = same.chain([format!("{SLOT} = mine")]).chain(nothing);
+    let delete = joined(0, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";");
+    format!("{insert}DELETE FROM {table}\n{delete}")
+}
+
+/// Gives the day of a record another number.
+fn revised(row: &str) -> String {
+    let day = (TERMS.day)(&format!("{row}{}", DAY_REVISIONS.day_of));
+    format!(
+        "INSERT INTO {}\nVALUES ({day}, {}, {})\n{}",
+        DAY_REVISIONS.table,
+        TERMS.own_slot.unwrap_or_default(),
+        TERMS.revision,
+        another()
+    )
+}
+
+/// Gives the day of the record with this key another number.
+fn revised_for(key: &str) -> String {
+    let days = &DAY_REVISIONS;
+    format!(
+        "INSERT INTO {}\nSELECT {}, {}, {}\nFROM {} WHERE {} = {key}\n{}",
+        days.table,
+        (TERMS.day)(days.day_of),
+        TERMS.own_slot.unwrap_or_default(),
+        TERMS.revision,
+        days.of.table,
+        days.of.key,
+        another()
+    )
+}
+
+fn another() -> String {
+    format!("ON DUPLICATE KEY UPDATE {0} = value({0});\n", DAY_REVISIONS.column)
+}

@@ -1,0 +1,255 @@
+//! Triggers of PostgreSQL. They are told of all rows of a statement at once: each row of a table is written
+//! once for a statement, however many records that changes. To write one row again and again in a
+//! transaction takes the longer the more often that was done, since each time leaves a version of it
+//! behind.
+//!
+//! A statement is planned when it runs first in a session, for as many rows as there are then. So nothing
+//! here joins the rows before with those after: what was is taken away, what is is added, and of what is
+//! the same nothing is left.
+
+use super::layout::{indented, joined, listed};
+use super::terms::{self, Terms};
+use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Records, Room, Sum, Summand};
+
+/// What PostgreSQL expresses otherwise.
+pub static TERMS: Terms = Terms {
+    day: |moment| format!("to_char({moment}, 'YYYY-MM-DD')"),
+    divided_by: "/",
+    units: |amount| format!("({amount} * 100000)::bigint"),
+    high: |amount| format!("div({amount}, 10000)"),
+    low: |amount| format!("mod({amount}, 10000) * 100000"),
+    as_amount: str::to_owned,
+    slot: Some(|key, floor| {
+        format!("CASE WHEN {key} > {floor} THEN {} ELSE 0 END", terms::remainder(key))
+    }),
+    revision: "(random() * 9007199254740991)::bigint",
+    own_slot: Some("pg_backend_pid() % 16"),
+    on_conflict: |key, change| format!("ON CONFLICT ({key}) DO UPDATE SET {change}"),
+    given: |column| format!("excluded.{column}"),
+    table_end: " WITH (fillfactor = 50)",
+    plain_end: "",
+    room: |room| match room {
+        Room::Small => "smallint".to_owned(),
+        Room::Whole => "bigint".to_owned(),
+        Room::Text(characters) => format!("varchar({characters}) COLLATE \"C\""),
+    },
+    triggers,
+    // An index is the engine's to keep.
+    texts: Vec::new,
+};
+
+/// What a statement does to rows.
+#[derive(Clone, Copy)]
+enum Event {
+    Insert,
+    Delete,
+    Update,
+}
+
+/// What makes all triggers, each after its function.
+fn triggers() -> Vec<String> {
+    let mut made = Vec::new();
+    for of in COUNTED {
+        let kept: Vec<&Kept> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
+        let days = DAY_REVISIONS.of == of;
+        for event in [Event::Insert, Event::Delete, Event::Update] {
+            let mut does: String = kept.iter().map(|kept| counted(kept, event)).collect();
+            if days {
+                does.push_str(&revised(event));
+            }
+            made.extend(on_statement(of.table, "kept", event, &variables(of, event), &does));
+        }
+    }
+    let parts = DAY_REVISIONS.parts.0;
+    for event in [Event::Insert, Event::Delete, Event::Update] {
+        let variables = if let Event::Update = event { several(parts) } else { String::new() };
+        made.extend(on_statement(parts, "day", event, &variables, &revised_for_parts(event)));
+    }
+    made.extend(kept::ALL.into_iter().flat_map(removal));
+    made
+}
+
+fn on_statement(of: &str, name: &str, event: Event, variables: &str, does: &str) -> [String; 2] {
+    let (end, words, rows) = match event {
+        Event::Insert => ("new", "INSERT", "NEW TABLE AS new_rows"),
+        Event::Delete => ("old", "DELETE", "OLD TABLE AS old_rows"),
+        Event::Update => ("change", "UPDATE", "OLD TABLE AS old_rows NEW TABLE AS new_rows"),
+    };
+    let name = format!("{of}_{name}_{end}");
+    // A statement may have found nothing to change.
+    let begin = match event {
+        Event::Update => {
+            "SELECT * INTO was FROM old_rows LIMIT 1;\n\
+             SELECT * INTO became FROM new_rows LIMIT 1;\n\
+             IF NOT FOUND THEN\n    RETURN NULL;\nEND IF;\n"
+        }
+        Event::Insert | Event::Delete => "",
+    };
+    [
+        format!(
+            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$\n{variables}\
+             BEGIN\n{}{}    RETURN NULL;\nEND;\n$$",
+            indented(begin),
+            indented(does)
+        ),
+        format!(
+            "CREATE TRIGGER {name} AFTER {words} ON {of}\n    REFERENCING {rows}\n    \
+             FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+        ),
+    ]
+}
+
+/// A change looks the last key of slot 0 up where it needs it, which is seldom more than once.
+fn variables(of: &Records, event: Event) -> String {
+    match event {
+        Event::Insert | Event::Delete => {
+            format!("DECLARE\n    floor_key CONSTANT bigint := {};\n", terms::floor(of))
+        }
+        Event::Update => several(of.table),
+    }
+}
+
+/// One row before and after, and whether there are others.
+fn several(of: &str) -> String {
+    format!(
+        "DECLARE\n    several CONSTANT boolean := \
+         (SELECT count(*) > 1 FROM (SELECT FROM new_rows LIMIT 2) AS few);\n    \
+         was {of};\n    became {of};\n"
+    )
+}
+
+/// Does something where many rows have changed, or one has that has other values in these columns now.
+fn where_changed(columns: &[&str], does: &str) -> String {
+    let row =
+        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
+    listed(0, "IF several OR (", &row("was"), ")")
+        + &listed(4, "IS DISTINCT FROM (", &row("became"), ")")
+        + "THEN\n"
+        + &indented(does)
+        + "END IF;\n"
+}
+
+/// Adds records to their rows, or takes them away.
+fn counted(kept: &Kept, event: Event) -> String {
+    let reads = kept.reads();
+    if let (Event::Update, true) = (event, reads.is_empty()) {
+        return String::new();
+    }
+    let slot = match event {
+        Event::Insert | Event::Delete => TERMS.slot.map(|slot| slot(kept.of.key, "floor_key")),
+        Event::Update => TERMS.slot(kept.of, ""),
+    };
+    let by = TERMS.groups(kept, "").into_iter().chain(slot);
+    let sums: Vec<String> = kept.sums.iter().map(|sum| summed(sum, event)).collect();
+    let values: Vec<String> = by.chain(sums.iter().cloned()).collect();
+    let known_by: Vec<String> = TERMS.known_by(kept).into_iter().map(str::to_owned).collect();
+    let places = (1..=known_by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let from = match event {
+        Event::Insert => "FROM new_rows\n".to_owned(),
+        Event::Delete => "FROM old_rows\n".to_owned(),
+        Event::Update => {
+            let columns = reads.iter().copied().chain([kept.of.key]).map(str::to_owned);
+            let columns: Vec<String> = columns.collect();
+            "FROM (\n".to_owned()
+                + &listed(4, "SELECT -1 AS sign, ", &columns, " FROM old_rows")
+                + "    UNION ALL\n"
+                + &listed(4, "SELECT 1, ", &columns, " FROM new_rows")
+                + ") AS changed\n"
+        }
+    };
+    let having = match event {
+        Event::Update => {
+            let something: Vec<String> = sums.iter().map(|sum| format!("{sum} <> 0")).collect();
+            joined(0, "HAVING ", &something, " OR ", "")
+        }
+        Event::Insert | Event::Delete => String::new(),
+    };
+    let more = kept.sums.iter().map(|sum| format!("{0} = kept.{0} + excluded.{0}", sum.column));
+    let does = format!("INSERT INTO {} AS kept\n", kept.table)
+        + &listed(0, "SELECT ", &values, "")
+        + &from
+        + &format!("GROUP BY {places}\n{having}ORDER BY {places}\n")
+        + &listed(0, "ON CONFLICT (", &known_by, ")")
+        + &listed(0, "DO UPDATE SET ", &more.collect::<Vec<_>>(), ";");
+    match event {
+        Event::Update => where_changed(&reads, &does),
+        Event::Insert | Event::Delete => does,
+    }
+}
+
+/// What the rows of a statement add to a sum.
+fn summed(sum: &Sum, event: Event) -> String {
+    match (event, sum.of) {
+        (Event::Insert, _) => TERMS.total(sum),
+        (Event::Delete, _) => format!("-{}", TERMS.total(sum)),
+        (Event::Update, Summand::One) => "sum(sign)".to_owned(),
+        (Event::Update, _) => format!("sum(sign * ({}))", TERMS.summand(sum, "")),
+    }
+}
+
+/// Takes a row away as soon as it has come to nothing. Otherwise clients that use ever other values would
+/// fill the tables.
+fn removal(kept: &Kept) -> [String; 2] {
+    let table = kept.table;
+    let same = TERMS.known_by(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
+    let nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
+    [
+        format!(
+            "CREATE FUNCTION {table}_none() RETURNS trigger LANGUAGE plpgsql AS $$\nBEGIN\n    \
+             DELETE FROM {table}\n{}    RETURN NULL;\nEND;\n$$",
+            joined(4, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";")
+        ),
+        format!(
+            "CREATE TRIGGER {table}_none AFTER UPDATE ON {table} FOR EACH ROW\n{}    \
+             EXECUTE FUNCTION {table}_none()",
+            joined(4, "WHEN (", &nothing.collect::<Vec<_>>(), " AND ", ")")
+        ),
+    ]
+}
+
+/// Gives the days of some rows another number.
+fn revised(event: Event) -> String {
+    let day = (TERMS.day)(DAY_REVISIONS.day_of);
+    let days = |rows: &str| format!("SELECT {day} AS day FROM {rows}");
+    match event {
+        Event::Insert => revise(&format!("SELECT DISTINCT {day} AS day FROM new_rows")),
+        Event::Delete => revise(&format!("SELECT DISTINCT {day} AS day FROM old_rows")),
+        Event::Update => where_changed(
+            DAY_REVISIONS.watched,
+            &revise(&format!("{} UNION {}", days("old_rows"), days("new_rows"))),
+        ),
+    }
+}
+
+/// The same for what the rows are parts of.
+fn revised_for_parts(event: Event) -> String {
+    let days = &DAY_REVISIONS;
+    let whole = days.parts.1;
+    let parts = |rows: &str| format!("SELECT {whole} FROM {rows}");
+    let of = |parts: &str| {
+        revise(&format!(
+            "SELECT DISTINCT {} AS day FROM {}\n    WHERE {} IN ({parts})",
+            (TERMS.day)(days.day_of),
+            days.of.table,
+            days.of.key
+        ))
+    };
+    match event {
+        Event::Insert => of(&parts("new_rows")),
+        Event::Delete => of(&parts("old_rows")),
+        Event::Update => where_changed(
+            days.watched_of_parts,
+            &of(&format!("{} UNION {}", parts("old_rows"), parts("new_rows"))),
+        ),
+    }
+}
+
+fn revise(days: &str) -> String {
+    let (table, number) = (DAY_REVISIONS.table, DAY_REVISIONS.column);
+    format!(
+        "INSERT INTO {table}\nSELECT day, {}, {}\nFROM (\n    {days}\n) AS days\nORDER BY day\n\
+         ON CONFLICT (day, slot) DO UPDATE SET {number} = excluded.{number};\n",
+        TERMS.own_slot.unwrap_or_default(),
+        TERMS.revision,
+    )
+}

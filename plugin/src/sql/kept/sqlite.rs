@@ -1,0 +1,138 @@
+//! Triggers of SQLite. One writer goes at a time, so there are no slots. A statement is compiled with those
+//! triggers alone that are about its columns, so each table has its own.
+
+use super::layout::{indented, joined, listed};
+use super::terms::{Anew, Terms};
+use crate::model::kept::{self, DAY_REVISIONS, Kept, Room};
+
+/// What SQLite expresses otherwise. An amount is counted in its units.
+pub static TERMS: Terms = Terms {
+    day: |moment| format!("substr({moment}, 1, 10)"),
+    divided_by: "/",
+    units: str::to_owned,
+    high: |amount| format!("{amount} / 1000000000"),
+    low: |amount| format!("{amount} % 1000000000"),
+    as_amount: |number| format!("{number} * 100000"),
+    slot: None,
+    revision: "random() & 0x1fffffffffffff",
+    own_slot: None,
+    on_conflict: |key, change| format!("ON CONFLICT ({key}) DO UPDATE SET {change}"),
+    given: |column| format!("excluded.{column}"),
+    table_end: " STRICT, WITHOUT ROWID",
+    plain_end: " STRICT",
+    room: |room| match room {
+        Room::Small | Room::Whole => "INTEGER".to_owned(),
+        Room::Text(_) => "TEXT".to_owned(),
+    },
+    triggers,
+    texts,
+};
+
+/// What makes all triggers.
+fn triggers() -> Vec<String> {
+    let mut made = Vec::new();
+    for kept in kept::ALL {
+        let (table, of) = (kept.table, kept.of.table);
+        let [old, new] = [counted(kept, "OLD."), counted(kept, "NEW.")];
+        made.push(trigger(&format!("{table}_new AFTER INSERT ON {of}\n"), &new));
+        made.push(trigger(&format!("{table}_old AFTER DELETE ON {of}\n"), &old));
+        let reads = kept.reads();
+        if !reads.is_empty() {
+            let about = changes(&format!("{table}_change"), of, &reads);
+            made.push(trigger(&about, &(old + &new)));
+        }
+        let is_nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
+        let when = joined(0, "WHEN ", &is_nothing.collect::<Vec<_>>(), " AND ", "");
+        let same = kept.by.iter().map(|group| format!("{0} = NEW.{0}", group.column));
+        let same = joined(0, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";");
+        let about = format!("{table}_none AFTER UPDATE ON {table}\n{when}");
+        made.push(trigger(&about, &format!("DELETE FROM {table}\n{same}")));
+    }
+    made.extend(revisions());
+    made
+}
+
+/// How the indexes of texts are made anew. With much in memory at a time there is less to merge, and what is
+/// one part is read faster than several. Afterwards it is what the engine takes anyway.
+fn texts() -> Vec<Anew> {
+    let anew = |table: &'static str| {
+        let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
+        let done = |what: &str| format!("({table}) VALUES ('{what}')");
+        let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
+        Anew {
+            table,
+            statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
+        }
+    };
+    kept::SEARCHED.into_iter().map(anew).collect()
+}
+
+/// A trigger of this name, event and condition that does this.
+fn trigger(about: &str, does: &str) -> String {
+    format!("CREATE TRIGGER {about}BEGIN\n{}END", indented(does))
+}
+
+/// A trigger's name, event and condition: at least one of these columns has another value.
+fn changes(name: &str, of: &str, columns: &[&str]) -> String {
+    let row =
+        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
+    let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
+    listed(0, &format!("{name}\nAFTER UPDATE OF "), &columns, &format!("\nON {of}"))
+        + &listed(0, "WHEN (", &row("OLD"), ")")
+        + &listed(4, "IS NOT (", &row("NEW"), ")")
+}
+
+/// Adds a record to its row, or takes it away.
+fn counted(kept: &Kept, row: &str) -> String {
+    let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
+        (summand, "NEW.") => summand,
+        (one, _) if one == "1" => "-1".to_owned(),
+        (summand, _) => format!("-({summand})"),
+    });
+    let values: Vec<String> = TERMS.groups(kept, row).into_iter().chain(sums).collect();
+    format!("INSERT INTO {}\n", kept.table)
+        + &listed(0, "VALUES (", &values, ")")
+        + &listed(0, "ON CONFLICT DO UPDATE SET ", &added(kept), ";")
+}
+
+fn added(kept: &Kept) -> Vec<String> {
+    let added = kept.sums.iter().map(|sum| format!("{0} = {0} + excluded.{0}", sum.column));
+    added.collect()
+}
+
+/// Other numbers for the days of what changes.
+fn revisions() -> Vec<String> {
+    let days = &DAY_REVISIONS;
+    let (table, of, (parts, whole)) = (days.table, days.of, days.parts);
+    let [day_of_old, day_of_new, day] =
+        ["OLD.", "NEW.", ""].map(|row| (TERMS.day)(&format!("{row}{}", days.day_of)));
+    let another = format!("ON CONFLICT DO UPDATE SET {0} = excluded.{0};\n", days.column);
+    let values = |day: &str| format!("({day}, {})", TERMS.revision);
+    let revise = |values: String| format!("INSERT INTO {table}\nVALUES {values}\n{another}");
+    let of_whole = |which: &str| {
+        format!(
+            "INSERT INTO {table}\nSELECT {day}, {} FROM {}\nWHERE {} {which}\n{another}",
+            TERMS.revision, of.table, of.key
+        )
+    };
+    let both = format!("{},\n    {}", values(&day_of_old), values(&day_of_new));
+    [
+        (
+            format!("{}_day_new AFTER INSERT ON {}\n", of.table, of.table),
+            revise(values(&day_of_new)),
+        ),
+        (
+            format!("{}_day_old AFTER DELETE ON {}\n", of.table, of.table),
+            revise(values(&day_of_old)),
+        ),
+        (changes(&format!("{}_day_change", of.table), of.table, days.watched), revise(both)),
+        (format!("{parts}_day_new AFTER INSERT ON {parts}\n"), of_whole(&format!("= NEW.{whole}"))),
+        (format!("{parts}_day_old AFTER DELETE ON {parts}\n"), of_whole(&format!("= OLD.{whole}"))),
+        (
+            changes(&format!("{parts}_day_change"), parts, days.watched_of_parts),
+            of_whole(&format!("IN (OLD.{whole}, NEW.{whole})")),
+        ),
+    ]
+    .map(|(about, does)| trigger(&about, &does))
+    .to_vec()
+}

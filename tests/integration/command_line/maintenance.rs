@@ -1,0 +1,233 @@
+//! `check` and `recount`: an operator finds out where what is kept is not what the records come to, and mends it
+//! while others write.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use futures_util::future::join_all;
+use plugin::model::kept::{self, Kept, Room};
+use plugin::model::value::{Kind, Value};
+use plugin::sql::Statement;
+use plugin::store::Store;
+use serde_json::{Map, Value as Json, json};
+
+use crate::support::databases::Engine;
+use crate::support::harness::Answer;
+use crate::support::process::{Finished, Place, Served};
+
+/// How many write while the numbers are mended.
+const WRITERS: i64 = 4;
+/// How often each of them does at least.
+const TURNS: usize = 12;
+
+fn plain(text: impl Into<String>) -> Statement {
+    Statement { text: text.into(), binds: Vec::new() }
+}
+
+/// A line of `check`: table, key, column, and the numbers that are kept and counted.
+type Line = (String, Json, String, i64, i64);
+
+fn lines(text: &str) -> Vec<Line> {
+    let line = |line: &str| {
+        let [table, key, column, kept, counted] =
+            line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let key = serde_json::from_str(key).unwrap();
+        let [kept, counted] = [kept, counted].map(|number: &str| number.parse().unwrap());
+        (table.to_owned(), key, column.to_owned(), kept, counted)
+    };
+    text.lines().map(line).collect()
+}
+
+/// Makes the table wrong in three ways, of which a row that is missing and one that is surplus are two, and
+/// gives what is to be found.
+async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
+    let known_by = store.dialect().kept.known_by(kept);
+    let kinds = kept.by.iter().map(|group| match group.room {
+        Room::Text(_) => Kind::WORD,
+        Room::Small | Room::Whole => Kind::COUNT,
+    });
+    let numbers = known_by.len() - kept.by.len() + kept.sums.len();
+    let kinds: Vec<Kind> = kinds.chain(std::iter::repeat_n(Kind::COUNT, numbers)).collect();
+    let sums: Vec<&str> = kept.sums.iter().map(|sum| sum.column).collect();
+    let columns = known_by.iter().chain(&sums).copied().collect::<Vec<_>>().join(", ");
+    let mut reading = store.begin_read().await.unwrap();
+    let question =
+        format!("SELECT {columns} FROM {} ORDER BY {} LIMIT 2", kept.table, known_by.join(", "));
+    let rows: Vec<Vec<Value>> =
+        reading.stream(plain(question), &kinds).unwrap().try_collect().await.unwrap();
+    reading.commit().await.unwrap();
+
+    let literal = |value: &Value| match value {
+        Value::Int(number) => number.to_string(),
+        text => format!("'{}'", text.text()),
+    };
+    let json = |value: &Value| match value {
+        Value::Int(number) => json!(number),
+        text => json!(text.text()),
+    };
+    let line = |row: &[Value], sum: usize, now: i64, truth: i64| {
+        let key: Map<String, Json> = known_by
+            .iter()
+            .zip(row)
+            .map(|(name, value)| ((*name).to_owned(), json(value)))
+            .collect();
+        (kept.table.to_owned(), Json::Object(key), sums[sum].to_owned(), now, truth)
+    };
+    let same = |row: &[Value]| {
+        let same =
+            known_by.iter().zip(row).map(|(name, value)| format!("{name} = {}", literal(value)));
+        same.collect::<Vec<_>>().join(" AND ")
+    };
+    let mut expected = Vec::new();
+    let mut done = Vec::new();
+    let [first, rest @ ..] = &rows[..] else { panic!("{} has no row", kept.table) };
+    for (place, sum) in sums.iter().enumerate() {
+        let (more, truth) = (place as i64 + 3, first[known_by.len() + place].int());
+        done.push(format!(
+            "UPDATE {} SET {sum} = {sum} + {more} WHERE {}",
+            kept.table,
+            same(first)
+        ));
+        expected.push(line(first, place, truth + more, truth));
+    }
+    if let [second, ..] = rest {
+        done.push(format!("DELETE FROM {} WHERE {}", kept.table, same(second)));
+        for place in 0..sums.len() {
+            let truth = second[known_by.len() + place].int();
+            expected.extend((truth != 0).then(|| line(second, place, 0, truth)));
+        }
+    }
+    let mut surplus = first.clone();
+    surplus[0] = match kept.by[0].room {
+        Room::Text(_) => Value::Text("zz \"ß\"".to_owned()),
+        Room::Small | Room::Whole => Value::Int(31_999),
+    };
+    surplus.splice(known_by.len().., sums.iter().map(|_| Value::Int(9)));
+    let values = surplus.iter().map(literal).collect::<Vec<_>>().join(", ");
+    done.push(format!("INSERT INTO {} ({columns}) VALUES ({values})", kept.table));
+    expected.extend((0..sums.len()).map(|place| line(&surplus, place, 9, 0)));
+    store.write(done.into_iter().map(plain)).await.unwrap();
+    expected
+}
+
+/// Writes of all sorts, to what the spoilt rows are about too, until it is told to stop.
+async fn write(host: &Served, token: &str, number: i64, stop: &AtomicBool) {
+    let ask = async |method: &str, path: String, body: Json| {
+        let path = format!("/api/index.php/v1/shop{path}");
+        let answer = Answer::to(host.ask(method, &path, token).json(&body)).await;
+        assert!(answer.status < 300, "{method} {path}: {}", String::from_utf8_lossy(&answer.body));
+        match answer.status {
+            204 => 0,
+            _ => answer.json()["data"]["id"].as_str().unwrap().parse::<i64>().unwrap(),
+        }
+    };
+    let mut turn = 0;
+    while turn < TURNS || !stop.load(Ordering::Relaxed) {
+        turn += 1;
+        let status = 1 + (number + turn as i64) % 8;
+        let quantity = turn as i64 % 7;
+        let product = json!({"product_name": "x", "quantity": quantity, "price": "19.99"});
+        let product = ask("POST", "/products".to_owned(), product).await;
+        let order = json!({
+            "user_email": "a@b.example", "order_state_id": status, "order_shipping": "4.90",
+            "items": [{"orderitem_name": "x", "orderitem_sku": "s", "orderitem_price": "1.10"}],
+        });
+        let order = ask("POST", "/orders".to_owned(), order).await;
+        let person = json!({"first_name": "a", "last_name": "b", "email": "a@b.example"});
+        let person = ask("POST", "/customers".to_owned(), person).await;
+        let change = json!({"price": turn, "enabled": turn % 2, "product_type": "variable"});
+        ask("PATCH", format!("/products/{product}"), change).await;
+        let change = json!({"order_state_id": 1 + status % 8});
+        ask("PATCH", format!("/orders/{order}"), change).await;
+        if turn % 2 == 0 {
+            ask("DELETE", format!("/products/{product}"), json!({})).await;
+            ask("DELETE", format!("/orders/{order}"), json!({})).await;
+            ask("DELETE", format!("/customers/{person}"), json!({})).await;
+        }
+    }
+}
+
+/// The store of a site, beside its hosts.
+fn store_of(place: &Place) -> Store {
+    let url = match place.database.engine {
+        Engine::Sqlite => place.store_url(),
+        Engine::Postgres | Engine::MariaDb => place.database.url(),
+    };
+    Store::open(&url).unwrap()
+}
+
+async fn spoil_all(store: &Store) -> Vec<Line> {
+    let mut expected = Vec::new();
+    for kept in kept::ALL {
+        expected.extend(spoil(store, kept).await);
+    }
+    expected
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn differences_are_found_and_mended_while_others_write() {
+    let place = Place::of_the_store();
+    place.run("demo --products 300 --orders 400").await;
+    let token = place.user("root", "Super Users").await;
+    let host = place.serve().await;
+    assert_eq!(place.run("check").await, "", "a store that is as it should be");
+
+    let store = store_of(&place);
+    let expected = spoil_all(&store).await;
+    let sorted = |mut lines: Vec<Line>| {
+        lines.sort_by_key(|line| format!("{line:?}"));
+        lines
+    };
+    let expected = sorted(expected);
+    let checked = place.call("check").finish().await;
+    checked.exits(1);
+    assert_eq!(sorted(lines(&checked.out())), expected);
+    let advice = format!("{} numbers differ from what the records add up to", expected.len());
+    assert!(checked.err().contains(&advice), "{}", checked.err());
+    let again = place.call("check").finish().await;
+    assert_eq!(again.out(), checked.out(), "nothing is mended by looking");
+
+    let stop = AtomicBool::new(false);
+    let mended = async {
+        // Some have been written, and others are under way.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let mended = place.run("recount").await;
+        stop.store(true, Ordering::Relaxed);
+        mended
+    };
+    let writers = (0..WRITERS).map(|number| write(&host, &token, number, &stop));
+    let (mended, _) = tokio::join!(mended, join_all(writers));
+    assert!(lines(&mended).len() >= expected.len(), "{mended}");
+    assert_eq!(place.run("check").await, "", "everything is as it should be");
+    assert_eq!(place.run("recount").await, "", "nothing is left to mend");
+
+    let entries = "SELECT what FROM host_audit WHERE route = 'recount' ORDER BY id";
+    let entries = place.database.texts_at(&place.site_url(), entries).await;
+    assert_eq!(entries.len(), 2, "{entries:?}");
+    store.close().await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_recounts_at_once_nothing_is_mended_twice() {
+    let place = Place::of_the_store();
+    place.run("demo --products 100 --orders 200").await;
+    let store = store_of(&place);
+    for _ in 0..3 {
+        spoil_all(&store).await;
+        let recounts = [(), ()].map(|()| place.call("recount").finish());
+        let ended = join_all(recounts).await;
+        let is_stopped = |ended: &&Finished| ended.err().contains("another recount has begun");
+        let (stopped, done): (Vec<_>, Vec<_>) = ended.iter().partition(is_stopped);
+        assert!(!done.is_empty(), "the younger one goes on");
+        for ended in done {
+            ended.exits(0);
+        }
+        for ended in stopped {
+            ended.exits(1);
+        }
+        assert_eq!(place.run("check").await, "");
+    }
+    store.close().await;
+}

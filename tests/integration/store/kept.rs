@@ -1,0 +1,178 @@
+//! What is kept beside the records: migrated databases have the tables and triggers that are made from its
+//! description.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use host_interface::ProgressHandle;
+use plugin::bulk::{copy, demo, reference};
+use plugin::sql::Statement;
+use plugin::sql::kept::tables;
+use plugin::store::Store;
+use sqlx::migrate::Migrator;
+use sqlx::{Connection, MySqlConnection, PgConnection, SqliteConnection};
+
+use crate::support::databases::{Database, Engine};
+
+fn plain(text: impl Into<String>) -> Statement {
+    Statement { text: text.into(), binds: Vec::new() }
+}
+
+async fn texts(store: &Store, question: &str) -> Vec<String> {
+    let mut reading = store.begin_read().await.unwrap();
+    let texts = reading.texts(plain(question)).await.unwrap();
+    reading.commit().await.unwrap();
+    texts
+}
+
+/// All tables of the store with their columns, and all triggers with what they do.
+async fn catalogue(store: &Store, engine: Engine) -> BTreeSet<String> {
+    let question = match engine {
+        Engine::Sqlite => "SELECT type || ' ' || sql FROM sqlite_schema WHERE sql IS NOT NULL",
+        Engine::Postgres => {
+            "SELECT pg_get_functiondef(oid) FROM pg_proc \
+             WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'shop%' \
+             UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal \
+             UNION ALL SELECT format('%s.%s %s %s %s %s', table_name, column_name, ordinal_position, \
+             udt_name || coalesce(character_maximum_length::text, ''), collation_name, is_nullable) \
+             FROM information_schema.columns WHERE table_schema = current_schema() \
+             UNION ALL SELECT conrelid::regclass || pg_get_constraintdef(oid) FROM pg_constraint \
+             UNION ALL SELECT oid::regclass || reloptions::text FROM pg_class \
+             WHERE relnamespace = current_schema()::regnamespace AND reloptions IS NOT NULL"
+        }
+        Engine::MariaDb => {
+            "SELECT concat_ws(' ', trigger_name, event_manipulation, action_timing, \
+             event_object_table, action_statement) AS piece FROM information_schema.triggers \
+             WHERE trigger_schema = database() \
+             UNION ALL SELECT concat_ws(' ', table_name, column_name, ordinal_position, column_type, \
+             collation_name, is_nullable, column_key) FROM information_schema.columns \
+             WHERE table_schema = database() \
+             UNION ALL SELECT concat_ws(' ', table_name, index_name, seq_in_index, column_name) \
+             FROM information_schema.statistics WHERE table_schema = database()"
+        }
+    };
+    let pieces = texts(store, question).await.into_iter();
+    // Only the spaces between words differ.
+    pieces.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[tokio::test]
+async fn tables_and_triggers_are_those_that_are_made_from_their_description() {
+    let engine = Engine::of_this_run();
+    let (migrated, made) = (Database::new().await, Database::new().await);
+    let [migrated_store, made_store] =
+        [&migrated, &made].map(|database| Store::open(&database.url()).unwrap());
+    for store in [&migrated_store, &made_store] {
+        store.migrate().await.unwrap();
+    }
+    let terms = made_store.dialect().kept;
+    let made_anew = tables(terms);
+    let names: Vec<&str> = made_anew
+        .iter()
+        .filter_map(|text| text.strip_prefix("CREATE TABLE ")?.split(' ').next())
+        .collect();
+    assert!(names.len() > 14, "{names:?}");
+    // Whatever writes to one of these tables goes.
+    let mentions = |column: &str| {
+        let like = names.iter().map(|name| format!("{column} LIKE '%{name}%'"));
+        like.collect::<Vec<_>>().join(" OR ")
+    };
+    let find = match engine {
+        Engine::Sqlite => format!(
+            "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger' AND ({})",
+            mentions("sql")
+        ),
+        Engine::Postgres => format!(
+            "SELECT format('DROP FUNCTION %s CASCADE', oid::regprocedure) FROM pg_proc \
+             WHERE pronamespace = current_schema()::regnamespace AND ({})",
+            mentions("prosrc")
+        ),
+        Engine::MariaDb => format!(
+            "SELECT concat('DROP TRIGGER ', trigger_name) AS gone FROM information_schema.triggers \
+             WHERE trigger_schema = database() AND ({})",
+            mentions("action_statement")
+        ),
+    };
+    let gone = texts(&made_store, &find).await;
+    assert!(gone.len() >= 12, "{gone:?}");
+    let gone = gone.into_iter().chain(names.iter().map(|name| format!("DROP TABLE {name}")));
+    for text in
+        gone.collect::<Vec<_>>().into_iter().chain(made_anew.clone()).chain((terms.triggers)())
+    {
+        made_store.execute(plain(text)).await.unwrap();
+    }
+    let [migrated_has, made_has] =
+        [catalogue(&migrated_store, engine).await, catalogue(&made_store, engine).await];
+    let missing: Vec<_> = made_has.difference(&migrated_has).collect();
+    let surplus: Vec<_> = migrated_has.difference(&made_has).collect();
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "The next migration is to make these:\n{missing:#?}\nand to drop these:\n{surplus:#?}"
+    );
+    migrated_store.close().await;
+    made_store.close().await;
+}
+
+/// The tables as they were before the triggers that are made from the description.
+async fn version_before(database: &Database) {
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin/migrations");
+    let (folder, last) = match database.engine {
+        Engine::Sqlite => ("sqlite", 11),
+        Engine::Postgres => ("postgres", 10),
+        Engine::MariaDb => ("mysql", 13),
+    };
+    let mut earlier = Migrator::new(folders.join(folder)).await.unwrap();
+    let migrations = earlier.migrations.iter().filter(|migration| migration.version <= last);
+    earlier.migrations = migrations.cloned().collect();
+    // On a server the host has a table of migrations too.
+    if database.engine != Engine::Sqlite {
+        earlier.dangerous_set_table_name("shop_migrations");
+    }
+    let url = database.url();
+    match database.engine {
+        Engine::Sqlite => {
+            let mut file = SqliteConnection::connect(&format!("{url}?mode=rwc")).await.unwrap();
+            earlier.run_direct(None, &mut file, false).await.unwrap();
+            file.close().await.unwrap();
+        }
+        Engine::Postgres => {
+            let mut server = PgConnection::connect(&url).await.unwrap();
+            earlier.run_direct(None, &mut server, false).await.unwrap();
+        }
+        Engine::MariaDb => {
+            let mut server = MySqlConnection::connect(&url).await.unwrap();
+            earlier.run_direct(None, &mut server, false).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_the_version_before_is_brought_to_the_present_triggers() {
+    let database = Database::new().await;
+    version_before(&database).await;
+    let store = Store::open(&database.url()).unwrap();
+    reference::install(&store).await.unwrap();
+    let size = demo::Size { products: 40, orders: 60 };
+    demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
+    let before = copy::kept(&store).await.unwrap();
+    assert!(before.iter().all(|(_, sums)| !sums.is_empty()), "{before:?}");
+    store.migrate().await.unwrap();
+    assert_eq!(copy::kept(&store).await.unwrap(), before);
+
+    // What the triggers before have counted, those of now take away.
+    for change in [
+        "UPDATE shop_orders SET user_id = 7, order_state_id = 3 WHERE shop_order_id <= 30",
+        "UPDATE shop_orders SET order_tax = order_tax + 1",
+        "UPDATE shop_products SET quantity = quantity + 3, manufacturer_id = NULL",
+        "DELETE FROM shop_orders WHERE shop_order_id > 20",
+        "DELETE FROM shop_addresses",
+        "DELETE FROM shop_products WHERE shop_product_id <= 20",
+    ] {
+        store.execute(plain(change)).await.unwrap();
+    }
+    let kept = copy::kept(&store).await.unwrap();
+    assert_ne!(kept, before);
+    store.recount().await.unwrap();
+    assert_eq!(copy::kept(&store).await.unwrap(), kept);
+    store.close().await;
+}
