@@ -1,8 +1,8 @@
 //! What differs between database engines, in one table.
 
 use super::kept::{self, Terms};
+use super::texts::{self, Column, Found};
 use crate::model::resource::Resource;
-use crate::sql::texts::{self, Column, Found};
 
 /// What is different in the SQL of one engine.
 #[derive(Clone, Copy, Debug)]

@@ -71,7 +71,7 @@ pub(super) fn values<D: Driver>(row: &D::Row, kinds: &[Kind]) -> Result<Vec<Valu
     columns.map(|(column, kind)| Ok(kind.typed(D::cell(row, column, *kind)?.to_value()))).collect()
 }
 
-/// Rows whose driver is known to them alone.
+/// Rows of a driver that only they know.
 trait Readable: fmt::Debug + Send + Sync {
     fn cells(&self) -> Result<Vec<Vec<Cell<'_>>>, Error>;
 }
@@ -102,7 +102,7 @@ impl<D: Driver> fmt::Debug for Fetched<D> {
     }
 }
 
-/// A cell of a row of an engine that has a type for decimals, which it calls so, and one for moments.
+/// A cell of a row, on an engine that has a type for decimals, of this name, and one for moments.
 pub(super) fn typed<'r, R>(
     row: &'r R,
     column: usize,

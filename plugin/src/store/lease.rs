@@ -1,4 +1,4 @@
-//! A connection on its way back to its pool, whatever happens to the request that it was taken for.
+//! A connection that is lent to a request, and goes back to its pool whatever happens to the request.
 //! Knows no engine.
 
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::error::Error;
 /// How long an answer of the database is waited for.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
-/// A connection on its way back to its pool. A statement that it still runs is ended, because its
+/// A connection that goes back to its pool when it is dropped. A statement that it still runs is ended, because its
 /// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
 /// that is left open is undone.
 pub(super) struct Lease<D: Driver> {

@@ -14,9 +14,9 @@ use super::ready::Ready;
 pub struct Usage {
     /// Which pool.
     pub pool: &'static str,
-    /// Those that are at work.
+    /// Those in use.
     pub busy: u32,
-    /// Those that wait for work.
+    /// Those not in use.
     pub idle: u32,
 }
 
@@ -66,7 +66,7 @@ impl<DB: Database> Pools<DB> {
         Self { readers, writer: Some(Writer { ready: writer, upkeep }) }
     }
 
-    /// Those that this is done with.
+    /// The connections for this purpose.
     pub(super) fn of(&self, access: Access) -> &Ready<DB> {
         match (access, &self.writer) {
             (Access::Write, Some(writer)) => &writer.ready,
