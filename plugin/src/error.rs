@@ -1,4 +1,4 @@
-//! Errors: typed inside, and one table that says which status, code and title each has outside.
+//! Errors: typed inside, with one table of the status, code and title that each has outside.
 //!
 //! What a client reads is in a [`Fault`]. The cause of an internal error goes to the log with the
 //! request's id and never to the client.
@@ -6,11 +6,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_interface::Response;
 use serde::Serialize;
 use sqlx::migrate::MigrateError;
-
-use crate::wire::document::MEDIA_TYPE;
 
 /// What kind of fault it is: a row of the table below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +16,9 @@ pub enum FaultKind {
     UnknownParameter,
     /// A member of the query is given more than once.
     RepeatedParameter,
-    /// A member of the query that says how to list is not of its form.
+    /// A member of the query that controls a list is not of its form.
     InvalidParameter,
-    /// A header that the request needs is missing or says something else.
+    /// A header that the request needs is missing or has another value.
     InvalidHeader,
     /// The body cannot be read.
     MalformedBody,
@@ -31,7 +28,7 @@ pub enum FaultKind {
     Forbidden,
     /// There is no such record.
     NotFound,
-    /// The value of a filter is none of its type.
+    /// The value of a filter is not of the type of its field.
     InvalidFilter,
     /// The body names a field that the resource does not have.
     UnknownField,
@@ -49,7 +46,7 @@ pub enum FaultKind {
     Referenced,
     /// A rule of the store forbids it.
     Refused,
-    /// Something failed that must not.
+    /// The store itself failed.
     Internal,
     /// The database does not answer.
     Unavailable,
@@ -120,6 +117,17 @@ impl Fault {
     }
 }
 
+/// What a constraint that the database upheld was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// Values that another row has; the columns, where the engine names them.
+    Unique(Vec<String>),
+    /// A row that is referred to, or refers to nothing.
+    Reference,
+    /// A rule about the row itself.
+    Check,
+}
+
 /// What part of a request a [`Fault`] is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -130,43 +138,6 @@ pub enum Source {
     Parameter(String),
     /// The name of a header.
     Header(String),
-}
-
-/// The error document of JSON:API.
-#[derive(Serialize)]
-struct Document<'a> {
-    errors: Vec<Member<'a>>,
-}
-
-/// A [`Fault`] as a member of the document.
-#[derive(Serialize)]
-struct Member<'a> {
-    status: u16,
-    code: &'static str,
-    title: &'static str,
-    detail: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Source>,
-}
-
-fn document(faults: &[Fault]) -> Vec<u8> {
-    let errors = faults.iter().map(|fault| {
-        let (status, code, title) = fault.kind.row();
-        Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
-    });
-    // Text, numbers and lists alone: there is nothing in it that could fail to be written.
-    serde_json::to_vec(&Document { errors: errors.collect() }).unwrap_or_default()
-}
-
-/// What a constraint that the database upheld was about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Constraint {
-    /// Values that another row has; the columns, where the engine names them.
-    Unique(Vec<String>),
-    /// A row that is referred to, or refers to nothing.
-    Reference,
-    /// A rule about the row itself.
-    Check,
 }
 
 /// Why a request could not be answered as it was meant.
@@ -208,9 +179,17 @@ pub enum Error {
     /// The host could not be asked.
     #[error("the host failed")]
     Host(#[from] host_interface::Error),
-    /// What the database gave, or what is to be written, is not what it must be.
+    /// Data from the database or to be written are not of their form.
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
+    /// A rule of the store reads a field that the record does not have, or has as another type.
+    #[error("{of} has no {field} of the type that was asked for")]
+    Field {
+        /// The kind of the record.
+        of: &'static str,
+        /// The field.
+        field: String,
+    },
     /// The store cannot be copied as it is, or the copy is not the same.
     #[error("{0}")]
     Copy(String),
@@ -250,13 +229,13 @@ impl Error {
     }
 
     /// Whether the same may succeed when it is tried again at once. A constraint that only the
-    /// database could uphold is found by validation then, which says what it is about.
+    /// database could uphold is found by validation then, which names the field.
     pub fn may_pass(&self) -> bool {
         matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
     }
 
     /// What is wrong with the request, where that is all.
-    fn faults(&self) -> Option<&[Fault]> {
+    pub fn faults(&self) -> Option<&[Fault]> {
         match self {
             Error::Faults(faults) => Some(faults),
             Error::Shared(error) => error.faults(),
@@ -265,56 +244,13 @@ impl Error {
     }
 
     /// Whether the same may succeed later.
-    fn passes(&self) -> bool {
+    pub fn passes(&self) -> bool {
         match self {
             Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
             Error::Shared(error) => error.passes(),
             _ => false,
         }
     }
-
-    /// The answer to the client. Where the client is not at fault, the cause is logged.
-    pub fn into_response(self, request_id: &str) -> Response {
-        let faults = match self.faults() {
-            Some(faults) => faults.to_vec(),
-            None => {
-                let causes = chain(&self);
-                tracing::error!(request_id, causes, "request failed");
-                let kind = match self.passes() {
-                    true => FaultKind::Unavailable,
-                    false => FaultKind::Internal,
-                };
-                let advice = match kind {
-                    FaultKind::Unavailable => "The store is temporarily unavailable; try again.",
-                    _ => "The store failed to answer.",
-                };
-                vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
-            }
-        };
-        // The mildest status stands for all: a missing field makes the answer a 400.
-        let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
-        let faults = at_most(MAX_FAULTS, faults);
-        let response = Response::new(status)
-            .with_header("content-type", MEDIA_TYPE)
-            .with_body(document(&faults));
-        match status {
-            415 => response.with_header("accept-encoding", "identity"),
-            503 => response.with_header("retry-after", "1"),
-            _ => response,
-        }
-    }
-}
-
-/// The first so many faults, those that decide on the status before the others, and that there are
-/// more.
-fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
-    if faults.len() > limit {
-        faults.sort_by_key(|fault| fault.kind.row().0);
-        faults.truncate(limit);
-        let detail = format!("There are more faults; only {limit} are reported.");
-        faults.push(Fault::new(FaultKind::TooManyFaults, detail));
-    }
-    faults
 }
 
 /// An error and what caused it, on one line. Errors that repeat their cause are heard once.

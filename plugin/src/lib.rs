@@ -11,9 +11,11 @@
 //!    write on the plugin's threads if it is not ready at once.
 //! 3. [`app`] looks the route up in a table made from the resources, and asks the host for the
 //!    permission.
-//! 4. [`service::crud`] does what the route stands for, and [`wire::request`] turns query, headers and
-//!    body into typed form. All faults are collected.
-//! 5. [`model::question`] checks them against the resource: a `Page` to read, or a `Draft` to write.
+//! 4. [`service::crud`] does what the route names, with the rules that the resource's file adds
+//!    ([`service::hooks`]). [`wire::request`] and [`wire::body`] turn query, headers and body into typed
+//!    form. All faults are collected.
+//! 5. What is asked for becomes a [`model::question`], what is to be written a [`wire::draft`], which is
+//!    checked against the resource.
 //! 6. [`sql::approach`] decides how the records of a page are found, and what has to be asked of the
 //!    kept counts first.
 //! 7. [`sql`] turns the plan into text and bound values; [`sql::dialect`] has what differs between
@@ -22,27 +24,27 @@
 //!    has to cross a thread, and writes go through one connection with `BEGIN IMMEDIATE`. What they
 //!    leave to do, bringing what was committed from the log into the file and merging what they added
 //!    to the indexes of texts, is done beside them (`store/upkeep.rs`), so that no writer stops for it.
-//!    A statement that nobody waits for any more is ended (`store/brake.rs`).
-//! 9. [`wire::document`] writes the cells as JSON:API. The body is handed to the HTTP server without a
-//!    copy.
+//!    A statement whose client has gone is ended (`store/brake.rs`).
+//! 9. [`wire::document`] writes the cells as JSON:API, or [`wire::answer`] the faults. The body is handed
+//!    to the HTTP server without a copy.
 //!
 //! # Modules
 //!
-//! The rooms stand from top to bottom: each may use those below it. Tables are in `plugin/migrations`,
-//! for each engine, and `store/migrations.rs` lists the files.
+//! The table runs from the top room to the bottom one; each may use those below it. Tables are in
+//! `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log (`logging`) |
-//! | [`app`] | table of routes, permissions, description; resources and routes as OpenAPI 3.1 (`openapi`), with the JSON Schema of single values |
-//! | [`resources`] | the list of all resources, and a file for each with its special rules; `customers` has addresses too, `methods` shipping and payment |
-//! | [`service`] | the five operations and nested lists (`crud`), mails on their way to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`) |
+//! | [`app`] | permission and dispatch; the table of `routes`; resources and routes as OpenAPI 3.1 (`openapi`) |
+//! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` has addresses too, `methods` shipping and payment, `orders/` what happens to an order |
+//! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), what a resource's file adds to them (`hooks`), mails on their way to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`), what the site has set (`settings`) |
 //! | [`reports`] | a file for each report, with what is asked (`asked`), the calendar (`period`), what days come to (`days`), a page of that (`ranking`), and one computation for equal requests (`single_flight`) |
 //! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), comparing and mending what is kept (`maintenance`) |
 //! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells` as they come back; bulk `filling`, SQLite's `upkeep` |
-//! | [`wire`] | query, headers and body to typed form (`request`), values to and from their literal texts (`literal`), JSON:API output (`document`) |
+//! | [`wire`] | path and query (`request`) and headers and body (`body`) to typed form, values to and from their literal texts (`literal`), what a body would write (`draft`), JSON:API output (`document`), responses (`answer`) |
 //! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and what has to be asked for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), whole tables (`copy`), what differs between engines (`dialect`), how texts are found that contain one (`texts`), tables and triggers of what is kept and how it is counted anew (`kept`) |
-//! | [`model`] | kinds of values (`value`), days and moments (`moment`), the types of which descriptors are made (`resource`), pages, drafts and checks (`question`), the parameters of the store (`parameters`), what counts and sums are kept (`kept`) |
+//! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and the handles to read them by (`field`), descriptors (`resource`), all of them (`registry`), records (`record`), what is asked of the database (`question`), the parameters of the store (`parameters`), what counts and sums are kept (`kept`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
 //! # A page of a large store

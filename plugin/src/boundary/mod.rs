@@ -27,8 +27,9 @@ use tokio::task::JoinHandle;
 use crate::app::{self, App, NAME, describe};
 use crate::bulk::{copy, demo, maintenance, reference};
 use crate::error::{Error, chain};
-use crate::model::parameters;
+use crate::service::settings;
 use crate::store::Store;
+use crate::wire::answer;
 
 /// How long a shutdown waits for connections to be closed, after it has waited for mails. Both together
 /// are less than any host waits.
@@ -63,7 +64,7 @@ impl Plugin for ShopPlugin {
         let store = open(&environment.database_url)?;
         let replica = environment.reports_url.as_ref().map(open).transpose()?;
         let mut app = App::new(host, store, &environment.base_path);
-        app.replica = replica;
+        app.shop.replica = replica;
         let app = Arc::new(app);
         let handle = runtime.handle().clone();
         let base_path = environment.base_path;
@@ -80,8 +81,8 @@ impl Plugin for ShopPlugin {
 
     fn install(&self) -> BoxFuture<Result<(), host_interface::Error>> {
         self.run(|app| async move {
-            app.store.migrate().await?;
-            reference::install(&app.store).await
+            app.shop.store.migrate().await?;
+            reference::install(&app.shop.store).await
         })
     }
 
@@ -91,11 +92,13 @@ impl Plugin for ShopPlugin {
         value: &Value,
     ) -> BoxFuture<Result<(), host_interface::Error>> {
         let (name, value) = (name.to_owned(), value.clone());
-        self.run(|app| async move { parameters::check(&name, &value, &app.store).await })
+        self.run(|app| async move {
+            settings::check(&name, &value, &app.shop.store, app.shop.registry).await
+        })
     }
 
     fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, host_interface::Error>> {
-        self.run(|app| async move { app.metrics().await })
+        self.run(|app| async move { app.shop.metrics().await })
     }
 
     fn panel(&self, name: &str) -> BoxFuture<Result<PanelContent, host_interface::Error>> {
@@ -107,7 +110,7 @@ impl Plugin for ShopPlugin {
         let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         if sending.is_none() {
             let app = Arc::clone(&self.app);
-            *sending = Some(self.handle.spawn(async move { app.sender.run().await }));
+            *sending = Some(self.handle.spawn(async move { app.shop.sender.run().await }));
         }
     }
 
@@ -117,7 +120,7 @@ impl Plugin for ShopPlugin {
         progress: ProgressHandle,
     ) -> BoxFuture<Result<String, host_interface::Error>> {
         self.run(move |app| async move {
-            demo::fill(&app.store, demo::Size::of(options)?, &progress).await
+            demo::fill(&app.shop.store, demo::Size::of(options)?, &progress).await
         })
     }
 
@@ -127,7 +130,7 @@ impl Plugin for ShopPlugin {
         progress: ProgressHandle,
     ) -> BoxFuture<Result<String, host_interface::Error>> {
         self.run(move |app| async move {
-            let source = app.store.patient();
+            let source = app.shop.store.patient();
             let target = Store::open(&target.database_url)?.patient();
             let copied = copy::copy(&source, &target, &progress).await;
             source.close().await;
@@ -142,7 +145,7 @@ impl Plugin for ShopPlugin {
         progress: ProgressHandle,
     ) -> BoxFuture<Result<Vec<Difference>, host_interface::Error>> {
         self.run(move |app| async move {
-            let store = app.store.patient();
+            let store = app.shop.store.patient();
             let found = match mend {
                 true => maintenance::recount(&store, &progress).await,
                 false => maintenance::check(&store, &progress).await,
@@ -153,7 +156,7 @@ impl Plugin for ShopPlugin {
     }
 
     fn health(&self) -> BoxFuture<Result<(), host_interface::Error>> {
-        self.run(|app| async move { app.store.ping().await })
+        self.run(|app| async move { app.shop.store.ping().await })
     }
 
     fn handle(&self, request: Request) -> BoxFuture<Response> {
@@ -162,24 +165,26 @@ impl Plugin for ShopPlugin {
         let reads = request.method() == Method::Get;
         let mut bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
         bridge.stays = reads;
-        BoxFuture::new(async move { bridge.await.unwrap_or_else(|gone| gone.into_response(&id)) })
+        BoxFuture::new(
+            async move { bridge.await.unwrap_or_else(|gone| answer::failure(&gone, &id)) },
+        )
     }
 
     fn shutdown(&self) -> BoxFuture<()> {
         let app = Arc::clone(&self.app);
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
         let bridge = Bridge::new(self.handle.clone(), async move {
-            app.sender.stop();
+            app.shop.sender.stop();
             if let Some(sending) = sending
                 && let Err(error) = sending.await
             {
                 tracing::error!(%error, "the sender of mails failed");
             }
             let closed = async {
-                if let Some(replica) = &app.replica {
+                if let Some(replica) = &app.shop.replica {
                     replica.close().await;
                 }
-                app.store.close().await;
+                app.shop.store.close().await;
             };
             if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
                 tracing::warn!("the database did not close all connections");

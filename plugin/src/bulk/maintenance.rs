@@ -1,15 +1,14 @@
-//! Compares what is kept beside the records with what the records come to, and mends it. Both are done while a
-//! host serves the store, and writers wait for neither longer than for one another.
+//! Compares the counts and sums that are kept beside the records with the records, and mends them. Both are done
+//! while hosts serve the store, and writers wait for them no longer than for each other.
 //!
-//! A table and its records are read in one snapshot. What they differ by there is what they differ by
-//! afterwards too, whatever is written meanwhile: each write changes both by the same, in one transaction. So
-//! the difference of a row, once it is known, is right at any later moment, and mending adds it to
-//! whatever is kept then. That is done a few rows at a time, in short transactions.
+//! A table and its records are read in one snapshot. Every write changes both by the same amount, in one
+//! transaction, so the difference of a row stays correct whatever is written later. Mending adds it to
+//! the number that is kept by then, a few rows at a time, in short transactions.
 //!
-//! It must be added only once. A run writes its number into a row of its own when it begins, and each of its
-//! transactions changes that row, on condition that it still has the number. So of two runs at the
-//! same time the younger one has its way: it reads after all that the older one has written, and nothing
-//! follows from that one. What a run that was cut off has mended stays mended.
+//! A difference must be added only once. A run stores its number in a table of one row when it begins, and each of
+//! its transactions changes that row on condition that it still has that number. So if a second run
+//! begins, the first one stops before its next transaction, and the second one reads its snapshots after
+//! all that the first one has written.
 
 use futures_util::TryStreamExt;
 use host_interface::{Difference, ProgressHandle};
@@ -31,8 +30,8 @@ pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Diffe
     compare(store, None, progress).await
 }
 
-/// The same, and mends it. What reports have kept of days is read anew then, since nobody knows how the
-/// difference has come about.
+/// The same, and mends it. Reports then read all days again, since whatever caused a difference may have
+/// bypassed the revisions of days too.
 ///
 /// # Errors
 /// Those of the database, and when another run has begun meanwhile.

@@ -52,7 +52,7 @@ fn offset(text: &str) -> Option<Duration> {
     (hours < 24 && minutes < 60).then(|| Duration::minutes(sign * (60 * hours + minutes)))
 }
 
-/// Whether a text is of this shape, where 0 stands for any digit. The parsers of dates are asked only
+/// Whether a text is of this shape, where 0 matches any digit. The parsers of dates are asked only
 /// then, because they take signs, too.
 fn has_shape(text: &str, shape: &str) -> bool {
     let fits = |(byte, shape): (u8, u8)| match shape {
@@ -74,7 +74,7 @@ pub fn now() -> PrimitiveDateTime {
     PrimitiveDateTime::new(now.date(), time)
 }
 
-/// The first moment of a day, and the last one that is told from others.
+/// The first and the last second of a day.
 pub fn bounds(day: Date) -> [PrimitiveDateTime; 2] {
     [day.midnight(), day.with_time(time!(23:59:59))]
 }

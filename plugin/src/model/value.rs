@@ -94,7 +94,7 @@ impl Kind {
     /// An amount of money.
     pub const MONEY: Kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
 
-    /// A value as one of this kind: what was read as a plain number or text says what it is.
+    /// A value with the type of this kind, from what was read as a plain number or text.
     pub fn typed(self, value: Value) -> Value {
         match (self, value) {
             (Kind::Decimal { places, .. }, Value::Int(units)) => Value::Decimal { units, places },
@@ -180,7 +180,7 @@ impl Value {
     }
 }
 
-/// As it stands in sentences.
+/// As it is written in messages.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -193,7 +193,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A value as it was stored, borrowed from the page that it came with. The field says what it is.
+/// A value as it was stored, borrowed from the page that it came with. Its type is that of its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell<'a> {
     /// Unset.
@@ -221,7 +221,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The value, no longer borrowed; [`Kind::typed`] says what it is.
+    /// The value, no longer borrowed; [`Kind::typed`] gives it its type.
     pub fn to_value(&self) -> Value {
         match self {
             Cell::Null => Value::Null,
@@ -236,7 +236,7 @@ pub fn fold(text: &str) -> String {
     unicase::UniCase::unicode(text).to_folded_case()
 }
 
-/// What a client sent, as it stands in sentences: the beginning of what is long.
+/// What a client sent, as it is quoted in messages: long text is cut.
 pub fn short(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 64;
     match text.char_indices().nth(LONGEST) {

@@ -1,6 +1,6 @@
 //! Sums of money in reports, which may be larger than any amount of the store.
 
-use crate::model::resource::{Field, text};
+use crate::model::field::{Field, text};
 use crate::model::value::{Cell, decimal_text};
 
 /// The code of the currency that a row's amounts are in.

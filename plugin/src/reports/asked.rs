@@ -5,11 +5,10 @@ use time::Date;
 
 use super::period::{Range, Unit};
 use crate::error::Error;
+use crate::model::field::{choice, moment as moment_field};
 use crate::model::moment;
 use crate::model::parameters::Parameters;
-use crate::model::resource::{
-    Filter, Resource, choice, date_from, date_to, equals, moment as moment_field,
-};
+use crate::model::resource::{Filter, Resource, date_from, date_to, equals};
 use crate::model::value::Value;
 use crate::wire::document;
 use crate::wire::request::{Listing, Scope};
@@ -22,7 +21,8 @@ pub(super) static ASKED: Resource = Resource {
     filters: FILTERS,
     crud: false,
     ..Resource::CRUD
-};
+}
+.checked();
 
 const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equals("period")];
 

@@ -11,8 +11,9 @@ use super::asked::{ASKED, Asked};
 use super::days::{Days, Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
 use crate::error::Error;
+use crate::model::field::{count, email, int, moment, money, text};
 use crate::model::moment;
-use crate::model::resource::{Report, count, email, int, moment, money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::Store;
@@ -20,7 +21,7 @@ use crate::wire::document::attributes;
 
 pub(crate) static REPORT: Report = Report {
     view: "reports.customers",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("user_id"),
         email("email"),

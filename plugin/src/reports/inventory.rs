@@ -5,10 +5,9 @@ use serde_json::{Map, Value as Json};
 use super::amounts::amount;
 use super::asked::{ASKED, Asked};
 use crate::error::Error;
-use crate::model::question::{Order, Page, Shape};
-use crate::model::resource::{
-    Field, Report, Resource, amount as quantity, choice, count, flag, int, money, text,
-};
+use crate::model::field::{Field, amount as quantity, choice, count, flag, int, money, text};
+use crate::model::question::{Page, Shape};
+use crate::model::resource::{Order, Report, Resource};
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::Store;
@@ -16,7 +15,7 @@ use crate::wire::document::attributes;
 
 pub(crate) static REPORT: Report = Report {
     view: "reports.inventory",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("product_id"),
         text("sku", 255),

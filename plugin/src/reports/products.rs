@@ -10,7 +10,8 @@ use super::asked::{ASKED, Asked};
 use super::days::{Days, Line, Words, add};
 use super::ranking::{Ranked, Ranking, by_key, word};
 use crate::error::Error;
-use crate::model::resource::{Report, count, int, money, text};
+use crate::model::field::{count, int, money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::Store;
@@ -18,7 +19,7 @@ use crate::wire::document::attributes;
 
 pub(crate) static REPORT: Report = Report {
     view: "reports.products",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         int("product_id").nullable(),
         text("sku", 255),

@@ -8,8 +8,9 @@ use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
 use super::period::{Range, Unit};
 use crate::error::Error;
+use crate::model::field::{Field, count, money, signed_money, text};
 use crate::model::moment;
-use crate::model::resource::{Field, Report, count, money, signed_money, text};
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::Store;
@@ -17,7 +18,7 @@ use crate::wire::document::attributes;
 
 pub(crate) static REPORT: Report = Report {
     view: "reports.sales",
-    of: || &ASKED,
+    of: &ASKED,
     row: &[
         text("period_start", 10),
         text("period_end", 10),

@@ -2,45 +2,52 @@
 //! parent changes the paths of the whole branch, in the same transaction.
 
 use crate::error::Error;
-use crate::model::question::{Draft, Record};
-use crate::model::resource::{Complaint, Resource, int, key, text, unique};
+use crate::model::field::{Complaint, Handle, int, key, text};
+use crate::model::record::Record;
+use crate::model::resource::{Resource, unique};
 use crate::model::value::Value;
+use crate::service::hooks::Service;
 use crate::sql::{self, Statement};
 use crate::store::Transaction;
+use crate::wire::draft::Draft;
 
-pub(super) const CATEGORIES: Resource = Resource {
+pub(crate) static CATEGORIES: Resource = Resource {
     kind: "categories",
     singular: "category",
     table: "shop_categories",
     key: "id",
-    list: &[
-        text("title", 255).required(),
-        text("alias", 255).derived(),
-        int("published").between(-2, 2).default(1),
-        key("parent_id", "categories").or_zero(),
-        int("level").read_only().derived(),
-    ],
-    detail: &[
-        text("description", 65_535),
-        text("path", usize::MAX).read_only().derived(),
-        text("language", 7).default_text("*"),
-    ],
+    list: &[TITLE.field, ALIAS.field, PUBLISHED.field, PARENT.field, LEVEL.field],
+    detail: &[text("description", 65_535), PATH.field, text("language", 7).default_text("*")],
     unique: &[unique(&["alias", "parent_id"])],
-    alone: true,
-    derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
-    spread: Some(|before, after, scene| Box::pin(move_branch(before, after, scene.transaction))),
-    check: can_be_published,
+    serialised: true,
     ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
+    derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
+    after_update: Some(|before, after, scene| {
+        Box::pin(move_branch(before, after, scene.transaction))
+    }),
+    check: can_be_published,
+    ..Service::of(&CATEGORIES)
 };
 
-/// What stands for a title of which no alias can be made.
+const TITLE: Handle<String> = text("title", 255).required().words();
+const ALIAS: Handle<String> = text("alias", 255).derived().words();
+const PUBLISHED: Handle<i64> = int("published").between(-2, 2).default(1).number();
+const PARENT: Handle<i64> = key("parent_id", "categories").or_zero().number();
+const LEVEL: Handle<i64> = int("level").read_only().derived().number();
+const PATH: Handle<String> = text("path", usize::MAX).read_only().derived().words();
+
+/// The alias of a title that none can be made of.
 const NAMELESS: &str = "category";
 
-fn can_be_published(category: &Record) -> Vec<Complaint> {
-    match category.value("published").int() {
-        -1 => vec![("published", "published must be one of -2, 0, 1, 2.".to_owned())],
+fn can_be_published(category: &Record) -> Result<Vec<Complaint>, Error> {
+    Ok(match category.get(&PUBLISHED)? {
+        Some(-1) => vec![(PUBLISHED.name, "published must be one of -2, 0, 1, 2.".to_owned())],
         _ => Vec::new(),
-    }
+    })
 }
 
 /// Works out alias, level and path.
@@ -49,15 +56,15 @@ async fn place(
     before: Option<&Record>,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    let now = |name: &str| match (draft.given(name), before) {
-        (Some(value), _) => value.clone(),
-        (None, Some(before)) => before.value(name).clone(),
-        (None, None) => Value::Null,
-    };
-    let (title, alias, parent) = (now("title"), now("alias"), now("parent_id").int());
+    // At fault, a new category may lack any of them.
+    let was = before.cloned().unwrap_or_else(|| draft.as_record());
+    let now = draft.applied_to(&was);
+    let title = now.get(&TITLE)?.unwrap_or_default();
+    let alias = now.get(&ALIAS)?.unwrap_or_default();
+    let parent = now.get(&PARENT)?.unwrap_or_default();
     let key = before.map_or(0, Record::key);
-    if alias.text().contains('/') {
-        draft.refuse("alias", "alias must not contain a slash.");
+    if alias.contains('/') {
+        draft.refuse(&ALIAS, "alias must not contain a slash.");
         return Ok(());
     }
     let (level, above) = match parent {
@@ -75,27 +82,27 @@ async fn place(
         }
     };
     if let Some(before) = before {
-        let own = before.value("path").text();
+        let own = before.need(&PATH)?;
         let below = above.strip_prefix(own).is_some_and(|rest| rest.starts_with('/'));
         if parent != 0 && (parent == key || below) {
-            draft.refuse("parent_id", "A category cannot be its own descendant.");
+            draft.refuse(&PARENT, "A category cannot be its own descendant.");
             return Ok(());
         }
     }
-    let alias = match alias.text() {
-        "" => free_alias(title.text(), parent, key, transaction).await?,
+    let alias = match alias {
+        "" => free_alias(title, parent, key, transaction).await?,
         given => given.to_owned(),
     };
     let path = if above.is_empty() { alias.clone() } else { format!("{above}/{alias}") };
-    let worked_out = [
-        ("alias", Value::Text(alias)),
-        ("level", Value::Int(level + 1)),
-        ("path", Value::Text(path)),
-    ];
-    // A body may ask for an alias to be made that turns out to be the one that stands.
-    let changed = worked_out.into_iter().filter(|(name, value)| now(name) != *value);
-    for (name, value) in changed.collect::<Vec<_>>() {
-        draft.set(name, value);
+    // A body may ask for a new alias that turns out to be the present one.
+    if now.get(&ALIAS)? != Some(&*alias) {
+        draft.set(&ALIAS, alias)?;
+    }
+    if now.get(&LEVEL)? != Some(level + 1) {
+        draft.set(&LEVEL, level + 1)?;
+    }
+    if now.get(&PATH)? != Some(&*path) {
+        draft.set(&PATH, path)?;
     }
     Ok(())
 }
@@ -130,11 +137,11 @@ async fn move_branch(
     after: &Record,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    let (old, new) = (before.value("path").text(), after.value("path").text());
+    let (old, new) = (before.need(&PATH)?, after.need(&PATH)?);
     if old == new {
         return Ok(());
     }
-    let deeper = after.value("level").int() - before.value("level").int();
+    let deeper = after.need(&LEVEL)? - before.need(&LEVEL)?;
     let statement = sql::move_branch(old, new, deeper, transaction.dialect());
     transaction.execute(statement).await.map(|_| ())
 }

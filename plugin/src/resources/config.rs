@@ -2,18 +2,24 @@
 
 use host_interface::{Method, Response};
 
-use crate::app::Call;
 use crate::error::Error;
-use crate::model::resource::{Gives, Resource, Special};
-use crate::service::crud;
+use crate::model::resource::Resource;
+use crate::service::call::Call;
+use crate::service::hooks::{Gives, Service, Special};
+use crate::wire::answer;
 use crate::wire::document;
 use crate::wire::request;
 
-pub(super) const CONFIG: Resource = Resource {
+pub(crate) static CONFIG: Resource = Resource {
     kind: "config",
     title: Some("Configuration"),
     singular: "configuration",
     crud: false,
+    ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
     special: &[Special {
         method: Method::Get,
         path: "config",
@@ -22,14 +28,14 @@ pub(super) const CONFIG: Resource = Resource {
         asset: None,
         takes: None,
         gives: Gives::Open,
-        run: |call, _| Box::pin(show(call)),
+        run: |call| Box::pin(show(call)),
     }],
-    ..Resource::CRUD
+    ..Service::of(&CONFIG)
 };
 
 async fn show(call: &Call<'_>) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
-    let parameters = call.app.parameters.current()?;
-    let own = format!("{}/config", call.app.root);
-    Ok(crud::answer(200, document::one("config", "1", &parameters.all, &own)?))
+    let parameters = call.shop.parameters.current()?;
+    let own = format!("{}/config", call.shop.root);
+    Ok(answer::document(200, document::one("config", "1", &parameters.all, &own)?))
 }

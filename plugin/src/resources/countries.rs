@@ -1,8 +1,9 @@
 //! Countries, by their ISO 3166-1 codes.
 
-use crate::model::resource::{Resource, capitals, equals, flag, search, text, unique};
+use crate::model::field::{capitals, flag, text};
+use crate::model::resource::{Resource, equals, search, unique};
 
-pub(super) const COUNTRIES: Resource = Resource {
+pub(crate) static COUNTRIES: Resource = Resource {
     kind: "countries",
     singular: "country",
     table: "shop_countries",
@@ -19,4 +20,5 @@ pub(super) const COUNTRIES: Resource = Resource {
     ],
     unique: &[unique(&["country_isocode_2"]), unique(&["country_isocode_3"])],
     ..Resource::CRUD
-};
+}
+.checked();

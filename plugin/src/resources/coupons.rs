@@ -1,15 +1,20 @@
 //! Coupons: codes that take something off a cart or a product.
 
-use crate::model::question::Record;
-use crate::model::resource::{
-    Complaint, Resource, amount, choice, code, equals, flag, ids, int, moment, money, search, text,
-    unique,
+use time::PrimitiveDateTime;
+
+use crate::error::Error;
+use crate::model::field::{
+    Complaint, ENABLED, Handle, Money, Units, amount, choice, code, flag, ids, int, moment, money,
+    text,
 };
+use crate::model::record::Record;
+use crate::model::resource::{Resource, equals, search, unique};
+use crate::service::hooks::Service;
 
 /// A hundred percent, in units of 10^-5.
-const WHOLE: i64 = 10_000_000;
+const WHOLE: Money = Units(10_000_000);
 
-pub(super) const COUPONS: Resource = Resource {
+pub(crate) static COUPONS: Resource = Resource {
     kind: "coupons",
     singular: "coupon",
     table: "shop_coupons",
@@ -17,14 +22,11 @@ pub(super) const COUPONS: Resource = Resource {
     list: &[
         text("coupon_name", 255).required(),
         code("coupon_code", 255).required(),
-        flag("enabled"),
-        amount("value").required(),
-        choice(
-            "value_type",
-            &["fixed_cart", "fixed_product", "percentage_cart", "percentage_product"],
-        ),
-        moment("valid_from"),
-        moment("valid_to"),
+        ENABLED.field,
+        VALUE.field,
+        VALUE_TYPE.field,
+        VALID_FROM.field,
+        VALID_TO.field,
     ],
     detail: &[
         money("max_value").nullable(),
@@ -39,23 +41,34 @@ pub(super) const COUPONS: Resource = Resource {
     ],
     filters: &[search(&["coupon_name", "coupon_code"]), equals("enabled")],
     unique: &[unique(&["coupon_code"]).in_any_case()],
-    check: values_go_together,
     ..Resource::CRUD
-};
+}
+.checked();
 
-fn values_go_together(coupon: &Record) -> Vec<Complaint> {
+pub(crate) const SERVICE: Service = Service { check: values_go_together, ..Service::of(&COUPONS) };
+
+/// An amount of money, or a percentage in the same units.
+const VALUE: Handle<Money> = amount("value").required().amount();
+const VALUE_TYPE: Handle<String> =
+    choice("value_type", &["fixed_cart", "fixed_product", "percentage_cart", "percentage_product"])
+        .words();
+/// When a code begins to count, and until when it does.
+pub(super) const VALID_FROM: Handle<PrimitiveDateTime> = moment("valid_from").time();
+pub(super) const VALID_TO: Handle<PrimitiveDateTime> = moment("valid_to").time();
+
+fn values_go_together(coupon: &Record) -> Result<Vec<Complaint>, Error> {
     let mut complaints = Vec::new();
-    let percentage = coupon.value("value_type").text().starts_with("percentage");
-    if percentage && coupon.value("value").int() > WHOLE {
-        complaints.push(("value", "A percentage must be at most 100.".to_owned()));
+    let percentage = coupon.get(&VALUE_TYPE)?.is_some_and(|word| word.starts_with("percentage"));
+    if percentage && coupon.get(&VALUE)?.is_some_and(|value| value > WHOLE) {
+        complaints.push((VALUE.name, "A percentage must be at most 100.".to_owned()));
     }
-    complaints.extend(valid_from_before_to(coupon));
-    complaints
+    complaints.extend(valid_from_before_to(coupon)?);
+    Ok(complaints)
 }
 
 /// A period must not end before it begins.
-pub(super) fn valid_from_before_to(record: &Record) -> Option<Complaint> {
-    let (from, to) = (record.value("valid_from").moment(), record.value("valid_to").moment());
+pub(super) fn valid_from_before_to(record: &Record) -> Result<Option<Complaint>, Error> {
+    let (from, to) = (record.get(&VALID_FROM)?, record.get(&VALID_TO)?);
     let reversed = from.zip(to).is_some_and(|(from, to)| from > to);
-    reversed.then(|| ("valid_to", "valid_to must not be before valid_from.".to_owned()))
+    Ok(reversed.then(|| (VALID_TO.name, "valid_to must not be before valid_from.".to_owned())))
 }

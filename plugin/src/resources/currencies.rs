@@ -1,48 +1,72 @@
 //! Currencies, by their ISO 4217 codes, and how amounts in them are written.
 
-use crate::error::{Fault, FaultKind};
-use crate::model::parameters::Parameters;
-use crate::model::question::Record;
-use crate::model::resource::{
-    Complaint, Resource, capitals, choice, decimal, flag, int, text, unique,
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::field::{
+    Complaint, ENABLED, Handle, Units, capitals, choice, decimal, int, text,
 };
+use crate::model::parameters::Parameters;
+use crate::model::question::{Condition, Page};
+use crate::model::record::Record;
+use crate::model::resource::{Resource, unique};
+use crate::model::value::Value;
+use crate::service::hooks::Service;
+use crate::store::Transaction;
 
 /// One, in units of 10^-8.
 const ONE: i64 = 100_000_000;
 /// Ten thousand million, which is more than any rate of exchange, less the last unit.
 const MAX_VALUE: i64 = 10_000_000_000 * ONE - 1;
 
-pub(super) const CURRENCIES: Resource = Resource {
+pub(crate) static CURRENCIES: Resource = Resource {
     kind: "currencies",
     singular: "currency",
     table: "shop_currencies",
     key: "shop_currency_id",
-    list: &[
-        text("currency_title", 64).required(),
-        capitals("currency_code", 3).required(),
-        decimal("currency_value", 8, 1, MAX_VALUE).default(ONE),
-        flag("enabled"),
-    ],
+    list: &[text("currency_title", 64).required(), CODE.field, RATE.field, ENABLED.field],
     detail: &[
         choice("currency_position", &["pre", "post"]),
-        int("currency_num_decimals").between(0, 8).default(2),
+        DECIMALS.field,
         text("currency_decimal", 4).default_text("."),
         text("currency_thousands", 4).default_text(","),
     ],
     unique: &[unique(&["currency_code"])],
+    ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
     deletable: not_the_default,
     changeable: the_default_keeps_its_code,
-    ..Resource::CRUD
+    ..Service::of(&CURRENCIES)
 };
 
+const CODE: Handle<String> = capitals("currency_code", 3).required().words();
+/// What one unit of the default currency is in this one.
+pub(super) const RATE: Handle<Units<8>> =
+    decimal("currency_value", 8, 1, MAX_VALUE).default(ONE).units();
+/// How many fraction digits amounts have.
+pub(super) const DECIMALS: Handle<i64> =
+    int("currency_num_decimals").between(0, 8).default(2).number();
+
+/// The currency with this code, if there is one.
+pub(super) async fn by_code(
+    code: &str,
+    transaction: &mut Transaction,
+) -> Result<Option<Record>, Error> {
+    let condition = Condition::equals(&CODE, Value::Text(code.to_owned()));
+    let cells = transaction.page(&Page::of_the(&CURRENCIES, condition)).await?;
+    Ok(cells.records(&CURRENCIES)?.pop())
+}
+
 /// Prices are in the default currency, so it has to stay.
-fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Fault> {
-    let code = currency.value("currency_code");
-    match code.text() == parameters.default_currency {
+fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Error> {
+    let code = currency.need(&CODE)?;
+    match code == parameters.default_currency {
         true => Err(Fault::new(
             FaultKind::Refused,
-            format!("{} is the store's default currency and cannot be deleted.", code.text()),
-        )),
+            format!("{code} is the store's default currency and cannot be deleted."),
+        )
+        .into()),
         false => Ok(()),
     }
 }
@@ -52,19 +76,18 @@ fn the_default_keeps_its_code(
     before: &Record,
     after: &Record,
     parameters: &Parameters,
-) -> Vec<Complaint> {
-    let code = before.value("currency_code");
-    if code.text() != parameters.default_currency {
-        return Vec::new();
-    }
-    let refuse =
-        |what: &str| format!("{} is the store's default currency and {what}.", code.text());
+) -> Result<Vec<Complaint>, Error> {
+    let code = before.need(&CODE)?;
     let mut complaints = Vec::new();
-    if after.value("currency_code") != code {
-        complaints.push(("currency_code", refuse("its code cannot be changed")));
+    if code != parameters.default_currency {
+        return Ok(complaints);
     }
-    if before.value("enabled").int() == 1 && after.value("enabled").int() == 0 {
-        complaints.push(("enabled", refuse("cannot be disabled")));
+    let refuse = |what: &str| format!("{code} is the store's default currency and {what}.");
+    if after.need(&CODE)? != code {
+        complaints.push((CODE.name, refuse("its code cannot be changed")));
     }
-    complaints
+    if before.need(&ENABLED)? && !after.need(&ENABLED)? {
+        complaints.push((ENABLED.name, refuse("cannot be disabled")));
+    }
+    Ok(complaints)
 }

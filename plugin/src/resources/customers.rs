@@ -1,12 +1,11 @@
 //! Customers and their addresses: two views of one table. A customer is an address with what a
 //! list of people shows; a user's addresses are all that the user has.
 
+use crate::model::field::{Field, choice, email, key, text, user};
 use crate::model::kept;
-use crate::model::resource::{
-    Field, Join, Nested, Resource, choice, email, filter, index, key, search, text, user,
-};
+use crate::model::resource::{Join, Nested, Resource, Storage, filter, index, search};
 
-pub(super) const CUSTOMERS: Resource = Resource {
+pub(crate) static CUSTOMERS: Resource = Resource {
     kind: "customers",
     singular: "customer",
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, COMPANY],
@@ -17,9 +16,10 @@ pub(super) const CUSTOMERS: Resource = Resource {
         filter("country", "country_id"),
     ],
     ..ADDRESS
-};
+}
+.checked();
 
-pub(super) const ADDRESSES: Resource = Resource {
+pub(crate) static ADDRESSES: Resource = Resource {
     kind: "addresses",
     singular: "address",
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, TYPE],
@@ -27,19 +27,23 @@ pub(super) const ADDRESSES: Resource = Resource {
     crud: false,
     nested: &[Nested { parent: "customers", segment: "addresses", by: "user_id", filters: &[] }],
     ..ADDRESS
-};
+}
+.checked();
 
-const ADDRESS: Resource = Resource {
+static ADDRESS: Resource = Resource {
     table: "shop_addresses",
     key: "shop_address_id",
-    counts: &[&kept::ADDRESS_COUNTS, &kept::ADDRESS_COUNTS_BY_ZONE],
-    steps: &[&kept::ADDRESS_BLOCKS],
-    indexes: &[
-        index("shop_addresses_country", &["country_id"]),
-        index("shop_addresses_user", &["user_id"]),
-        index("shop_addresses_zone", &["zone_id"]),
-    ],
-    search: Some(kept::ADDRESS_SEARCH),
+    storage: Storage {
+        counts: &[&kept::ADDRESS_COUNTS, &kept::ADDRESS_COUNTS_BY_ZONE],
+        steps: &[&kept::ADDRESS_BLOCKS],
+        indexes: &[
+            index("shop_addresses_country", &["country_id"]),
+            index("shop_addresses_user", &["user_id"]),
+            index("shop_addresses_zone", &["zone_id"]),
+        ],
+        search: Some(kept::ADDRESS_SEARCH),
+        ..Storage::PLAIN
+    },
     joins: &[
         Join { alias: "c", table: "shop_countries", key: "shop_country_id", by: "country_id" },
         Join { alias: "z", table: "shop_zones", key: "shop_zone_id", by: "zone_id" },

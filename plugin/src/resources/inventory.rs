@@ -4,16 +4,20 @@
 use host_interface::Response;
 
 use super::products::{PRODUCT_COUNTS, PRODUCTS};
-use crate::app::Call;
 use crate::error::{Error, FaultKind};
-use crate::model::question::{Draft, Intent, Page};
-use crate::model::resource::{Resource, amount, flag, int, modified_on, text};
+use crate::model::field::{amount, flag, int, modified_on, text};
+use crate::model::question::Page;
+use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
+use crate::service::call::Call;
 use crate::service::crud;
+use crate::service::hooks::{Scene, Service};
 use crate::sql::Statement;
-use crate::wire::request::{self, Body};
+use crate::wire::body::Body;
+use crate::wire::draft::{Draft, Intent};
+use crate::wire::request;
 
-pub(super) const INVENTORY: Resource = Resource {
+pub(crate) static INVENTORY: Resource = Resource {
     kind: "inventory",
     singular: "stock record",
     table: "shop_products",
@@ -28,21 +32,27 @@ pub(super) const INVENTORY: Resource = Resource {
     ],
     hidden: &[modified_on()],
     fixed: &[("has_stock", 1)],
-    counts: PRODUCT_COUNTS,
+    storage: Storage { counts: PRODUCT_COUNTS, ..Storage::PLAIN },
     unique: PRODUCTS.unique,
-    create: Some(|call, resource| Box::pin(create(call, resource))),
-    delete: Some(|call, resource| Box::pin(delete(call, resource))),
     ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
+    create: Some(|call| Box::pin(create(call))),
+    delete: Some(|call| Box::pin(delete(call))),
+    ..Service::of(&INVENTORY)
 };
 
 /// Makes the stock record of a product that has none.
-async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+async fn create(call: &Call<'_>) -> Result<Response, Error> {
+    let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, resource, None)?;
     // What is not given stays as the removal left it, so the body is read as a change.
     let mut draft = Draft::read(resource, &body, Intent::Update);
     let product = draft.required_key(&body);
-    let mut transaction = call.app.store.begin().await?;
+    let mut transaction = call.shop.store.begin().await?;
     if let Some(key) = product {
         transaction.lock(&PRODUCTS, key).await?;
         let products = transaction.page(&Page::of_one(&PRODUCTS, key)).await?;
@@ -60,7 +70,8 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
     }
     let key = product.unwrap_or_default();
     let after = draft.as_record_of(key);
-    crud::settle(&mut draft, &after, &mut transaction).await?;
+    let mut scene = Scene { call, transaction: &mut transaction };
+    crud::validate(&mut draft, &after, Vec::new(), &mut scene).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET has_stock = 1, manage_stock = 1, modified_on = ? \
          WHERE shop_product_id = ?",
@@ -73,10 +84,11 @@ async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response
 }
 
 /// Removes a stock record; the product stays, with nothing in stock.
-async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+async fn delete(call: &Call<'_>) -> Result<Response, Error> {
+    let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let key = crud::path_key(call, resource)?;
-    let mut transaction = call.app.store.begin().await?;
+    let mut transaction = call.shop.store.begin().await?;
     crud::locked(&mut transaction, resource, key).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET has_stock = 0, quantity = 0, manage_stock = 0, \

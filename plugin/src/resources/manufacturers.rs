@@ -1,8 +1,9 @@
 //! Manufacturers: the brands that products carry.
 
-use crate::model::resource::{Resource, equals, flag, int, search, text};
+use crate::model::field::{flag, int, text};
+use crate::model::resource::{Resource, equals, search};
 
-pub(super) const MANUFACTURERS: Resource = Resource {
+pub(crate) static MANUFACTURERS: Resource = Resource {
     kind: "manufacturers",
     singular: "manufacturer",
     table: "shop_manufacturers",
@@ -11,4 +12,5 @@ pub(super) const MANUFACTURERS: Resource = Resource {
     detail: &[text("manufacturer_desc", 65_535)],
     filters: &[search(&["manufacturer_name"]), equals("enabled")],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -1,29 +1,32 @@
 //! Shipping and payment methods: two kinds of extension of the store in one table, so that their
 //! ids are unique across both.
 
-use crate::model::resource::{Resource, flag, int, json, name, text, unique};
+use crate::model::field::{flag, int, json, name, text};
+use crate::model::resource::{Resource, unique};
 
-/// How the table tells the kinds apart.
+/// The kinds of method in the table.
 const SHIPPING: i64 = 1;
 const PAYMENT: i64 = 2;
 
-pub(super) const SHIPPINGMETHODS: Resource = Resource {
+pub(crate) static SHIPPINGMETHODS: Resource = Resource {
     kind: "shippingmethods",
     title: Some("Shipping methods"),
     singular: "shipping method",
     fixed: &[("method_kind", SHIPPING)],
     ..METHOD
-};
+}
+.checked();
 
-pub(super) const PAYMENTMETHODS: Resource = Resource {
+pub(crate) static PAYMENTMETHODS: Resource = Resource {
     kind: "paymentmethods",
     title: Some("Payment methods"),
     singular: "payment method",
     fixed: &[("method_kind", PAYMENT)],
     ..METHOD
-};
+}
+.checked();
 
-const METHOD: Resource = Resource {
+static METHOD: Resource = Resource {
     table: "shop_methods",
     key: "extension_id",
     list: &[
@@ -35,4 +38,5 @@ const METHOD: Resource = Resource {
     detail: &[json("params")],
     unique: &[unique(&["element"])],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -1,4 +1,5 @@
-//! The list of all resources, alphabetical: the one place where a resource is registered.
+//! The list of all resources, alphabetical: the one place where a resource is registered. Each has a file
+//! of its own: the descriptor, and beside it the service with the rules that no descriptor expresses.
 
 mod categories;
 mod config;
@@ -19,75 +20,47 @@ mod variants;
 mod vouchers;
 mod zones;
 
-use crate::model::question::Record;
-use crate::model::resource::{Field, Resource};
-use crate::model::value::{Kind, Value};
+use crate::model::registry::Registry;
+use crate::model::resource::Resource;
+use crate::service::hooks::Service;
 
-/// Every resource of the store.
-pub static ALL: &[Resource] = &[
-    customers::ADDRESSES,
-    categories::CATEGORIES,
-    config::CONFIG,
-    countries::COUNTRIES,
-    coupons::COUPONS,
-    currencies::CURRENCIES,
-    customers::CUSTOMERS,
-    inventory::INVENTORY,
-    manufacturers::MANUFACTURERS,
-    orders::ORDERHISTORIES,
-    orders::ORDERITEMS,
-    orders::ORDERS,
-    orderstatuses::ORDERSTATUSES,
-    methods::PAYMENTMETHODS,
-    products::PRODUCTS,
-    reports::REPORTS,
-    methods::SHIPPINGMETHODS,
-    taxprofiles::TAXPROFILES,
-    taxrates::TAXRATES,
-    variants::VARIANTS,
-    vouchers::VOUCHERS,
-    zones::ZONES,
+/// Every resource of the store, with what its file adds to the five operations.
+pub static SERVICES: &[Service] = ALL;
+
+const ALL: &[Service] = &[
+    Service::of(&customers::ADDRESSES),
+    categories::SERVICE,
+    config::SERVICE,
+    Service::of(&countries::COUNTRIES),
+    coupons::SERVICE,
+    currencies::SERVICE,
+    Service::of(&customers::CUSTOMERS),
+    inventory::SERVICE,
+    Service::of(&manufacturers::MANUFACTURERS),
+    orders::HISTORY_SERVICE,
+    Service::of(&orders::ORDERITEMS),
+    orders::SERVICE,
+    orderstatuses::SERVICE,
+    Service::of(&methods::PAYMENTMETHODS),
+    products::SERVICE,
+    reports::SERVICE,
+    Service::of(&methods::SHIPPINGMETHODS),
+    Service::of(&taxprofiles::TAXPROFILES),
+    Service::of(&taxrates::TAXRATES),
+    Service::of(&variants::VARIANTS),
+    vouchers::SERVICE,
+    Service::of(&zones::ZONES),
 ];
 
-/// The resource of this kind.
-pub fn find(kind: &str) -> Option<&'static Resource> {
-    ALL.iter().find(|resource| resource.kind == kind)
-}
+/// The resources alone.
+pub const REGISTRY: Registry = Registry(&RESOURCES);
 
-/// A field by which records of a resource refer to a record.
-#[derive(Clone, Debug)]
-pub struct Reference {
-    /// What refers to it.
-    pub resource: &'static Resource,
-    /// By which field.
-    pub field: &'static Field,
-    /// The value by which the field knows the record.
-    pub value: Value,
-    /// The column of the record that must stay as it is for the sake of the reference, where that is
-    /// not the key alone, which always stays.
-    pub relies_on: Option<&'static str>,
-}
-
-/// The fields of all resources that refer to a record and keep it from being deleted.
-pub fn referring_to(kind: &str, record: &Record) -> Vec<Reference> {
-    let mut referring: Vec<Reference> = Vec::new();
-    for resource in ALL {
-        for field in resource.fields().filter(|field| !field.owned && field.joined.is_none()) {
-            let (value, relies_on) = match field.kind {
-                Kind::Key(target) if target == kind => (Value::Int(record.key()), field.within),
-                Kind::Code { of, field, .. } if of == kind => {
-                    (record.value(field).clone(), Some(field))
-                }
-                _ => continue,
-            };
-            // Resources that share a table would count the same rows.
-            let counted = |known: &Reference| {
-                (known.resource.table, known.field.name) == (resource.table, field.name)
-            };
-            if !referring.iter().any(counted) {
-                referring.push(Reference { resource, field, value, relies_on });
-            }
-        }
+static RESOURCES: [&Resource; ALL.len()] = {
+    let mut resources = [ALL[0].of; ALL.len()];
+    let mut position = 0;
+    while position < ALL.len() {
+        resources[position] = ALL[position].of;
+        position += 1;
     }
-    referring
-}
+    resources
+};

@@ -1,41 +1,45 @@
 //! Order statuses. The core ones, which every store has, stay and stay enabled.
 
-use crate::error::{Fault, FaultKind};
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::field::{Complaint, ENABLED, Handle, flag, text};
 use crate::model::parameters::Parameters;
-use crate::model::question::Record;
-use crate::model::resource::{Complaint, Resource, flag, text};
+use crate::model::record::Record;
+use crate::model::resource::Resource;
+use crate::service::hooks::Service;
 
-pub(super) const ORDERSTATUSES: Resource = Resource {
+pub(crate) static ORDERSTATUSES: Resource = Resource {
     kind: "orderstatuses",
     title: Some("Order statuses"),
     singular: "order status",
     table: "shop_orderstatuses",
     key: "shop_orderstatus_id",
-    list: &[
-        text("orderstatus_name", 64).required(),
-        flag("orderstatus_core").read_only().default(0),
-        flag("enabled"),
-    ],
+    list: &[NAME.field, CORE.field, ENABLED.field],
+    ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
     check: core_stays_enabled,
     deletable: core_stays,
     changeable: the_status_of_new_orders_stays_enabled,
-    ..Resource::CRUD
+    ..Service::of(&ORDERSTATUSES)
 };
 
-fn is_core(status: &Record) -> bool {
-    status.value("orderstatus_core").int() == 1
-}
+/// What customers are shown.
+pub(super) const NAME: Handle<String> = text("orderstatus_name", 64).required().words();
+const CORE: Handle<bool> = flag("orderstatus_core").read_only().default(0).truth();
 
-fn core_stays_enabled(status: &Record) -> Vec<Complaint> {
-    match is_core(status) && status.value("enabled").int() == 0 {
-        true => vec![("enabled", "A core order status cannot be disabled.".to_owned())],
+fn core_stays_enabled(status: &Record) -> Result<Vec<Complaint>, Error> {
+    let core = status.get(&CORE)? == Some(true);
+    Ok(match core && status.get(&ENABLED)? == Some(false) {
+        true => vec![(ENABLED.name, "A core order status cannot be disabled.".to_owned())],
         false => Vec::new(),
-    }
+    })
 }
 
-fn core_stays(status: &Record, parameters: &Parameters) -> Result<(), Fault> {
-    let refuse = |why: &str| Err(Fault::new(FaultKind::Refused, why));
-    if is_core(status) {
+fn core_stays(status: &Record, parameters: &Parameters) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Fault::new(FaultKind::Refused, why).into());
+    if status.need(&CORE)? {
         return refuse("A core order status cannot be deleted.");
     }
     match status.key() == parameters.initial_order_status {
@@ -48,10 +52,10 @@ fn the_status_of_new_orders_stays_enabled(
     before: &Record,
     after: &Record,
     parameters: &Parameters,
-) -> Vec<Complaint> {
-    let disabled = before.value("enabled").int() == 1 && after.value("enabled").int() == 0;
-    match disabled && before.key() == parameters.initial_order_status {
-        true => vec![("enabled", "The status of new orders cannot be disabled.".to_owned())],
+) -> Result<Vec<Complaint>, Error> {
+    let disabled = before.need(&ENABLED)? && !after.need(&ENABLED)?;
+    Ok(match disabled && before.key() == parameters.initial_order_status {
+        true => vec![(ENABLED.name, "The status of new orders cannot be disabled.".to_owned())],
         false => Vec::new(),
-    }
+    })
 }

@@ -2,16 +2,18 @@
 //! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
 
 use crate::error::{Error, FaultKind};
-use crate::model::kept::{self, Kept};
-use crate::model::question::{Draft, Record};
-use crate::model::resource::{
-    Resource, Scene, contains, created_on, equals, filter, flag, index, int, key, modified_on,
-    money, name, search, text, unique,
+use crate::model::field::{
+    ENABLED, Handle, Money, created_on, flag, int, key, modified_on, money, name, text,
 };
+use crate::model::kept::{self, Kept};
+use crate::model::record::Record;
+use crate::model::resource::{Resource, Storage, contains, equals, filter, index, search, unique};
 use crate::model::value::Value;
+use crate::service::hooks::{Scene, Service};
 use crate::sql::Statement;
+use crate::wire::draft::Draft;
 
-pub(crate) const PRODUCTS: Resource = Resource {
+pub(crate) static PRODUCTS: Resource = Resource {
     kind: "products",
     singular: "product",
     table: "shop_products",
@@ -19,15 +21,15 @@ pub(crate) const PRODUCTS: Resource = Resource {
     list: &[
         int("product_source_id").nullable(),
         name("product_type", 64).default_text("simple"),
-        text("product_name", 255).required(),
+        NAME.field,
         flag("visibility"),
-        flag("enabled"),
+        ENABLED.field,
         key("manufacturer_id", "manufacturers").nullable(),
         flag("has_options").default(0),
-        text("sku", 255),
-        money("price"),
-        money("sale_price").nullable(),
-        int("quantity").between(0, i32::MAX as i64),
+        SKU.field,
+        PRICE.field,
+        SALE_PRICE.field,
+        QUANTITY.field,
         text("main_image", 2048),
         created_on(),
     ],
@@ -47,35 +49,50 @@ pub(crate) const PRODUCTS: Resource = Resource {
         contains("sku", &["sku"]).replacing("search"),
         equals("visibility"),
     ],
-    counts: PRODUCT_COUNTS,
-    steps: &[&kept::PRODUCT_BLOCKS, &kept::PRODUCT_COUNTS_BY_DAY],
-    indexes: &[
-        index("shop_products_category", &["category_id"]),
-        index("shop_products_category_created", &["category_id", "created_on"]),
-        index("shop_products_category_enabled", &["category_id", "enabled"]),
-        index("shop_products_category_manufacturer", &["category_id", "manufacturer_id"]),
-        index("shop_products_category_price", &["category_id", "price"]),
-        index("shop_products_category_name", &["category_id", "product_name"]),
-        index("shop_products_enabled", &["enabled"]),
-        index("shop_products_enabled_created", &["enabled", "created_on"]),
-        index("shop_products_manufacturer", &["manufacturer_id"]),
-        index("shop_products_manufacturer_created", &["manufacturer_id", "created_on"]),
-        index("shop_products_manufacturer_enabled", &["manufacturer_id", "enabled"]),
-        index("shop_products_manufacturer_price", &["manufacturer_id", "price"]),
-        index("shop_products_manufacturer_name", &["manufacturer_id", "product_name"]),
-        index("shop_products_type", &["product_type"]),
-        index("shop_products_visibility", &["visibility"]),
-    ],
-    search: Some(kept::PRODUCT_SEARCH),
-    pieces: &[("product_name", kept::PRODUCT_NAME_PIECES), ("sku", kept::PRODUCT_SKU_PIECES)],
+    storage: Storage {
+        counts: PRODUCT_COUNTS,
+        steps: &[&kept::PRODUCT_BLOCKS, &kept::PRODUCT_COUNTS_BY_DAY],
+        indexes: &[
+            index("shop_products_category", &["category_id"]),
+            index("shop_products_category_created", &["category_id", "created_on"]),
+            index("shop_products_category_enabled", &["category_id", "enabled"]),
+            index("shop_products_category_manufacturer", &["category_id", "manufacturer_id"]),
+            index("shop_products_category_price", &["category_id", "price"]),
+            index("shop_products_category_name", &["category_id", "product_name"]),
+            index("shop_products_enabled", &["enabled"]),
+            index("shop_products_enabled_created", &["enabled", "created_on"]),
+            index("shop_products_manufacturer", &["manufacturer_id"]),
+            index("shop_products_manufacturer_created", &["manufacturer_id", "created_on"]),
+            index("shop_products_manufacturer_enabled", &["manufacturer_id", "enabled"]),
+            index("shop_products_manufacturer_price", &["manufacturer_id", "price"]),
+            index("shop_products_manufacturer_name", &["manufacturer_id", "product_name"]),
+            index("shop_products_type", &["product_type"]),
+            index("shop_products_visibility", &["visibility"]),
+        ],
+        search: Some(kept::PRODUCT_SEARCH),
+        pieces: &[("product_name", kept::PRODUCT_NAME_PIECES), ("sku", kept::PRODUCT_SKU_PIECES)],
+    },
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()
         // Among all variants, the product's own master aside.
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
-    derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
     ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
+    derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
+    ..Service::of(&PRODUCTS)
 };
+
+/// What a product is called on the lines of orders.
+pub(super) const NAME: Handle<String> = text("product_name", 255).required().words();
+pub(super) const SKU: Handle<String> = text("sku", 255).words();
+pub(super) const PRICE: Handle<Money> = money("price").amount();
+/// What is asked in place of the price while the product is on sale.
+pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().amount();
+const QUANTITY: Handle<i64> = int("quantity").between(0, i32::MAX as i64).number();
 
 /// What a product without a stock record has in stock is nothing, and stays so.
 async fn refuse_unstocked(
@@ -83,7 +100,7 @@ async fn refuse_unstocked(
     before: Option<&Record>,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    let pieces = draft.given("quantity").map_or(0, Value::int);
+    let pieces = draft.get(&QUANTITY)?.unwrap_or_default();
     let Some(before) = before.filter(|_| pieces != 0) else { return Ok(()) };
     let statement = Statement::fixed(
         "SELECT has_stock FROM shop_products WHERE shop_product_id = ?",
@@ -91,7 +108,7 @@ async fn refuse_unstocked(
     );
     if scene.transaction.numbers(statement).await? == [0] {
         let detail = "This product has no stock record; POST /inventory creates one.";
-        draft.fault_at(FaultKind::Refused, "quantity", detail);
+        draft.fault_at(FaultKind::Refused, QUANTITY.name, detail);
     }
     Ok(())
 }

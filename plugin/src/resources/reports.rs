@@ -3,39 +3,40 @@
 use host_interface::{Method, Response};
 
 use super::products::PRODUCTS;
-use crate::app::Call;
 use crate::error::Error;
-use crate::model::resource::{Gives, Operation, Report, Resource, Special};
+use crate::model::resource::{Report, Resource};
 use crate::reports::{Asked, Show, customers, inventory, products, sales};
-use crate::service::crud;
+use crate::service::call::Call;
+use crate::service::hooks::{Gives, Operation, Service, Special};
+use crate::wire::answer;
 
-pub(super) const REPORTS: Resource = Resource {
-    kind: "reports",
-    singular: "report",
-    crud: false,
+static REPORTS: Resource =
+    Resource { kind: "reports", singular: "report", crud: false, ..Resource::CRUD }.checked();
+
+pub(super) const SERVICE: Service = Service {
     special: &[
-        report("reports/sales", "sales", &sales::REPORT, |call, _| {
+        report("reports/sales", "sales", &sales::REPORT, |call| {
             Box::pin(show(call, &sales::REPORT, |asked, store, _| {
                 Box::pin(sales::show(asked, store))
             }))
         }),
-        report("reports/products", "products", &products::REPORT, |call, _| {
+        report("reports/products", "products", &products::REPORT, |call| {
             Box::pin(show(call, &products::REPORT, |asked, store, days| {
                 Box::pin(products::show(asked, store, &days.products))
             }))
         }),
-        report("reports/customers", "customers", &customers::REPORT, |call, _| {
+        report("reports/customers", "customers", &customers::REPORT, |call| {
             Box::pin(show(call, &customers::REPORT, |asked, store, days| {
                 Box::pin(customers::show(asked, store, &days.customers))
             }))
         }),
-        report("reports/inventory", "inventory", &inventory::REPORT, |call, _| {
+        report("reports/inventory", "inventory", &inventory::REPORT, |call| {
             Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
                 Box::pin(inventory::show(asked, store, &STOCK))
             }))
         }),
     ],
-    ..Resource::CRUD
+    ..Service::of(&REPORTS)
 };
 
 /// Products as the report on what is in stock reads them.
@@ -62,11 +63,11 @@ const fn report(
 /// Answers with a report.
 async fn show(call: &Call<'_>, report: &Report, show: Show) -> Result<Response, Error> {
     let today = time::UtcDateTime::now().date();
-    let parameters = call.app.parameters.current()?;
+    let parameters = call.shop.parameters.current()?;
     let request = call.request;
     let asked = Asked::read(request.path(), request.query(), &parameters, today)?;
     if report.of_days {
         asked.periods()?;
     }
-    Ok(crud::answer(200, call.app.daily.show(asked, call.app.reports(), show).await?))
+    Ok(answer::document(200, call.shop.daily.show(asked, call.shop.reports(), show).await?))
 }

@@ -1,8 +1,9 @@
 //! Tax profiles: what kinds of goods are taxed alike.
 
-use crate::model::resource::{Resource, flag, text};
+use crate::model::field::{flag, text};
+use crate::model::resource::Resource;
 
-pub(super) const TAXPROFILES: Resource = Resource {
+pub(crate) static TAXPROFILES: Resource = Resource {
     kind: "taxprofiles",
     title: Some("Tax profiles"),
     singular: "tax profile",
@@ -10,4 +11,5 @@ pub(super) const TAXPROFILES: Resource = Resource {
     key: "shop_taxprofile_id",
     list: &[text("taxprofile_name", 255).required(), flag("enabled")],
     ..Resource::CRUD
-};
+}
+.checked();

@@ -1,11 +1,12 @@
 //! Tax rates, in percent.
 
-use crate::model::resource::{Resource, decimal, flag, int, text};
+use crate::model::field::{decimal, flag, int, text};
+use crate::model::resource::Resource;
 
 /// A hundred percent, in units of 10^-3.
 const WHOLE: i64 = 100_000;
 
-pub(super) const TAXRATES: Resource = Resource {
+pub(crate) static TAXRATES: Resource = Resource {
     kind: "taxrates",
     title: Some("Tax rates"),
     singular: "tax rate",
@@ -18,4 +19,5 @@ pub(super) const TAXRATES: Resource = Resource {
         flag("enabled"),
     ],
     ..Resource::CRUD
-};
+}
+.checked();

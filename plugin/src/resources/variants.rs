@@ -1,17 +1,19 @@
 //! Variants: what of a product is really sold. They belong to their product and are read below it.
 
-use crate::model::resource::{Nested, Resource, amount, flag, int, key, money, text};
+use super::products::{PRICE, SKU};
+use crate::model::field::{Handle, amount, flag, int, key, text};
+use crate::model::resource::{Nested, Resource};
 
-pub(super) const VARIANTS: Resource = Resource {
+pub(crate) static VARIANTS: Resource = Resource {
     kind: "variants",
     singular: "variant",
     table: "shop_variants",
     key: "shop_variant_id",
     list: &[
-        key("product_id", "products").owned(),
-        flag("is_master").default(0),
-        text("sku", 255),
-        money("price"),
+        PRODUCT.field,
+        IS_MASTER.field,
+        SKU.field,
+        PRICE.field,
         flag("manage_stock"),
         flag("availability"),
         amount("sold"),
@@ -30,6 +32,17 @@ pub(super) const VARIANTS: Resource = Resource {
         flag("shipping").default(0),
     ],
     crud: false,
-    nested: &[Nested { parent: "products", segment: "variants", by: "product_id", filters: &[] }],
+    nested: &[Nested {
+        parent: "products",
+        segment: "variants",
+        by: PRODUCT.field.name,
+        filters: &[],
+    }],
     ..Resource::CRUD
-};
+}
+.checked();
+
+/// The product that it is of.
+pub(super) const PRODUCT: Handle<i64> = key("product_id", "products").owned().number();
+/// Whether it represents the product as a whole.
+pub(super) const IS_MASTER: Handle<bool> = flag("is_master").default(0).truth();

@@ -2,40 +2,48 @@
 //! ever added to.
 
 use host_interface::{Method, Response};
-use time::PrimitiveDateTime;
 
-use crate::app::Call;
+use super::coupons::{VALID_FROM, VALID_TO, valid_from_before_to};
 use crate::error::{Error, FaultKind};
-use crate::model::moment;
-use crate::model::question::{Condition, Draft, Intent, Page, Record, Shape};
-use crate::model::resource::{
-    Complaint, Field, Gives, Resource, Scene, Special, Step, choice, code_of, created_on, decimal,
-    email, flag, moment, money, printable, text, unique,
+use crate::model::field::{
+    Complaint, ENABLED, Field, Handle, Money, Units, choice, code_of, created_on, decimal, email,
+    money, printable, text,
 };
+use crate::model::moment;
+use crate::model::question::{Condition, Page};
+use crate::model::record::Record;
+use crate::model::resource::{Resource, unique};
 use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
+use crate::service::call::Call;
 use crate::service::crud;
+use crate::service::hooks::{Gives, Scene, Service, Special};
 use crate::sql::Statement;
-use crate::wire::document;
-use crate::wire::request::{self, Body, Listing, Scope};
+use crate::wire::body::Body;
+use crate::wire::draft::{Draft, Intent};
+use crate::wire::request::{self, Listing, Scope};
+use crate::wire::{answer, document};
 
-use super::coupons::valid_from_before_to;
-
-pub(super) const VOUCHERS: Resource = Resource {
+pub(crate) static VOUCHERS: Resource = Resource {
     kind: "vouchers",
     singular: "voucher",
     table: "shop_vouchers",
     key: "shop_voucher_id",
     list: &[
-        printable("voucher_code", 255).derived(),
+        CODE.field,
         VOUCHER_TYPE,
         email("email_to"),
-        VOUCHER_VALUE,
-        flag("enabled"),
+        VOUCHER_VALUE.field,
+        ENABLED.field,
         created_on(),
     ],
-    detail: &[ORDER_ID, SUBJECT, VALID_FROM, VALID_TO],
+    detail: &[ORDER_ID, SUBJECT, VALID_FROM.field, VALID_TO.field],
     unique: &[unique(&["voucher_code"]).in_any_case()],
-    turns: true,
+    lock_row: true,
+    ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
     special: &[
         Special {
             method: Method::Post,
@@ -43,9 +51,9 @@ pub(super) const VOUCHERS: Resource = Resource {
             name: "adjust",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(|| &ADJUSTMENT),
-            gives: Gives::One(|| &BALANCE),
-            run: run_adjust,
+            takes: Some(&ADJUSTMENT),
+            gives: Gives::One(&BALANCE),
+            run: |call| Box::pin(adjust(call)),
         },
         Special {
             method: Method::Get,
@@ -55,92 +63,88 @@ pub(super) const VOUCHERS: Resource = Resource {
             action: None,
             asset: None,
             takes: None,
-            gives: Gives::Computed(|| &MINE, SHOWN),
-            run: run_mine,
+            gives: Gives::Computed(&MINE, SHOWN),
+            run: |call| Box::pin(mine(call)),
         },
     ],
     derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
-    check: |voucher| valid_from_before_to(voucher).into_iter().collect::<Vec<Complaint>>(),
-    ..Resource::CRUD
+    check: |voucher| Ok(valid_from_before_to(voucher)?.into_iter().collect()),
+    ..Service::of(&VOUCHERS)
 };
 
 /// A voucher with what is left of it.
-const BALANCE: Resource = Resource {
+static BALANCE: Resource = Resource {
     view: Some("vouchers.balance"),
-    detail: &[ORDER_ID, SUBJECT, VALID_FROM, VALID_TO, REMAINING_BALANCE],
-    special: &[],
+    detail: &[ORDER_ID, SUBJECT, VALID_FROM.field, VALID_TO.field, REMAINING_BALANCE.field],
     ..VOUCHERS
-};
+}
+.checked();
 
 /// A voucher as the one it was given to sees it is worked out from these fields.
-const MINE: Resource = Resource {
+static MINE: Resource = Resource {
     view: Some("vouchers.mine"),
-    list: &[VOUCHER_TYPE, VOUCHER_VALUE, REMAINING_BALANCE, VALID_FROM, VALID_TO],
+    list: &[
+        VOUCHER_TYPE,
+        VOUCHER_VALUE.field,
+        REMAINING_BALANCE.field,
+        VALID_FROM.field,
+        VALID_TO.field,
+    ],
     detail: &[],
-    // No list field, for a list that is sorted by the code would tell what its mask covers.
-    hidden: &[flag("enabled"), text("voucher_code", 255)],
+    // The code is no list field, because sorting by it would disclose what its mask covers.
+    hidden: &[ENABLED.field, CODE.field],
     crud: false,
-    special: &[],
     ..VOUCHERS
-};
+}
+.checked();
 
 /// What is shown of it.
 const SHOWN: &[Field] = &[
     text("masked_code", 255),
     VOUCHER_TYPE,
-    VOUCHER_VALUE,
+    VOUCHER_VALUE.field,
     money("remaining_balance"),
-    VALID_FROM,
-    VALID_TO,
+    VALID_FROM.field,
+    VALID_TO.field,
     choice("status", &["active", "disabled", "not_yet_valid", "expired", "depleted"]),
 ];
 
 /// What moves the balance of a voucher.
-const ADJUSTMENT: Resource = Resource {
+static ADJUSTMENT: Resource = Resource {
     kind: "vouchers",
     view: Some("vouchers.adjustment"),
     singular: "adjustment",
-    list: &[
-        choice("adjustment_type", &["credit", "debit", "correction"]).required(),
-        decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required(),
-        text("reason", 255).required(),
-        text("note", 65_535),
-    ],
-    check: amount_goes_with_type,
+    list: &[ADJUSTMENT_TYPE.field, AMOUNT.field, REASON.field, NOTE.field],
     ..Resource::CRUD
-};
+}
+.checked();
 
+const ADJUSTMENT_TYPE: Handle<String> =
+    choice("adjustment_type", &["credit", "debit", "correction"]).required().words();
+const AMOUNT: Handle<Money> = decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required().amount();
+const REASON: Handle<String> = text("reason", 255).required().words();
+const NOTE: Handle<String> = text("note", 65_535).words();
+
+const CODE: Handle<String> = printable("voucher_code", 255).derived().words();
 const VOUCHER_TYPE: Field = text("voucher_type", 64).default_text("giftcard");
-const VOUCHER_VALUE: Field = money("voucher_value").required();
+const VOUCHER_VALUE: Handle<Money> = money("voucher_value").required().amount();
 const ORDER_ID: Field = code_of("order_id", "orders", "order_id", 64);
 const SUBJECT: Field = text("subject", 255);
-const VALID_FROM: Field = moment("valid_from");
-const VALID_TO: Field = moment("valid_to");
-const REMAINING_BALANCE: Field = money("remaining_balance").computed(
-    "t.voucher_value + (SELECT coalesce({sum l.amount}, 0) FROM shop_voucher_ledger l \
-     WHERE l.voucher_id = t.shop_voucher_id)",
-);
+const REMAINING_BALANCE: Handle<Money> = money("remaining_balance")
+    .computed(
+        "t.voucher_value + (SELECT coalesce({sum l.amount}, 0) FROM shop_voucher_ledger l \
+         WHERE l.voucher_id = t.shop_voucher_id)",
+    )
+    .amount();
 
-fn amount_goes_with_type(adjustment: &Record) -> Vec<Complaint> {
-    let amount = adjustment.value("amount").int();
-    let correction = adjustment.value("adjustment_type").text() == "correction";
-    match (*adjustment.value("amount") == Value::Null, amount) {
-        (true, _) => Vec::new(),
-        (false, 0) => vec![("amount", "amount must not be zero.".to_owned())],
-        (false, ..0) if !correction => {
-            vec![("amount", "Only a correction may be negative.".to_owned())]
-        }
-        _ => Vec::new(),
-    }
-}
-
-// Functions of their own, because the routes above are constants that the futures refer to.
-fn run_adjust<'a>(call: &'a Call<'_>, _: &'static Resource) -> Step<'a, Response> {
-    Box::pin(adjust(call))
-}
-
-fn run_mine<'a>(call: &'a Call<'_>, _: &'static Resource) -> Step<'a, Response> {
-    Box::pin(mine(call))
+fn amount_goes_with_type(adjustment: &Record) -> Result<Vec<Complaint>, Error> {
+    let correction = adjustment.get(&ADJUSTMENT_TYPE)? == Some("correction");
+    let complaint = match adjustment.get(&AMOUNT)? {
+        Some(Units(0)) => Some("amount must not be zero."),
+        Some(Units(..0)) if !correction => Some("Only a correction may be negative."),
+        _ => None,
+    };
+    Ok(complaint.into_iter().map(|detail| (AMOUNT.name, detail.to_owned())).collect())
 }
 
 /// Writes an entry of the ledger, and nothing else. The transaction takes the adjustments of one
@@ -151,35 +155,39 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let body = Body::read(call.request, &ADJUSTMENT, id)?;
     let key = crud::path_key(call, &VOUCHERS)?;
     let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
-    let mut transaction = call.app.store.begin().await?;
+    let mut transaction = call.shop.store.begin().await?;
     let voucher = crud::locked(&mut transaction, &BALANCE, key).await?;
-    let before = voucher.value("remaining_balance").int();
+    let Units(before) = voucher.need(&REMAINING_BALANCE)?;
     let adjustment = draft.as_record();
-    let amount = match adjustment.value("adjustment_type").text() {
-        "debit" => -adjustment.value("amount").int(),
-        _ => adjustment.value("amount").int(),
+    // What is at fault moves nothing, and is refused below.
+    let Units(amount) = adjustment.get(&AMOUNT)?.unwrap_or_default();
+    let amount = match adjustment.get(&ADJUSTMENT_TYPE)? {
+        Some("debit") => -amount,
+        _ => amount,
     };
     let after = before + amount;
     if after < 0 {
         let left = decimal_text(before, 5, 2);
         let detail = format!("The balance is {left} and cannot fall below zero.");
-        draft.fault_at(FaultKind::Refused, "amount", detail);
+        draft.fault_at(FaultKind::Refused, AMOUNT.name, detail);
     } else if after > MAX_AMOUNT {
-        draft.fault_at(FaultKind::Refused, "amount", "The balance would be too large.");
+        draft.fault_at(FaultKind::Refused, AMOUNT.name, "The balance would be too large.");
     }
-    crud::settle(&mut draft, &adjustment, &mut transaction).await?;
+    let complaints = amount_goes_with_type(&adjustment)?;
+    let mut scene = Scene { call, transaction: &mut transaction };
+    crud::validate(&mut draft, &adjustment, complaints, &mut scene).await?;
     let entry = Statement::fixed(
         "INSERT INTO shop_voucher_ledger (voucher_id, adjustment_type, amount, balance_before, \
          balance_after, reason, note, user_id, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         vec![
             Value::Int(key),
-            adjustment.value("adjustment_type").clone(),
+            Value::Text(adjustment.need(&ADJUSTMENT_TYPE)?.to_owned()),
             Value::money(amount),
             Value::money(before),
             Value::money(after),
-            adjustment.value("reason").clone(),
-            adjustment.value("note").clone(),
-            Value::Int(call.request.user().map_or(0, host_interface::User::id)),
+            Value::Text(adjustment.need(&REASON)?.to_owned()),
+            Value::Text(adjustment.need(&NOTE)?.to_owned()),
+            Value::Int(call.user()),
             Value::now(),
         ],
     );
@@ -194,36 +202,26 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
     let email = call.request.user().map_or("", host_interface::User::email);
     let own = match email {
-        // Vouchers without an address are nobody's.
+        // Vouchers without an address belong to no user.
         "" => Condition::Key(0),
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
-    let page = Page {
-        resource: &MINE,
-        shape: Shape::List,
-        conditions: vec![own],
-        order: listing.order,
-        offset: listing.offset,
-        limit: listing.limit,
-    };
-    let cells = call.app.store.page(&page).await?;
-    let now = moment::now();
+    let cells = call.shop.store.page(&listing.page(&MINE, vec![own])).await?;
     let mut records = Vec::new();
     for row in cells.rows()? {
-        let [key, kind, value, balance, from, to, enabled, code] = &row[..] else {
+        let voucher = Record::of_row(&MINE, &row);
+        let [_, kind, value, balance, from, to, ..] = &row[..] else {
             return Err(Error::Contract("a voucher has other columns"));
         };
-        let masked = Cell::Text(masked(code.text()).into());
-        let [begins, ends] = [from, to].map(|moment| moment::parse(moment.text()));
-        let status = status(enabled, balance, begins, ends, now);
-        let status = Cell::Text(status.into());
+        let masked = Cell::Text(masked(voucher.need(&CODE)?).into());
+        let status = Cell::Text(status(&voucher)?.into());
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
-        records.push((key.int().to_string(), document::attributes(SHOWN, &shown)?));
+        records.push((voucher.key().to_string(), document::attributes(SHOWN, &shown)?));
     }
     let (total, path) = (cells.total(), call.request.path());
     let beside = serde_json::Map::new();
     let body = document::computed("vouchers", &records, total, &listing, path, &beside)?;
-    Ok(crud::answer(200, body))
+    Ok(answer::document(200, body))
 }
 
 /// A code with all but its last four characters covered; one of four or fewer wholly.
@@ -234,27 +232,22 @@ fn masked(code: &str) -> String {
     covered.chain(code.chars().skip(length - shown)).collect()
 }
 
-fn status(
-    enabled: &Cell<'_>,
-    balance: &Cell<'_>,
-    from: Option<PrimitiveDateTime>,
-    to: Option<PrimitiveDateTime>,
-    now: PrimitiveDateTime,
-) -> &'static str {
-    if enabled.int() == 0 {
+fn status(voucher: &Record) -> Result<&'static str, Error> {
+    let now = moment::now();
+    Ok(if !voucher.need(&ENABLED)? {
         "disabled"
-    } else if from.is_some_and(|from| from > now) {
+    } else if voucher.get(&VALID_FROM)?.is_some_and(|from| from > now) {
         "not_yet_valid"
-    } else if to.is_some_and(|to| to < now) {
+    } else if voucher.get(&VALID_TO)?.is_some_and(|to| to < now) {
         "expired"
-    } else if balance.int() == 0 {
+    } else if voucher.need(&REMAINING_BALANCE)? == Units(0) {
         "depleted"
     } else {
         "active"
-    }
+    })
 }
 
-/// Letters and digits that nobody takes for one another: 32, so that each is five random bits.
+/// Letters and digits that are not mistaken for one another: 32, so that each is five random bits.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 async fn derive(
@@ -262,31 +255,27 @@ async fn derive(
     before: Option<&Record>,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    let blank = draft.given("voucher_code").is_none_or(Value::is_blank);
-    match before {
-        None if blank => draft.set("voucher_code", Value::Text(new_code()?)),
-        Some(_) if draft.given("voucher_code").is_some_and(Value::is_blank) => {
-            draft.refuse("voucher_code", "voucher_code must not be empty.");
-        }
+    let blank = draft.given(&CODE)?.map(Value::is_blank);
+    match (before, blank) {
+        (None, None | Some(true)) => draft.set(&CODE, new_code()?)?,
+        (Some(_), Some(true)) => draft.refuse(&CODE, "voucher_code must not be empty."),
         _ => {}
     }
-    let (Some(before), Some(value)) = (before, draft.given("voucher_value")) else {
+    let (Some(before), Some(Units(value))) = (before, draft.get(&VOUCHER_VALUE)?) else {
         return Ok(());
     };
-    let value = value.int();
     let left = crud::record(scene.transaction, &BALANCE, before.key()).await?;
-    let moved = left.value("remaining_balance").int() - before.value("voucher_value").int();
+    let moved = left.need(&REMAINING_BALANCE)?.0 - before.need(&VOUCHER_VALUE)?.0;
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);
         let detail = format!("voucher_value must be at least {spent}, the amount already spent.");
-        draft.refuse("voucher_value", detail);
+        draft.refuse(&VOUCHER_VALUE, detail);
     } else if value + moved > MAX_AMOUNT {
         let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
         let detail = format!(
-            "voucher_value must be at most {most}: with the amounts credited, the balance would be \
-             too large."
+            "voucher_value must be at most {most}: with the amounts credited, the balance would be too large."
         );
-        draft.refuse("voucher_value", detail);
+        draft.refuse(&VOUCHER_VALUE, detail);
     }
     Ok(())
 }

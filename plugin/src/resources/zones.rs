@@ -1,8 +1,9 @@
 //! Zones: the subdivisions of countries.
 
-use crate::model::resource::{Nested, Resource, flag, key, search, text, unique};
+use crate::model::field::{flag, key, text};
+use crate::model::resource::{Nested, Resource, search, unique};
 
-pub(super) const ZONES: Resource = Resource {
+pub(crate) static ZONES: Resource = Resource {
     kind: "zones",
     singular: "zone",
     table: "shop_zones",
@@ -22,4 +23,5 @@ pub(super) const ZONES: Resource = Resource {
         filters: &["search"],
     }],
     ..Resource::CRUD
-};
+}
+.checked();

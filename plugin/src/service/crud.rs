@@ -2,16 +2,21 @@
 
 use host_interface::{Response, UserQuery};
 
-use crate::app::Call;
+use super::call::Call;
+use super::hooks::{Scene, Service};
 use crate::error::{Constraint, Error, Fault, FaultKind};
-use crate::model::question::{Condition, Draft, Intent, Page, Record};
-use crate::model::resource::{Nested, Resource, Scene, Unique};
+use crate::model::field::Complaint;
+use crate::model::question::{Condition, Page};
+use crate::model::record::Record;
+use crate::model::registry::Reference;
+use crate::model::resource::{Nested, Resource, Unique};
 use crate::model::value::Value;
-use crate::resources::{self, Reference};
 use crate::sql;
 use crate::store::{Cells, Transaction};
-use crate::wire::document::{self, MEDIA_TYPE};
-use crate::wire::request::{self, Body, Listing, Scope};
+use crate::wire::body::Body;
+use crate::wire::draft::{Draft, Intent};
+use crate::wire::request::{self, Listing, Scope};
+use crate::wire::{answer, document};
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
@@ -33,8 +38,8 @@ pub async fn nested(
         }
         // No record has an id that is too long for a key, and none is below it.
         None => {
-            let (path, root) = (call.request.path(), &call.app.root);
-            Ok(answer(200, document::list(resource, &[], 0, &listing, path, root)?))
+            let body = document::list(resource, &[], 0, &listing, call.place())?;
+            Ok(answer::document(200, body))
         }
     }
 }
@@ -43,38 +48,39 @@ pub async fn nested(
 pub async fn show(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
     let key = path_key(call, resource)?;
-    let cells = call.app.store.page(&Page::of_one(resource, key)).await?;
+    let cells = call.shop.store.page(&Page::of_one(resource, key)).await?;
     single(200, call, resource, &cells)
 }
 
 /// `POST /{kind}`
-pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let resource = service.of;
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, resource, None)?;
     let mut draft = Draft::read(resource, &body, Intent::Create);
     ask_for_users(call, &mut draft).await?;
     let mut transaction = begin(call, resource).await?;
-    if let Some(derive) = resource.derive {
-        let mut scene = Scene { call, transaction: &mut transaction };
+    let mut scene = Scene { call, transaction: &mut transaction };
+    if let Some(derive) = service.derive {
         derive(&mut draft, None, &mut scene).await?;
     }
     let after = draft.as_record();
-    settle(&mut draft, &after, &mut transaction).await?;
+    validate(&mut draft, &after, (service.check)(&after)?, &mut scene).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
     let written = transaction.execute(insert).await;
     let key = written.map_err(|error| violated(error, &draft, resource))?;
     if let Some(brings) = resource.brings {
         for part in &mut draft.parts {
-            part.set(brings.by, Value::Int(key));
+            part.set(brings.by, key)?;
         }
         let parts = draft.parts.iter().map(Draft::changes);
-        for insert in sql::insert_all((brings.of)(), parts, transaction.dialect()) {
+        for insert in sql::insert_all(brings.of, parts, transaction.dialect()) {
             transaction.execute(insert).await?;
         }
     }
-    if let Some(added) = resource.added {
+    if let Some(after_insert) = service.after_insert {
         let mut scene = Scene { call, transaction: &mut transaction };
-        added(key, &after, &mut scene).await?;
+        after_insert(key, &after, &mut scene).await?;
     }
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
@@ -82,29 +88,29 @@ pub async fn create(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
 }
 
 /// `PATCH /{kind}/{id}`
-pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let resource = service.of;
     request::no_listing(call.request.query())?;
     let id = request::id(call.request)?;
     let body = Body::read(call.request, resource, id)?;
     let key = path_key(call, resource)?;
-    let parameters = call.app.parameters.current()?;
+    let parameters = call.shop.parameters.current()?;
     let mut draft = Draft::read(resource, &body, Intent::Update);
     ask_for_users(call, &mut draft).await?;
     let mut transaction = begin(call, resource).await?;
     let before = locked(&mut transaction, resource, key).await?;
-    if let Some(derive) = resource.derive {
-        let mut scene = Scene { call, transaction: &mut transaction };
+    let mut scene = Scene { call, transaction: &mut transaction };
+    if let Some(derive) = service.derive {
         derive(&mut draft, Some(&before), &mut scene).await?;
     }
     let after = draft.applied_to(&before);
-    for (name, detail) in (resource.changeable)(&before, &after, &parameters) {
+    for (name, detail) in (service.changeable)(&before, &after, &parameters)? {
         draft.fault_at(FaultKind::Refused, name, detail);
     }
-    keep_what_is_relied_on(&mut draft, resource, &before, &after, &mut transaction).await?;
-    settle(&mut draft, &after, &mut transaction).await?;
-    if let Some(spread) = resource.spread {
-        let mut scene = Scene { call, transaction: &mut transaction };
-        spread(&before, &after, &mut scene).await?;
+    keep_what_is_relied_on(&mut draft, &before, &after, &mut scene).await?;
+    validate(&mut draft, &after, (service.check)(&after)?, &mut scene).await?;
+    if let Some(after_update) = service.after_update {
+        after_update(&before, &after, &mut scene).await?;
     }
     if transaction.dialect().changes_all {
         draft.fill_in(&after);
@@ -115,14 +121,15 @@ pub async fn update(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
 }
 
 /// `DELETE /{kind}/{id}`
-pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let resource = service.of;
     request::no_listing(call.request.query())?;
     let key = path_key(call, resource)?;
-    let parameters = call.app.parameters.current()?;
+    let parameters = call.shop.parameters.current()?;
     let mut transaction = begin(call, resource).await?;
     let before = locked(&mut transaction, resource, key).await?;
-    (resource.deletable)(&before, &parameters)?;
-    refuse_if_referenced(resource, &before, &mut transaction).await?;
+    (service.deletable)(&before, &parameters)?;
+    refuse_if_referenced(&before, &mut Scene { call, transaction: &mut transaction }).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
     transaction.commit().await?;
     Ok(Response::new(204))
@@ -130,8 +137,8 @@ pub async fn delete(call: &Call<'_>, resource: &'static Resource) -> Result<Resp
 
 /// Begins a write of the resource.
 async fn begin(call: &Call<'_>, resource: &Resource) -> Result<Transaction, Error> {
-    let mut transaction = call.app.store.begin().await?;
-    if resource.alone {
+    let mut transaction = call.shop.store.begin().await?;
+    if resource.serialised {
         transaction.lock_store().await?;
     }
     Ok(transaction)
@@ -144,32 +151,34 @@ async fn page(
     fixed: Option<Condition>,
 ) -> Result<Response, Error> {
     let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
-    let page = Page::of_list(resource, &listing, conditions);
-    let cells = call.app.store.page(&page).await?;
-    let (rows, path) = (cells.rows()?, call.request.path());
-    let body = document::list(resource, &rows, cells.total(), &listing, path, &call.app.root)?;
-    Ok(answer(200, body))
+    let page = listing.page(resource, conditions);
+    let cells = call.shop.store.page(&page).await?;
+    let body = document::list(resource, &cells.rows()?, cells.total(), &listing, call.place())?;
+    Ok(answer::document(200, body))
 }
 
 /// Asks the host for the users that a draft names, before a transaction has to wait for it.
 async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let named: Vec<_> = draft.users().collect();
     for (field, id) in named {
-        if call.app.host.find_user(UserQuery::Id(id)).await?.is_none() {
+        if call.shop.host.find_user(UserQuery::Id(id)).await?.is_none() {
             draft.no_such_user(field, id);
         }
     }
     Ok(())
 }
 
-/// Completes a draft's faults by what only the database can tell; any fault ends the write.
-pub(crate) async fn settle(
+/// Completes a draft's faults by these complaints and by what only the database knows; any fault ends
+/// the write.
+pub(crate) async fn validate(
     draft: &mut Draft,
     after: &Record,
-    transaction: &mut Transaction,
+    complaints: Vec<Complaint>,
+    scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    draft.check(after);
-    let checks = draft.checks(after);
+    let transaction = &mut *scene.transaction;
+    draft.complain(complaints);
+    let checks = draft.checks(after, scene.call.shop.registry)?;
     for lock in sql::lock_referenced(&checks, transaction.dialect()) {
         transaction.execute(lock).await?;
     }
@@ -208,7 +217,7 @@ pub(crate) fn created(
     key: i64,
     cells: &Cells,
 ) -> Result<Response, Error> {
-    let location = document::record_path(resource, key, &call.app.root);
+    let location = document::record_path(resource, key, &call.shop.root);
     Ok(single(201, call, resource, cells)?.with_header("location", location))
 }
 
@@ -232,7 +241,7 @@ pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Erro
     }
 }
 
-/// The first of the resource's unique groups that the columns of the constraint belong to.
+/// The first of the resource's unique groups that the columns of a constraint belong to.
 fn unique_of(constraint: &Constraint, resource: &Resource) -> Option<&'static Unique> {
     let Constraint::Unique(columns) = constraint else { return None };
     let is_column =
@@ -240,31 +249,30 @@ fn unique_of(constraint: &Constraint, resource: &Resource) -> Option<&'static Un
     resource.unique.iter().find(|unique| unique.fields.iter().all(|name| is_column(name)))
 }
 
-async fn refuse_if_referenced(
-    resource: &Resource,
-    record: &Record,
-    transaction: &mut Transaction,
-) -> Result<(), Error> {
-    let referring = resources::referring_to(resource.kind, record);
-    let Some(by) = referred_to_by(&referring, transaction).await? else { return Ok(()) };
-    transaction.ensure_open().await?;
-    let detail = format!("This {} cannot be deleted: {by} to it.", resource.singular);
+async fn refuse_if_referenced(record: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let referring = scene.call.shop.registry.referring_to(record)?;
+    let Some(by) = referred_to_by(&referring, scene.transaction).await? else { return Ok(()) };
+    scene.transaction.ensure_open().await?;
+    let singular = record.resource().singular;
+    let detail = format!("This {singular} cannot be deleted: {by} to it.");
     Err(Fault::new(FaultKind::Referenced, detail).into())
 }
 
 /// Refuses to change what others know the record by, as long as they do.
 async fn keep_what_is_relied_on(
     draft: &mut Draft,
-    resource: &Resource,
     before: &Record,
     after: &Record,
-    transaction: &mut Transaction,
+    scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    let changed = |column: &str| before.value(column) != after.value(column);
-    for reference in resources::referring_to(resource.kind, before) {
-        let Some(column) = reference.relies_on.filter(|column| changed(column)) else { continue };
-        if let Some(by) = referred_to_by(&[reference], transaction).await? {
-            let detail = format!("{column} cannot be changed: {by} to this {}.", resource.singular);
+    for reference in scene.call.shop.registry.referring_to(before)? {
+        let Some(column) = reference.relies_on else { continue };
+        if before.value(column)? == after.value(column)? {
+            continue;
+        }
+        if let Some(by) = referred_to_by(&[reference], scene.transaction).await? {
+            let singular = before.resource().singular;
+            let detail = format!("{column} cannot be changed: {by} to this {singular}.");
             draft.fault_at(FaultKind::Referenced, column, detail);
         }
     }
@@ -324,7 +332,7 @@ pub(crate) async fn record(
     key: i64,
 ) -> Result<Record, Error> {
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    match Record::all(resource, &cells)?.pop() {
+    match cells.records(resource)?.pop() {
         Some(record) => Ok(record),
         None => {
             transaction.ensure_open().await?;
@@ -340,16 +348,9 @@ pub(crate) fn single(
     cells: &Cells,
 ) -> Result<Response, Error> {
     match cells.rows()?.first() {
-        Some(row) => {
-            let (path, root) = (call.request.path(), &call.app.root);
-            Ok(answer(status, document::single(resource, row, path, root)?))
-        }
+        Some(row) => Ok(answer::document(status, document::single(resource, row, call.place())?)),
         None => Err(missing(resource)),
     }
-}
-
-pub(crate) fn answer(status: u16, body: Vec<u8>) -> Response {
-    Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
 }
 
 pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {

@@ -1,4 +1,4 @@
-//! What a customer is told when an order moves: the site's templates, filled in. How the mail gets
+//! The mail to a customer when the status of an order changes: the site's templates, filled in. How the mail gets
 //! there is the outbox's.
 
 use host_interface::Mail;
@@ -8,27 +8,9 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::error::{Error, chain};
-use crate::model::parameters::Parameters;
+use crate::model::parameters::{DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters};
 
-/// The subject where the site has none of its own.
-pub const DEFAULT_SUBJECT: &str = "{{ store_name }}: your order {{ order_id }} is {{ status }}";
-
-/// The text where the site has none of its own.
-pub const DEFAULT_TEXT: &str = "\
-Hello{% if first_name %} {{ first_name }}{% endif %},
-
-the status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.
-{% if comment %}
-
-{{ comment }}
-{% endif %}
-
-Total: {{ order_total }} {{ currency_code }}
-
-{{ store_name }}
-";
-
-/// What a template may say about an order. All of it is text.
+/// What a template may use of an order. All of it is text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Notice {
     /// The name of the store.
@@ -39,7 +21,7 @@ pub struct Notice {
     pub created_on: String,
     /// The name of its status.
     pub status: String,
-    /// What was said about the move; may be empty.
+    /// The comment on the new status; may be empty.
     pub comment: String,
     /// The customer's first name; may be empty.
     pub first_name: String,
@@ -54,7 +36,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The mail that tells of it, in the words of the site.
+    /// The mail, made by the templates of the site.
     ///
     /// # Errors
     /// When the system gives no randomness, without which no mail has an id of its own.
@@ -82,7 +64,7 @@ impl Notice {
 /// Whether a template can be filled in, whatever the order.
 ///
 /// # Errors
-/// A sentence that says why not.
+/// The reason why not, a sentence.
 pub fn check(template: &str) -> Result<(), String> {
     let example = Notice { comment: "x".to_owned(), ..Notice::default() };
     for notice in [Notice::default(), example] {

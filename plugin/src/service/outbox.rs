@@ -1,14 +1,14 @@
-//! Mails on their way to the host: written in the transaction of what they tell of, and sent after
-//! it. What a mail says is none of this module's business.
+//! Mails on their way to the host: written in the transaction of what they are about, and sent after
+//! it. Nothing here knows what a mail is about.
 //!
 //! A row is claimed before its mail is handed over, so that of several hosts on one database one
-//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only who
-//! has it renews the claim and writes down what became of the mail. The time is the database's, so
+//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only its
+//! holder renews the claim and records what became of the mail. The time is the database's, so
 //! clocks of hosts may differ.
 //!
 //! What has become of a mail is unknown where its process ends in between, or can neither renew its
 //! claim nor stop in time: the claim then runs out, and the mail is sent again under the same id, by
-//! which its recipient can tell.
+//! which its recipient can recognise it.
 
 use std::time::Duration;
 
@@ -18,8 +18,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::error::{Error, chain};
-use crate::model::question::{Condition, Order, Page, Record, Shape};
-use crate::model::resource::{Field, Resource, flag, int, text};
+use crate::model::field::{Handle, flag, int, text};
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::record::Record;
+use crate::model::resource::{Order, Resource};
 use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
@@ -28,17 +30,17 @@ use crate::store::{self, Store, Transaction};
 const AT_ONCE: i64 = 16;
 /// How often mails are looked for that another process may have left, or whose time has come.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// How long after a failure of the database it is told again what became of a mail.
+/// How long after a failure of the database the outcome of a mail is recorded again.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts, in seconds.
 const LONGEST_PAUSE: i64 = 3_600;
-/// After this many attempts, which take about three days, nobody tries again.
+/// After this many attempts, which take about three days, a mail is given up.
 const MAX_ATTEMPTS: i64 = 84;
 
 /// How long the steps of sending a mail may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long a claim stands unless it is renewed, in whole seconds.
+    /// How long a claim is valid unless it is renewed, in whole seconds.
     pub claim: Duration,
     /// How often a claim is renewed while its mail is on its way.
     pub renewal: Duration,
@@ -91,7 +93,7 @@ pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error>
     Ok(())
 }
 
-/// How many mails wait to be sent, and how many nobody took.
+/// How many mails wait to be sent, and how many have been given up.
 ///
 /// # Errors
 /// Those of the database.
@@ -109,7 +111,7 @@ pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
     Ok(counts)
 }
 
-/// The one who sends.
+/// Sends the mails.
 #[derive(Debug)]
 pub struct Sender {
     store: Store,
@@ -185,9 +187,11 @@ impl Sender {
         let now = seconds(&mut transaction).await?;
         let waiting = transaction.page(&next()).await?;
         transaction.commit().await?;
-        let waiting = Record::all(&MAILS, &waiting)?;
-        let later = waiting.iter().map(|mail| mail.value("due_at").int()).find(|due| *due > now);
-        let due = waiting.iter().filter(|mail| mail.value("due_at").int() <= now).count();
+        let waiting = waiting.records(&MAILS)?;
+        let due_at = waiting.iter().map(|mail| mail.need(&DUE_AT));
+        let due_at = due_at.collect::<Result<Vec<i64>, Error>>()?;
+        let later = due_at.iter().copied().find(|due| *due > now);
+        let due = due_at.iter().filter(|due| **due <= now).count();
         let mut sending = JoinSet::new();
         for claim in store::persist(|| self.claim(&waiting[..due])).await? {
             let (store, host, pace) = (self.store.clone(), self.host.clone(), self.pace);
@@ -227,7 +231,7 @@ impl Sender {
                     Value::Int(now + self.pace.claim_seconds()),
                     Value::Text(token.clone()),
                     Value::Int(mail.key()),
-                    mail.value("attempts").clone(),
+                    Value::Int(mail.need(&ATTEMPTS)?),
                     Value::Int(now),
                 ],
             );
@@ -245,14 +249,14 @@ impl Pace {
         i64::try_from(self.claim.as_secs()).unwrap_or(i64::MAX / 2)
     }
 
-    /// Until when a claim stands that is made from now on. The database's seconds are whole ones, of
+    /// Until when a claim is valid that is made from now on. The database's seconds are whole ones, of
     /// which the first may be over already.
     fn end_of_claim(&self) -> Instant {
         Instant::now() + self.claim.saturating_sub(Duration::from_secs(1))
     }
 }
 
-/// A mail that nobody else sends for now.
+/// A mail that no other process sends for now.
 struct Claim {
     mail: Record,
     token: String,
@@ -270,7 +274,7 @@ enum Outcome {
 
 impl Claim {
     /// Renews the claim for as long as that goes, and ends when it is lost: another process may send
-    /// the mail then. A renewal that fails is tried again while the claim stands.
+    /// the mail then. A renewal that fails is tried again while the claim is valid.
     async fn lost(&self, store: &Store, pace: Pace) {
         let mut until = self.until;
         loop {
@@ -339,13 +343,13 @@ impl Claim {
 
 /// Hands a mail to the host and writes down what became of it.
 async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Result<(), Error> {
-    let text = |name| claim.mail.value(name).text().to_owned();
+    let text = |field| claim.mail.need(field).map(str::to_owned);
     let mail = Mail {
-        id: text("mail_id"),
-        to: text("recipient"),
-        to_name: text("recipient_name"),
-        subject: text("subject"),
-        text: text("body"),
+        id: text(&MAIL_ID)?,
+        to: text(&RECIPIENT)?,
+        to_name: text(&RECIPIENT_NAME)?,
+        subject: text(&SUBJECT)?,
+        text: text(&BODY)?,
     };
     let sent = tokio::select! {
         biased;
@@ -360,7 +364,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
         Ok(Err(error)) => Some(error),
         Err(_) => Some(host_interface::Error::failed("the host took too long")),
     };
-    let attempts = claim.mail.value("attempts").int() + 1;
+    let attempts = claim.mail.need(&ATTEMPTS)? + 1;
     let outcome = match &failure {
         None => Outcome::Sent,
         Some(error) if is_final(error) || attempts >= MAX_ATTEMPTS => {
@@ -379,7 +383,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
                 tracing::warn!(mail = mail.id, "another host has taken over a mail");
                 return Ok(());
             }
-            // Until somebody else has claimed it, what became of it can still be told.
+            // Until another process has claimed it, the outcome can still be recorded.
             Err(error) if error.may_pass() || matches!(error, Error::Unavailable(_)) => {
                 tracing::warn!(
                     mail = mail.id,
@@ -410,8 +414,8 @@ fn next() -> Page {
     Page {
         resource: &MAILS,
         shape: Shape::Detail,
-        conditions: vec![Condition::Equals("given_up", Value::Int(0))],
-        order: Order { field: Some("due_at"), descending: false },
+        conditions: vec![Condition::equals(&GIVEN_UP, Value::Int(0))],
+        order: Order { field: Some(DUE_AT.field.name), descending: false },
         offset: 0,
         limit: AT_ONCE,
     }
@@ -424,20 +428,28 @@ static MAILS: Resource = Resource {
     table: "shop_mails",
     key: "shop_mail_id",
     list: &[
-        text("mail_id", 64),
-        text("recipient", 254),
-        text("recipient_name", 511),
-        text("subject", 1_000),
-        text("body", usize::MAX),
-        int("attempts"),
-        DUE_AT,
-        flag("given_up"),
+        MAIL_ID.field,
+        RECIPIENT.field,
+        RECIPIENT_NAME.field,
+        SUBJECT.field,
+        BODY.field,
+        ATTEMPTS.field,
+        DUE_AT.field,
+        GIVEN_UP.field,
     ],
     crud: false,
     ..Resource::CRUD
-};
+}
+.checked();
 
-const DUE_AT: Field = int("due_at").between(0, i64::MAX);
+const MAIL_ID: Handle<String> = text("mail_id", 64).words();
+const RECIPIENT: Handle<String> = text("recipient", 254).words();
+const RECIPIENT_NAME: Handle<String> = text("recipient_name", 511).words();
+const SUBJECT: Handle<String> = text("subject", 1_000).words();
+const BODY: Handle<String> = text("body", usize::MAX).words();
+const ATTEMPTS: Handle<i64> = int("attempts").number();
+const DUE_AT: Handle<i64> = int("due_at").between(0, i64::MAX).number();
+const GIVEN_UP: Handle<bool> = flag("given_up").truth();
 
 /// What time it is to the database, in seconds since 1970.
 async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
@@ -446,7 +458,7 @@ async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
     seconds.first().copied().ok_or(Error::Contract("the database has no clock"))
 }
 
-/// What tells a claim from every other.
+/// A random token that no other claim has.
 fn token() -> Result<String, Error> {
     let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
     Ok(format!("{chance:016x}"))

@@ -4,10 +4,11 @@
 
 use time::PrimitiveDateTime;
 
+use crate::model::field::Field;
 use crate::model::kept::{BLOCK, Kept};
 use crate::model::moment;
 use crate::model::question::{Condition, Page};
-use crate::model::resource::{Field, Index, Join, Resource};
+use crate::model::resource::{Index, Join, Resource};
 use crate::model::value::{Kind, Value};
 
 /// From which offset on it pays to look up where the page begins.
@@ -50,7 +51,7 @@ pub struct Approach {
 impl Approach {
     /// How a page is found that needs no question.
     pub fn unasked(page: &Page) -> Self {
-        match (page.resource.counts.is_empty() || is_of_few(page), index_of_all(page)) {
+        match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
             _ => Approach::default(),
         }
@@ -100,7 +101,7 @@ impl Probe {
     /// The first question to ask before this page is read; none where an index leads to it.
     pub fn of(page: &Page) -> Option<Probe> {
         // Only large tables are counted.
-        if page.resource.counts.is_empty() || is_of_few(page) {
+        if page.resource.storage.counts.is_empty() || is_of_few(page) {
             return None;
         }
         if let Some(join) = joined_order(page) {
@@ -108,7 +109,8 @@ impl Probe {
             return Some(count.map_or(Probe::Totals, |count| Probe::Groups(join, count)));
         }
         let far = page.offset >= FAR;
-        let steps = page.resource.steps.iter().copied().find(|steps| far && leads(steps, page));
+        let steps =
+            page.resource.storage.steps.iter().copied().find(|steps| far && leads(steps, page));
         match steps {
             Some(steps) => Some(Probe::Steps(steps)),
             None if is_of_text(page) => Some(Probe::Few),
@@ -162,7 +164,7 @@ impl Probe {
 /// field where one is named.
 pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Kept> {
     let has = |count: &&Kept| also.is_none_or(|by| count.has(by));
-    page.resource.counts.iter().copied().filter(has).find(|count| fits(count, page))
+    page.resource.storage.counts.iter().copied().filter(has).find(|count| fits(count, page))
 }
 
 /// The join that a list is ordered by, if it is.
@@ -193,7 +195,7 @@ fn is_indexed(page: &Page) -> bool {
 /// The index that has the conditions of a page, of which there are some, and then its order.
 fn index_of_all(page: &Page) -> Option<&'static Index> {
     let equal = equal_fields(page).filter(|equal| !equal.is_empty())?;
-    page.resource.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
+    page.resource.storage.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
 }
 
 /// The fields that must be equal to something; nothing where there are other conditions than those
@@ -259,7 +261,7 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
         return Keys::FilterThenSort;
     }
     let leads = |index: &&Index| narrowed_by(index, page).is_some_and(|fields| fields > 0);
-    let indexes = page.resource.indexes.iter().filter(leads);
+    let indexes = page.resource.storage.indexes.iter().filter(leads);
     Keys::IndexScan(indexes.max_by_key(|index| index.fields.len()))
 }
 

@@ -1,6 +1,7 @@
 //! The columns in which fields are read, compared, searched and sorted.
 
-use crate::model::resource::{Field, Resource};
+use crate::model::field::Field;
+use crate::model::resource::Resource;
 use crate::model::value::Kind;
 
 /// The name of the column that holds a text's case-folded copy.

@@ -167,7 +167,8 @@ impl Builder<'_> {
             self.push(" FROM ");
             self.push(page.resource.table);
             self.push(" t");
-            let sorted = page.resource.indexes.iter().find(|index| index.fields == [group.by]);
+            let sorted =
+                page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
             if let Some(index) = sorted {
                 self.push(&(self.dialect.index_hint)(index.name));
             }

@@ -29,7 +29,7 @@ pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
     /// How many are looked for of either end of more than that. They have no more trigrams together.
     const END: usize = 10;
     let characters: Vec<char> = text.chars().collect();
-    let table = resource.search.filter(|_| characters.len() >= LEAST)?;
+    let table = resource.storage.search.filter(|_| characters.len() >= LEAST)?;
     let columns: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let phrase = |characters: &[char]| {
         let text: String = characters.iter().collect();
@@ -61,7 +61,7 @@ pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
     /// How long a piece is.
     const LENGTH: usize = 12;
     let [column] = columns else { return None };
-    let (_, table) = resource.pieces.iter().find(|(field, _)| *field == column.field)?;
+    let (_, table) = resource.storage.pieces.iter().find(|(field, _)| *field == column.field)?;
     let characters: Vec<char> = text.chars().collect();
     if characters.len() < LEAST {
         return None;
@@ -107,10 +107,14 @@ pub fn pattern(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::resource::Storage;
 
     const SEARCHED: Resource = Resource {
-        search: Some("shop_products_search"),
-        pieces: &[("sku", "shop_product_sku_pieces")],
+        storage: Storage {
+            search: Some("shop_products_search"),
+            pieces: &[("sku", "shop_product_sku_pieces")],
+            ..Storage::PLAIN
+        },
         ..Resource::CRUD
     };
 

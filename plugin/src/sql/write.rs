@@ -4,8 +4,9 @@ use super::columns::folded;
 use super::copy::insert_rows;
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
+use crate::model::field::Field;
 use crate::model::question::Check;
-use crate::model::resource::{Field, Resource};
+use crate::model::resource::Resource;
 use crate::model::value::{Kind, Value, fold};
 
 /// How many characters a folded copy has at most. Folding makes three of one at the worst; an index
@@ -15,7 +16,7 @@ const COPIED: usize = 750;
 /// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
 pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
-    if resource.turns && locks.node_local {
+    if resource.lock_row && locks.node_local {
         return Some(lock_row(resource.table, Some((resource.key, Value::Int(key))), dialect));
     }
     let mut sql = Builder::new(dialect);
@@ -43,7 +44,7 @@ pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
 pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
     let of_one_node = dialect.locks.is_some_and(|locks| locks.node_local);
     let rows = checks.iter().filter_map(|check| match check {
-        Check::Exists { target, column, value, .. } if target.turns && *column != target.key => {
+        Check::Exists { target, column, value, .. } if target.lock_row && *column != target.key => {
             Some(lock_row(target.table, Some((column, value.clone())), dialect))
         }
         _ => None,

@@ -10,6 +10,8 @@ use super::driver::Driver;
 use super::failure::TooLarge;
 use crate::error::Error;
 use crate::model::moment;
+use crate::model::record::Record;
+use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind, Value};
 
 /// A page of records, or a table, as the engine handed it over.
@@ -52,6 +54,14 @@ impl Cells {
             Rows::Json(text) => Ok(serde_json::from_str(text)?),
             Rows::Fetched(rows) => rows.cells(),
         }
+    }
+
+    /// The records of a page that was read with all fields.
+    ///
+    /// # Errors
+    /// When the page is not of the form that was asked for.
+    pub fn records(&self, resource: &'static Resource) -> Result<Vec<Record>, Error> {
+        Ok(self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect())
     }
 }
 

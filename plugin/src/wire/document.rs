@@ -5,16 +5,28 @@ use form_urlencoded::Serializer as Query;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
 
+use super::literal;
+use super::request::Listing;
 use crate::error::Error;
+use crate::model::field::{Field, Relationship};
 use crate::model::question::Shape;
-use crate::model::resource::{Field, Relationship, Resource};
+use crate::model::registry::Registry;
+use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind};
-use crate::resources;
-use crate::wire::literal;
-use crate::wire::request::Listing;
 
 /// The media type of everything that the store answers.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
+
+/// Where a document is read, and which records it may link to.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The path of the request.
+    pub path: &'a str,
+    /// The path of the store.
+    pub root: &'a str,
+    /// The resources of the store.
+    pub registry: Registry,
+}
 
 /// The document of a list.
 ///
@@ -25,12 +37,11 @@ pub fn list(
     rows: &[Vec<Cell<'_>>],
     total: i64,
     listing: &Listing,
-    path: &str,
-    root: &str,
+    place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
     let document = List {
-        links: Pages { listing, total, path },
-        data: Rows { resource, shape: Shape::List, rows, root },
+        links: Pages { listing, total, path: place.path },
+        data: Rows { resource, shape: Shape::List, rows, place },
         meta: Meta { total_pages: pages(total, listing.limit), total },
     };
     write(&document, 512 * (rows.len() + 1))
@@ -41,17 +52,12 @@ pub fn list(
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn single(
-    resource: &Resource,
-    row: &[Cell<'_>],
-    path: &str,
-    root: &str,
-) -> Result<Vec<u8>, Error> {
+pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result<Vec<u8>, Error> {
     let own = match resource.crud {
-        true => own_path(resource, row, root),
-        false => path.to_owned(),
+        true => own_path(resource, row, place.root),
+        false => place.path.to_owned(),
     };
-    let data = Object { resource, shape: Shape::Detail, row, root };
+    let data = Object { resource, shape: Shape::Detail, row, place };
     write(&Single { links: Own { own: &own }, data }, 2048)
 }
 
@@ -76,8 +82,8 @@ pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Resu
     write(&Document { links: Own { own }, data }, 2048)
 }
 
-/// The document of a list whose records no table holds: each an id and its attributes. In `meta`
-/// stands what is `beside` the page.
+/// The document of a list whose records no table holds: each an id and its attributes. What
+/// is `beside` the page becomes part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -227,15 +233,15 @@ struct Rows<'a> {
     resource: &'a Resource,
     shape: Shape,
     rows: &'a [Vec<Cell<'a>>],
-    root: &'a str,
+    place: Place<'a>,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Rows { resource, shape, rows, root } = self;
+        let &Rows { resource, shape, rows, place } = self;
         let mut list = serializer.serialize_seq(Some(rows.len()))?;
         for row in rows {
-            list.serialize_element(&Object { resource, shape, row, root })?;
+            list.serialize_element(&Object { resource, shape, row, place })?;
         }
         list.end()
     }
@@ -246,7 +252,7 @@ struct Object<'a> {
     resource: &'a Resource,
     shape: Shape,
     row: &'a [Cell<'a>],
-    root: &'a str,
+    place: Place<'a>,
 }
 
 impl Serialize for Object<'_> {
@@ -265,7 +271,7 @@ impl Serialize for Object<'_> {
             map.serialize_entry("relationships", &relations)?;
         }
         if self.resource.crud {
-            let own = own_path(self.resource, self.row, self.root);
+            let own = own_path(self.resource, self.row, self.place.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
         map.end()
@@ -315,14 +321,16 @@ struct Relation {
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Relationship { name, kind } = field.relationship()?;
-        let target = resources::find(kind).filter(|target| target.crud);
+        let target = object.place.registry.find(kind).filter(|target| target.crud);
         let none = field.zero_is_none && cell.int() == 0;
         let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
         Some(Relation {
             name,
             kind,
             id: key.map(|key| key.to_string()),
-            related: key.zip(target).map(|(key, target)| record_path(target, key, object.root)),
+            related: key
+                .zip(target)
+                .map(|(key, target)| record_path(target, key, object.place.root)),
         })
     }
 }

@@ -309,7 +309,7 @@ fn ids(literal: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// Deeper nesting serves nobody and overruns the stacks of clients.
+/// Deeper nesting has no use and overruns the stacks of clients.
 const MAX_DEPTH: usize = 64;
 
 /// Reads a JSON object and keeps it as it was sent, but for the white space around its members.

@@ -1,29 +1,25 @@
-//! Requests: the query, the headers and the body of one, read into typed form. Whatever cannot be
-//! read is a fault that names its place.
+//! Requests: the path and the query of one, read into typed form. Whatever cannot be read is a fault that
+//! names its place. Bodies are read in `body`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use host_interface::Request;
-use mediatype::MediaType;
 use percent_encoding::percent_decode_str;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
+use super::literal;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::moment;
-use crate::model::question::{Condition, Order};
-use crate::model::resource::{Filter, Resource, Test};
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::resource::{Filter, Order, Resource, Test};
 use crate::model::value::{self, Value, short};
-use crate::wire::literal;
 
-/// How many records a page has where nothing is said.
+/// How many records a page has by default.
 pub const DEFAULT_LIMIT: i64 = 20;
 /// How many records a page has at most.
 pub const MAX_LIMIT: i64 = 100;
 
-/// How many characters a text has at most that is searched for: as many as the longest text that is
-/// searched, but for two names that are searched as one.
+/// The greatest length of a text to search for, in characters: that of the longest text that is searched,
+/// but for two names that are searched as one.
 pub const MAX_SOUGHT: usize = 255;
 
 /// How a list is asked for.
@@ -125,6 +121,20 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// The page of the resource that is asked for, under these conditions.
+    pub fn page(&self, resource: &'static Resource, conditions: Vec<Condition>) -> Page {
+        Page {
+            resource,
+            shape: Shape::List,
+            conditions,
+            order: self.order,
+            offset: self.offset,
+            limit: self.limit,
+        }
+    }
+}
+
 /// Reads the query of a route that is no list: it knows no member of the families.
 ///
 /// # Errors
@@ -150,135 +160,6 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
 pub fn id(request: &Request) -> Result<Option<i64>, Error> {
     let text = request.params().get(0).ok_or(Error::Contract("the route has no id"))?;
     Ok(text.parse().ok())
-}
-
-/// The fields that a body gives, with their literal texts.
-pub struct Body<'a> {
-    /// The names and literals in the order of the body.
-    pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// The JSON pointer of the object that has them: the body itself or its attributes.
-    pub at: Cow<'static, str>,
-    /// The relationships of a JSON:API document, by their names.
-    pub relationships: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// What is wrong with a JSON:API document around them.
-    pub faults: Vec<Fault>,
-}
-
-impl<'a> Body<'a> {
-    /// Reads the body of a request that writes to `resource`, with the path's id if it has one.
-    ///
-    /// # Errors
-    /// When a header says that it is something else than plain JSON, or when the body is no JSON
-    /// object of members with names of their own.
-    pub fn read(
-        request: &'a Request,
-        resource: &Resource,
-        id: Option<i64>,
-    ) -> Result<Body<'a>, Error> {
-        check_headers(request)?;
-        let members = object(request.body(), "")?;
-        // What has a member `data` is a document, whatever else stands at its top.
-        let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
-        let Some(document) = data else {
-            return Ok(Body::of(members, "".into()));
-        };
-        Body::from_document(document, resource, id)
-    }
-
-    /// A body that is no document.
-    fn of(members: Vec<(Cow<'a, str>, &'a RawValue)>, at: Cow<'static, str>) -> Self {
-        Body { members, at, relationships: Vec::new(), faults: Vec::new() }
-    }
-
-    /// Whether the body has a member of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.members.iter().any(|(member, _)| member == name)
-    }
-
-    /// Whether the body has a relationship of this name.
-    pub fn relates(&self, name: &str) -> bool {
-        self.relationships.iter().any(|(relationship, _)| relationship == name)
-    }
-
-    /// Reads an object that stands at this place within a body.
-    ///
-    /// # Errors
-    /// When it is no JSON object of members with names of their own.
-    pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
-        let members = object(literal.get().as_bytes(), &at)?;
-        Ok(Body::of(members, at.into()))
-    }
-
-    fn from_document(
-        data: &'a RawValue,
-        resource: &Resource,
-        id: Option<i64>,
-    ) -> Result<Body<'a>, Error> {
-        let data = object(data.get().as_bytes(), "/data")?;
-        let mut body = Body::of(Vec::new(), "/data/attributes".into());
-        for (name, literal) in data {
-            match name.as_ref() {
-                "attributes" => {
-                    body.members = object(literal.get().as_bytes(), "/data/attributes")?
-                }
-                "relationships" => {
-                    body.relationships = object(literal.get().as_bytes(), "/data/relationships")?
-                }
-                "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
-                    FaultKind::InvalidValue,
-                    "/data/type".to_owned(),
-                    format!("type must be {:?}.", resource.kind),
-                )),
-                "id" if !id.is_some_and(|id| is_text(literal, &id.to_string())) => {
-                    let detail = match id {
-                        Some(id) => format!("id must be \"{id}\"."),
-                        None => "id must not be given: the store assigns it.".to_owned(),
-                    };
-                    body.faults.push(Fault::at_pointer(
-                        FaultKind::InvalidValue,
-                        "/data/id".to_owned(),
-                        detail,
-                    ));
-                }
-                // Links come back with what a client read.
-                _ => {}
-            }
-        }
-        Ok(body)
-    }
-}
-
-/// The record that a relationship names.
-#[derive(Debug)]
-pub struct Identifier<'a> {
-    /// Its kind.
-    pub kind: Cow<'a, str>,
-    /// The literal of its id, which is a string.
-    pub id: &'a RawValue,
-}
-
-/// Reads a relationship to one record or to none. The error completes a sentence that begins with the
-/// relationship's name.
-///
-/// # Errors
-/// When it is not of that form.
-pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
-    const NO_OBJECT: &str = "must be an object with the member data";
-    const NO_IDENTIFIER: &str =
-        "must have as its data either null or an object with the strings type and id";
-    let members = serde_json::from_str::<Members<'_>>(literal.get()).map_err(|_| NO_OBJECT)?.0;
-    let data = members.iter().find(|(name, _)| name == "data").ok_or(NO_OBJECT)?.1;
-    if data.get() == "null" {
-        return Ok(None);
-    }
-    let members = serde_json::from_str::<Members<'_>>(data.get()).map_err(|_| NO_IDENTIFIER)?.0;
-    let member = |wanted| members.iter().find(|(name, _)| name == wanted).ok_or(NO_IDENTIFIER);
-    let Name(kind) = serde_json::from_str(member("type")?.1.get()).map_err(|_| NO_IDENTIFIER)?;
-    let id = member("id")?.1;
-    match id.get().starts_with('"') {
-        true => Ok(Some(Identifier { kind, id })),
-        false => Err(NO_IDENTIFIER),
-    }
 }
 
 /// The one of `known` that `name` was most likely meant to be: one that has it as a part, else the
@@ -341,7 +222,7 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The family that a member of the query belongs to: what stands before the brackets.
+/// The family that a member of the query belongs to: the part before the brackets.
 fn family(name: &str) -> &str {
     name.split_once('[').map_or(name, |(family, _)| family)
 }
@@ -358,7 +239,7 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A filter's value without what nobody can see.
+/// A filter's value without control characters and surrounding space.
 fn clean(value: &str) -> String {
     let visible: String = value.chars().filter(|character| !character.is_control()).collect();
     visible.trim().to_owned()
@@ -488,114 +369,3 @@ fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
     };
     Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
 }
-
-/// The headers that say what a body is.
-fn check_headers(request: &Request) -> Result<(), Error> {
-    let mut faults = Vec::new();
-    if !is_json(request) {
-        let detail = "Send the body with exactly one header Content-Type: application/json.";
-        faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
-    }
-    let encodings = (0..).map_while(|nth| request.header_at("content-encoding", nth));
-    let plain = |encoding: &[u8]| {
-        let encoding = encoding.trim_ascii();
-        encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
-    };
-    if !encodings.flat_map(|sent| sent.split(|byte| *byte == b',')).all(plain) {
-        let detail = "Send the body without a Content-Encoding.";
-        faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
-    }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(faults.into()),
-    }
-}
-
-/// Whether the one content type of a request is JSON in UTF-8.
-fn is_json(request: &Request) -> bool {
-    if request.header_at("content-type", 1).is_some() {
-        return false;
-    }
-    let sent = request.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
-    sent.and_then(|text| MediaType::parse(text).ok()).is_some_and(|media| {
-        let json = media.ty.as_str().eq_ignore_ascii_case("application")
-            && media.subty.as_str().eq_ignore_ascii_case("json")
-            && media.suffix.is_none();
-        json && media.params.iter().all(|(name, value)| {
-            name.as_str().eq_ignore_ascii_case("charset")
-                && value.unquoted_str().eq_ignore_ascii_case("utf-8")
-        })
-    })
-}
-
-fn is_text(literal: &RawValue, expected: &str) -> bool {
-    serde_json::from_str::<Cow<'_, str>>(literal.get()).is_ok_and(|text| text == expected)
-}
-
-/// Reads a JSON object whose members have names of their own; `at` is where it stands.
-fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Fault> {
-    let members: Members<'_> = serde_json::from_slice(text).map_err(|error| {
-        let detail = match error.classify() {
-            serde_json::error::Category::Data => complaint(&error.to_string()),
-            _ if text.is_empty() => "The body is empty; it must be a JSON object.".to_owned(),
-            _ => {
-                let (line, column) = (error.line(), error.column());
-                format!("The body is not valid JSON at line {line}, column {column}.")
-            }
-        };
-        Fault::at_pointer(FaultKind::MalformedBody, at.to_owned(), detail)
-    })?;
-    Ok(members.0)
-}
-
-/// A sentence about JSON that is well formed: one of those made below, or the general one.
-fn complaint(message: &str) -> String {
-    match message.rsplit_once(" at line ") {
-        Some((sentence, _)) if sentence.starts_with("The body") => sentence.to_owned(),
-        _ => "The body must be a JSON object.".to_owned(),
-    }
-}
-
-/// No resource has nearly as many fields, and each unknown one costs a search for the nearest.
-const MAX_MEMBERS: usize = 1_000;
-
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-                while let Some(Name(name)) = map.next_key()? {
-                    if members.iter().any(|(known, _)| *known == name) {
-                        let name = short(&name);
-                        return Err(serde::de::Error::custom(format_args!(
-                            "The body contains the member {name:?} more than once."
-                        )));
-                    }
-                    if members.len() == MAX_MEMBERS {
-                        return Err(serde::de::Error::custom(format_args!(
-                            "The body has more than {MAX_MEMBERS} members."
-                        )));
-                    }
-                    members.push((name, map.next_value()?));
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(Object)
-    }
-}
-
-/// A member's name, borrowed from the body where it has no escapes.
-#[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

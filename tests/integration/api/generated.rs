@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 
 use host_interface::{Headers, Method, Request};
 use plugin::error::Error;
+use plugin::model::field::Field;
 use plugin::model::moment;
-use plugin::model::question::{Draft, Intent};
-use plugin::model::resource::{Field, Resource};
+use plugin::model::resource::Resource;
 use plugin::model::value::{Cell, Kind, Value};
+use plugin::wire::body::Body;
+use plugin::wire::draft::{Draft, Intent};
 use plugin::wire::literal;
-use plugin::wire::request::{Body, Listing, Scope, no_listing};
+use plugin::wire::request::{Listing, Scope, no_listing};
 use proptest::prelude::*;
 use proptest::sample::select;
 use rust_decimal::Decimal;
@@ -120,7 +122,7 @@ fn literal() -> impl Strategy<Value = String> {
 
 /// A resource of the store, and a body that could be meant for it.
 fn body() -> impl Strategy<Value = (&'static Resource, String)> {
-    let resources: Vec<&Resource> = plugin::resources::ALL.iter().collect();
+    let resources: Vec<&Resource> = plugin::resources::REGISTRY.iter().collect();
     select(resources).prop_flat_map(|resource| {
         let known: Vec<String> =
             resource.fields().map(|field| field.name.to_owned()).chain(["items".into()]).collect();
@@ -241,7 +243,7 @@ proptest! {
     #[test]
     fn any_bytes_are_a_body_or_a_list_of_faults(bytes in any::<Vec<u8>>()) {
         let request = request(&bytes);
-        for resource in plugin::resources::ALL {
+        for resource in plugin::resources::REGISTRY.iter() {
             if let Err(error) = Body::read(&request, resource, Some(1)) {
                 prop_assert!(matches!(error, Error::Faults(faults) if !faults.is_empty()));
             }
@@ -255,7 +257,7 @@ proptest! {
         for intent in [Intent::Create, Intent::Update] {
             let draft = Draft::read(resource, &body, intent);
             for field in resource.fields() {
-                let Some(value) = draft.given(field.name) else { continue };
+                let Some(value) = draft.given(field).unwrap() else { continue };
                 // The key of the record above is set by the path.
                 if *value == Value::Null && !field.nullable {
                     continue;
@@ -272,7 +274,7 @@ proptest! {
     #[test]
     fn any_query_is_read_or_refused(query in any::<String>()) {
         let _ = no_listing(&query);
-        for resource in plugin::resources::ALL {
+        for resource in plugin::resources::REGISTRY.iter() {
             let _ = Listing::read(&query, Scope::All(resource));
         }
     }
@@ -282,7 +284,7 @@ proptest! {
         pairs in proptest::collection::vec(parameter(), 0..5),
     ) {
         for kind in ["products", "orders", "zones"] {
-            let scope = Scope::All(plugin::resources::find(kind).unwrap());
+            let scope = Scope::All(plugin::resources::REGISTRY.find(kind).unwrap());
             let Ok(listing) = Listing::read(&encoded(&pairs), scope) else { continue };
             let mut link = listing.sent.clone();
             link.push(("page[offset]".to_owned(), listing.offset.to_string()));
@@ -306,7 +308,7 @@ proptest! {
         });
         prop_assert_eq!(found, expected, "{:?}", text);
         let query = encoded(&[("filter[date_from]".to_owned(), text.clone())]);
-        let scope = Scope::All(plugin::resources::find("orders").unwrap());
+        let scope = Scope::All(plugin::resources::REGISTRY.find("orders").unwrap());
         let listed = Listing::read(&query, scope);
         // A filter's value is trimmed and cleaned, and counts as not sent where nothing is left.
         let cleaned: String = text.chars().filter(|c| !c.is_control()).collect();

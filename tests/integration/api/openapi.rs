@@ -66,7 +66,7 @@ fn every_registered_route_stands_in_the_document_and_every_reference_is_kept() {
 #[test]
 fn no_resource_has_an_attribute_and_a_relationship_of_one_name() {
     let document = plugin::app::openapi("/api/index.php");
-    for resource in plugin::resources::ALL {
+    for resource in plugin::resources::REGISTRY.iter() {
         let names: Vec<&str> =
             resource.fields().filter_map(|field| field.relationship()).map(|to| to.name).collect();
         let distinct: BTreeSet<&str> = names.iter().copied().collect();
@@ -183,7 +183,7 @@ async fn the_example_of_each_new_record_can_be_sent() {
     let document = plugin::app::openapi("/api/index.php");
     // A stock record can only be made where there is none.
     shop.delete("/inventory/1").send().await.expect(204);
-    for resource in plugin::resources::ALL.iter().filter(|resource| resource.crud) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| resource.crud) {
         let mut example =
             document["components"]["schemas"][format!("{}.new", resource.kind)]["example"].clone();
         for (name, code) in
@@ -277,8 +277,8 @@ fn the_patterns_of_the_document_are_those_of_the_store() {
 }
 
 /// The field that a schema's property is made from.
-fn schema_field(path: &str) -> &'static plugin::model::resource::Field {
+fn schema_field(path: &str) -> &'static plugin::model::field::Field {
     let (schema, name) = path.split_once('/').unwrap();
-    let resource = plugin::resources::find(schema.split_once('.').unwrap().0).unwrap();
+    let resource = plugin::resources::REGISTRY.find(schema.split_once('.').unwrap().0).unwrap();
     resource.fields().find(|field| field.name == name).unwrap()
 }

@@ -61,7 +61,7 @@ async fn a_list_below_an_id_that_fits_no_key_is_empty() {
     let guest = json!({"first_name": "Ada", "last_name": "Berg", "email": "ada@example.com"});
     shop.create("/customers", guest).await;
     let below = |id: &str| {
-        let nested = plugin::resources::ALL.iter().flat_map(|resource| resource.nested);
+        let nested = plugin::resources::REGISTRY.iter().flat_map(|resource| resource.nested);
         let path = |nested: &plugin::model::resource::Nested| {
             format!("/{}/{id}/{}", nested.parent, nested.segment)
         };

@@ -69,14 +69,14 @@ proptest! {
 
     #[test]
     fn any_query_is_a_listing_or_a_list_of_faults(query in any::<String>()) {
-        for resource in plugin::resources::ALL {
+        for resource in plugin::resources::REGISTRY.iter() {
             let _ = Listing::read(&query, Scope::All(resource));
         }
     }
 
     #[test]
     fn a_page_is_read_as_it_was_asked_for(offset in 0_i64.., limit in 1_i64..) {
-        let resource = plugin::resources::find("zones").unwrap();
+        let resource = plugin::resources::REGISTRY.find("zones").unwrap();
         let query = format!("page[offset]={offset}&page%5Blimit%5D={limit}&utm=1");
         let listing = Listing::read(&query, Scope::All(resource)).unwrap();
         prop_assert_eq!((listing.offset, listing.limit), (offset, limit.min(100)));
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn a_search_survives_its_encoding(text in "[a-z0-9 %_\\\\'&=+#?;éł日本\u{10ffff}]{1,40}") {
-        let resource = plugin::resources::find("zones").unwrap();
+        let resource = plugin::resources::REGISTRY.find("zones").unwrap();
         let encoded: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let query = format!("filter[search]={encoded}");
         let listing = Listing::read(&query, Scope::All(resource)).unwrap();

@@ -278,7 +278,7 @@ async fn documents(place: &Place, url: &str, token: &str) -> BTreeMap<String, St
     ] {
         get(path).await;
     }
-    for resource in plugin::resources::ALL.iter().filter(|resource| resource.crud) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| resource.crud) {
         let kind = resource.kind;
         let mut all: Vec<i64> = Vec::new();
         loop {
@@ -292,7 +292,7 @@ async fn documents(place: &Place, url: &str, token: &str) -> BTreeMap<String, St
         let step = all.len().div_ceil(100).max(1);
         for key in all.into_iter().rev().step_by(step) {
             get(format!("/{kind}/{key}")).await;
-            let nested = plugin::resources::ALL.iter().flat_map(|resource| resource.nested);
+            let nested = plugin::resources::REGISTRY.iter().flat_map(|resource| resource.nested);
             for nested in nested.filter(|nested| nested.parent == kind) {
                 get(format!("/{kind}/{key}/{}", nested.segment)).await;
             }

@@ -232,7 +232,7 @@ async fn a_write_that_others_are_in_the_way_of_is_done_again() {
         store.trigger("others", "BEFORE INSERT", "shop_manufacturers", "1 = 1", refused).await;
         assert_eq!(create_manufacturer(&store).await.status(), 201, "{refused}");
         assert_eq!(store.database.number(MANUFACTURERS).await, 1);
-        store.app.store.close().await;
+        store.app.shop.store.close().await;
     }
 }
 
@@ -286,7 +286,7 @@ async fn a_statement_ends_soon_after_its_request_is_over() {
     let store = Bare::open().await;
     let engine = store.database.engine;
     for _ in 0..3 {
-        let asked = store.app.store.clone();
+        let asked = store.app.shop.store.clone();
         let asked = tokio::spawn(async move { asked.execute(endless(engine)).await });
         eventually("it runs", async || (running(&store).await == 1).then_some(())).await;
         // On SQLite it has to begin.
@@ -305,10 +305,10 @@ async fn a_statement_ends_soon_after_its_request_is_over() {
     let made: serde_json::Value = serde_json::from_slice(made.body()).unwrap();
     assert_eq!(made["meta"]["total"], 3);
     eventually("no connection is at work", async || {
-        store.app.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
+        store.app.shop.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// A connection whose statement went on would be closed only when that is over.
@@ -319,25 +319,25 @@ async fn who_only_reads_and_leaves_is_soon_not_at_work_any_more() {
                            SELECT count(*) AS c0 FROM n";
     let store = Bare::on(Engine::Sqlite).await;
     let reading = async || {
-        let asked = store.app.store.clone();
+        let asked = store.app.shop.store.clone();
         let table = Table::new(ENDLESS, Vec::new(), &[Kind::COUNT]);
         let asked = tokio::spawn(async move { asked.table(table).await });
         eventually("it has a connection", async || {
-            (store.app.store.usage()[0].busy > 0).then_some(())
+            (store.app.shop.store.usage()[0].busy > 0).then_some(())
         })
         .await;
         asked.abort();
         assert!(asked.await.unwrap_err().is_cancelled());
     };
-    store.app.store.ping().await.unwrap();
+    store.app.shop.store.ping().await.unwrap();
     for _ in 0..3 {
         reading().await;
         eventually("none is at work", async || {
-            (store.app.store.usage()[0].busy == 0).then_some(())
+            (store.app.shop.store.usage()[0].busy == 0).then_some(())
         })
         .await;
     }
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// A statement that takes too long is ended while its request still waits, which is told so.
@@ -368,7 +368,7 @@ async fn a_statement_that_takes_too_long_is_ended_and_undoes_its_transaction() {
     })
     .await;
     hasty.close().await;
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// How many locks there are on a file, as the system lists them.
@@ -389,13 +389,13 @@ fn locks_on(file: &std::path::Path) -> usize {
 async fn a_store_that_is_opened_again_keeps_the_locks_on_its_file() {
     let store = Bare::on(Engine::Sqlite).await;
     let file = store.database.folder.path().join("host.db");
-    let reading = store.app.store.begin_read().await.unwrap();
+    let reading = store.app.shop.store.begin_read().await.unwrap();
     let before = locks_on(&file);
     assert!(before > 0);
-    store.app.store.migrate().await.unwrap();
+    store.app.shop.store.migrate().await.unwrap();
     assert!(locks_on(&file) >= before);
     drop(reading);
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// What makes the files of a program no larger than so many bytes, and lets it notice: a limit that

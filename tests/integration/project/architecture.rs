@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use plugin::model::question::{Condition, Order, Page, Shape};
-use plugin::model::resource::Test;
+use plugin::model::question::{Condition, Page, Shape};
+use plugin::model::resource::{Order, Test};
 use plugin::model::value::Value;
 use plugin::store::Store;
 use plugin::wire::literal;
@@ -128,7 +128,8 @@ fn engines_are_named_only_in_their_own_files_and_in_lists() {
 
 #[test]
 fn the_list_of_resources_is_alphabetical() {
-    let kinds: Vec<&str> = plugin::resources::ALL.iter().map(|resource| resource.kind).collect();
+    let kinds: Vec<&str> =
+        plugin::resources::REGISTRY.iter().map(|resource| resource.kind).collect();
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
@@ -139,7 +140,8 @@ async fn every_column_that_a_resource_names_exists() {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
     // The configuration has no table.
-    for resource in plugin::resources::ALL.iter().filter(|resource| !resource.table.is_empty()) {
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty())
+    {
         let searched = resource.filters.iter().map(|filter| match filter.test {
             Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
             Test::Equals(name) => {

@@ -61,7 +61,7 @@ const HOUSES: &[House] = &[
             &["error"],
         ],
         foundations: &[],
-        left: 20,
+        left: 0,
     },
     House {
         source: "example-host/src",

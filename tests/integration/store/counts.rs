@@ -156,7 +156,7 @@ impl Shelves {
     /// The lists whose totals are told, each with the rows that are in it.
     fn totals(&self) -> Vec<(String, String)> {
         let mut totals = Vec::new();
-        for resource in resources::ALL.iter().filter(|resource| resource.crud) {
+        for resource in resources::REGISTRY.iter().filter(|resource| resource.crud) {
             let fixed = resource.fixed.iter().map(|(name, value)| format!("{name} = {value}"));
             let stock = (resource.kind == "inventory").then(|| "has_stock = 1".to_owned());
             let tests = std::iter::once("1 = 1".to_owned()).chain(fixed).chain(stock);
@@ -397,7 +397,7 @@ impl Shelves {
         let mut kinds = vec![Kind::COUNT; 2];
         kinds.extend([Kind::MONEY; MONEY.len()]);
         kinds.extend([Kind::WORD; 2]);
-        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let mut transaction = self.store.app.shop.store.begin_read().await.unwrap();
         let rows = transaction.stream(statement, &kinds).unwrap();
         let rows: Vec<Vec<plugin::model::value::Value>> = rows.try_collect().await.unwrap();
         transaction.commit().await.unwrap();
@@ -461,7 +461,7 @@ impl Shelves {
 
     /// What triggers keep does not change when it is counted anew.
     async fn what_triggers_keep_is_what_counting_anew_gives(&self) {
-        let store = &self.store.app.store;
+        let store = &self.store.app.shop.store;
         let kept = copy::kept(store).await.unwrap();
         assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
         store.recount().await.unwrap();

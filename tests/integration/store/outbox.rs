@@ -135,7 +135,7 @@ impl Due {
     }
 
     async fn numbers(&self, query: &str) -> Vec<i64> {
-        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let mut transaction = self.store.app.shop.store.begin_read().await.unwrap();
         let statement = Statement { text: query.to_owned(), binds: Vec::new() };
         let numbers = transaction.numbers(statement).await.unwrap();
         transaction.commit().await.unwrap();
@@ -144,12 +144,12 @@ impl Due {
 
     /// What time it is to the database.
     async fn seconds(&self) -> i64 {
-        self.numbers(self.store.app.store.dialect().seconds).await[0]
+        self.numbers(self.store.app.shop.store.dialect().seconds).await[0]
     }
 
     /// How many mails wait.
     async fn waiting(&self) -> u32 {
-        outbox::count(&self.store.app.store).await.unwrap()[0]
+        outbox::count(&self.store.app.shop.store).await.unwrap()[0]
     }
 
     async fn is_sent(&self) {

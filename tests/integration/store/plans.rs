@@ -48,16 +48,16 @@ const TOGETHER: [&str; 20] = [
 /// A list that is asked for, as it stands in a request.
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
-    let resource = resources::find(kind).unwrap();
+    let resource = resources::REGISTRY.find(kind).unwrap();
     let listing = Listing::read(query, Scope::All(resource)).unwrap();
-    Page::of_list(resource, &listing, listing.conditions.clone())
+    listing.page(resource, listing.conditions.clone())
 }
 
 /// Each list as it is, in every order and with every filter that has an index.
 fn alone() -> Vec<String> {
     let mut requests = Vec::new();
     for kind in ["products", "orders", "customers"] {
-        let resource: &Resource = resources::find(kind).unwrap();
+        let resource: &Resource = resources::REGISTRY.find(kind).unwrap();
         requests.push(kind.to_owned());
         for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
             for direction in ["asc", "desc"] {
@@ -229,7 +229,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
     let store = filled(&database).await;
     let mut transaction = reading(&store, database.engine).await;
     for kind in ["products", "variants", "orders", "vouchers", "coupons"] {
-        let resource = resources::find(kind).unwrap();
+        let resource = resources::REGISTRY.find(kind).unwrap();
         for unique in resource.unique {
             let values = vec![Value::Text("x-1".to_owned()); unique.fields.len()];
             let check = Check::Free { resource, unique, values, except: 0 };
@@ -307,7 +307,8 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
             // So few are passed over one by one, and the answer must be the same.
             page.limit = 40;
             let one_by_one = |offset| Page { offset, ..page.clone() };
-            let steps = page.resource.steps.iter().find(|steps| steps.day_of() == page.order.field);
+            let steps =
+                page.resource.storage.steps.iter().find(|steps| steps.day_of() == page.order.field);
             let probe = Probe::Steps(steps.unwrap());
             for offset in [0, 39, 1_000, 1_500] {
                 let near = one_by_one(offset);

@@ -435,7 +435,7 @@ async fn equal_reports_that_are_asked_for_together_are_computed_once() {
         assert_eq!(store.ask(Method::Post, "/orders", body).await.status(), 201);
     }
     let computed = async || {
-        let metrics = store.app.metrics().await.unwrap();
+        let metrics = store.app.shop.metrics().await.unwrap();
         let reports = metrics.iter().find(|metric| metric.name == "reports_computed").unwrap();
         reports.samples[0].value
     };
@@ -456,7 +456,7 @@ async fn equal_reports_that_are_asked_for_together_are_computed_once() {
         store.ask(Method::Get, &format!("{path}&page[limit]=1"), json!(null)).await;
         assert_eq!(computed().await, before + times + 1.0);
     }
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// The greatest amount that there is.

@@ -89,7 +89,7 @@ impl Shelves {
 
     /// A row of numbers.
     pub async fn numbers(&self, what: String) -> Vec<i64> {
-        let mut transaction = self.store.app.store.begin_read().await.unwrap();
+        let mut transaction = self.store.app.shop.store.begin_read().await.unwrap();
         let statement = Statement { text: format!("SELECT {what}"), binds: Vec::new() };
         let row = transaction.numbers(statement).await.unwrap();
         transaction.commit().await.unwrap();
@@ -119,7 +119,7 @@ impl Shelves {
     /// The store's tables with their columns.
     pub async fn tables(&self) -> BTreeMap<String, BTreeSet<String>> {
         const KINDS: &[Kind] = &[Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
-        let store = &self.store.app.store;
+        let store = &self.store.app.shop.store;
         let columns = Table::new(store.dialect().columns, Vec::new(), KINDS);
         let cells = store.table(columns).await.unwrap();
         let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

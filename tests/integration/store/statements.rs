@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use host_interface::Method;
-use plugin::model::question::Page;
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
 use plugin::sql::approach::{Approach, Keys};
@@ -17,14 +16,14 @@ use crate::support::bare::Bare;
 
 #[test]
 fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
-    let products = resources::find("products").unwrap();
+    let products = resources::REGISTRY.find("products").unwrap();
     for dialect in [&SQLITE, &POSTGRES, &MYSQL] {
         let (mut pages, mut by_keys, mut tables) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut inserts = HashSet::new();
         for number in 1..=100_i64 {
             let listing = format!("page[limit]={number}&filter[manufacturer]={number}");
             let listing = Listing::read(&listing, Scope::All(products)).unwrap();
-            let page = Page::of_list(products, &listing, listing.conditions.clone());
+            let page = listing.page(products, listing.conditions.clone());
             pages.insert(sql::page(&page, &Approach::unasked(&page), dialect).text);
             let keys = Keys::Known((1..=number).collect());
             let known = Approach { total: Some(number), keys };
@@ -46,7 +45,7 @@ fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_was_filled_up_finds_each_record_once() {
     let store = Bare::open().await;
-    let mut transaction = store.app.store.begin_read().await.unwrap();
+    let mut transaction = store.app.shop.store.begin_read().await.unwrap();
     for length in 0..10_i64 {
         let asked =
             "SELECT count(*) AS c0 FROM shop_orderstatuses WHERE shop_orderstatus_id IN (?)";
@@ -55,7 +54,7 @@ async fn a_list_that_was_filled_up_finds_each_record_once() {
         assert_eq!(found.rows().unwrap()[0][0].int(), length.min(8), "{length}");
     }
     drop(transaction);
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }
 
 /// How many statements the connection that is used next has prepared and not closed.
@@ -63,7 +62,7 @@ async fn prepared(store: &Bare) -> i64 {
     let count = "SELECT CAST(sum(IF(variable_name = 'COM_STMT_PREPARE', 1, -1) * variable_value) \
                  AS SIGNED) FROM information_schema.session_status \
                  WHERE variable_name IN ('COM_STMT_PREPARE', 'COM_STMT_CLOSE')";
-    let mut transaction = store.app.store.begin_read().await.unwrap();
+    let mut transaction = store.app.shop.store.begin_read().await.unwrap();
     transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0]
 }
 
@@ -114,5 +113,5 @@ async fn no_walk_over_pages_filters_and_changes_prepares_many_statements() {
     }
     let most = prepared(&store).await;
     assert!(most <= 64 + 2, "{most}");
-    store.app.store.close().await;
+    store.app.shop.store.close().await;
 }

@@ -17,7 +17,7 @@ impl Bare {
     /// Makes a request while a transaction that has run this statement is open, and commits that
     /// once the request waits for it.
     async fn race(self: &Arc<Self>, first: &'static str, ask: (Method, String, Value)) -> Response {
-        let mut transaction = self.app.store.begin().await.unwrap();
+        let mut transaction = self.app.shop.store.begin().await.unwrap();
         transaction.execute(Statement::fixed(first, Vec::new())).await.unwrap();
         let store = self.clone();
         let (method, path, body) = ask;
@@ -46,7 +46,7 @@ impl Bare {
         while !asked.is_finished() {
             // InnoDB shows its transactions as they were until nobody has looked for 100 ms.
             tokio::time::sleep(Duration::from_millis(150)).await;
-            let mut transaction = self.app.store.begin().await.unwrap();
+            let mut transaction = self.app.shop.store.begin().await.unwrap();
             let found = transaction.numbers(Statement::fixed(waiting, Vec::new())).await.unwrap();
             if found != [0] {
                 return;
@@ -58,13 +58,13 @@ impl Bare {
         let text = "SELECT shop_country_id FROM shop_countries WHERE country_isocode_2 = ?";
         let statement =
             Statement::fixed(text, vec![plugin::model::value::Value::Text(code.to_owned())]);
-        let mut transaction = self.app.store.begin().await.unwrap();
+        let mut transaction = self.app.shop.store.begin().await.unwrap();
         transaction.numbers(statement).await.unwrap()[0]
     }
 
     /// Everything that could have been written, counted.
     async fn counts(&self) -> Vec<i64> {
-        let mut transaction = self.app.store.begin().await.unwrap();
+        let mut transaction = self.app.shop.store.begin().await.unwrap();
         let text = "SELECT (SELECT count(*) FROM shop_products), \
                     (SELECT count(*) FROM shop_variants), (SELECT count(*) FROM shop_orders), \
                     (SELECT count(*) FROM shop_orderhistories), \

@@ -74,7 +74,7 @@ impl Bare {
     /// Makes or removes a trigger beside the services.
     pub async fn run(&self, text: impl Into<String>) {
         let statement = Statement { text: text.into(), binds: Vec::new() };
-        self.app.store.execute(statement).await.unwrap();
+        self.app.shop.store.execute(statement).await.unwrap();
     }
 
     /// Has a table do something of its own at each write of a row that fits the condition.

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::resource::Field;
+use crate::model::field::Field;
 use crate::model::value::{Form, Kind, decimal_text};
 
 /// A value as it is answered.

@@ -3,56 +3,74 @@
 
 use std::collections::HashMap;
 
+use time::PrimitiveDateTime;
+
+use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE};
 use crate::error::{Error, FaultKind};
-use crate::model::question::{Condition, Draft, Order, Page, Record, Shape};
-use crate::model::resource::{Nested, Resource, amount, created_on, int, json, money, text};
-use crate::model::value::{MAX_AMOUNT, Value};
+use crate::model::field::{Handle, Money, Units, amount, created_on, int, json, money, text};
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::record::Record;
+use crate::model::resource::{Nested, Order, Resource};
+use crate::model::value::MAX_AMOUNT;
+use crate::resources::products::{self, PRODUCTS};
+use crate::resources::variants::{self, VARIANTS};
 use crate::store::Transaction;
+use crate::wire::draft::Draft;
 
-use super::history::{ORDER, ORDER_KEY, ORDER_REFERENCE};
-use crate::resources::products::PRODUCTS;
-use crate::resources::variants::VARIANTS;
-
-pub(crate) const ORDERITEMS: Resource = Resource {
+pub(crate) static ORDERITEMS: Resource = Resource {
     kind: "orderitems",
     title: Some("Order items"),
     singular: "order item",
     table: "shop_orderitems",
     key: "shop_orderitem_id",
-    list: &[
-        ORDER_REFERENCE,
-        text("orderitem_sku", 255).derived(),
-        text("orderitem_name", 255).derived(),
-        int("orderitem_quantity").between(1, i32::MAX as i64).default(1),
-        money("orderitem_finalprice").derived().read_only(),
-        money("orderitem_tax"),
-    ],
+    list: &[ORDER_REFERENCE, SKU.field, NAME.field, QUANTITY.field, FINALPRICE.field, TAX.field],
     detail: &[
-        int("product_id").nullable(),
-        int("variant_id").nullable(),
+        PRODUCT.field,
+        VARIANT.field,
         json("orderitem_attributes"),
-        money("orderitem_price").derived(),
-        money("orderitem_option_price"),
-        money("orderitem_finalprice_with_tax").derived().read_only(),
-        money("orderitem_discount"),
+        PRICE.field,
+        OPTION_PRICE.field,
+        FINALPRICE_WITH_TAX.field,
+        DISCOUNT.field,
         amount("orderitem_weight").nullable(),
-        created_on().derived(),
+        CREATED_ON.field,
     ],
-    hidden: &[ORDER_KEY],
+    hidden: &[ORDER_KEY.field],
     joins: &[ORDER],
     crud: false,
-    nested: &[Nested { parent: "orders", segment: "items", by: "order_key", filters: &[] }],
+    nested: &[Nested {
+        parent: "orders",
+        segment: "items",
+        by: ORDER_KEY.field.name,
+        filters: &[],
+    }],
     ..Resource::CRUD
-};
+}
+.checked();
+
+const SKU: Handle<String> = text("orderitem_sku", 255).derived().words();
+const NAME: Handle<String> = text("orderitem_name", 255).derived().words();
+const PRODUCT: Handle<i64> = int("product_id").nullable().number();
+const VARIANT: Handle<i64> = int("variant_id").nullable().number();
+const QUANTITY: Handle<i64> =
+    int("orderitem_quantity").between(1, i32::MAX as i64).default(1).number();
+const PRICE: Handle<Money> = money("orderitem_price").derived().amount();
+const OPTION_PRICE: Handle<Money> = money("orderitem_option_price").amount();
+const DISCOUNT: Handle<Money> = money("orderitem_discount").amount();
+const TAX: Handle<Money> = money("orderitem_tax").amount();
+const FINALPRICE: Handle<Money> = money("orderitem_finalprice").derived().read_only().amount();
+const FINALPRICE_WITH_TAX: Handle<Money> =
+    money("orderitem_finalprice_with_tax").derived().read_only().amount();
+const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
 
 /// What the lines of one order have in common.
 pub(super) struct Terms {
-    /// The rate of the order's currency, in units of 10^-8.
-    pub(super) rate: i64,
+    /// The rate of the order's currency.
+    pub(super) rate: Units<8>,
     /// How many fraction digits amounts of the currency have.
     pub(super) decimals: i64,
-    /// The moment of the order.
-    pub(super) created_on: Value,
+    /// The moment of the order, unless it is at fault.
+    pub(super) created_on: Option<PrimitiveDateTime>,
 }
 
 /// What the lines of an order come to, in units of 10^-5.
@@ -72,17 +90,19 @@ pub(super) async fn complete(
     let catalogue = Catalogue::of(lines, transaction).await?;
     let mut sums = Sums::default();
     for line in lines {
-        if line.given("created_on").is_none() {
-            line.set("created_on", terms.created_on.clone());
+        if line.given(&CREATED_ON)?.is_none()
+            && let Some(moment) = terms.created_on
+        {
+            line.set(&CREATED_ON, moment)?;
         }
-        let listed = catalogue.fill(line, terms);
-        let Some(finalprice) = work_out(line, listed, terms) else { continue };
-        let tax = line.given("orderitem_tax").map_or(0, Value::int);
-        line.set("orderitem_finalprice", Value::Int(finalprice));
-        line.set("orderitem_finalprice_with_tax", Value::Int(finalprice + tax));
-        sums.finalprice += i128::from(finalprice);
-        sums.tax += i128::from(tax);
-        sums.quantity += line.given("orderitem_quantity").map_or(0, Value::int);
+        let listed = catalogue.fill(line, terms)?;
+        let Some(finalprice) = work_out(line, listed, terms)? else { continue };
+        let tax = line.get(&TAX)?.unwrap_or_default();
+        line.set(&FINALPRICE, finalprice)?;
+        line.set(&FINALPRICE_WITH_TAX, Units(finalprice.0 + tax.0))?;
+        sums.finalprice += i128::from(finalprice.0);
+        sums.tax += i128::from(tax.0);
+        sums.quantity += line.get(&QUANTITY)?.unwrap_or_default();
     }
     Ok(sums)
 }
@@ -96,41 +116,46 @@ const ONE: i128 = 100_000_000;
 /// The price of a line per piece, and what the line comes to: rounded once, half away from zero,
 /// to the decimals of the currency. `listed` is the price of what is bought where the line names
 /// none. Nothing where the line is at fault.
-fn work_out(line: &mut Draft, listed: Option<Exact>, terms: &Terms) -> Option<i64> {
-    let in_units = |line: &Draft, name| line.given(name).map(|value| i128::from(value.int()));
-    let price = match in_units(line, "orderitem_price") {
-        Some(price) => price * ONE,
+fn work_out(
+    line: &mut Draft,
+    listed: Option<Exact>,
+    terms: &Terms,
+) -> Result<Option<Money>, Error> {
+    let price = match line.get(&PRICE)? {
+        Some(price) => i128::from(price.0) * ONE,
         None => {
             let price = listed.unwrap_or(0);
             // The field keeps five digits; the line is worked out from all of them.
             let shown = rounded(price, ONE).and_then(within_limits);
             let Some(shown) = shown else {
-                line.refuse("orderitem_price", "The price is too large in this currency.");
-                return None;
+                line.refuse(&PRICE, "The price is too large in this currency.");
+                return Ok(None);
             };
-            line.set("orderitem_price", Value::Int(shown));
+            line.set(&PRICE, shown)?;
             price
         }
     };
-    let quantity = in_units(line, "orderitem_quantity")?;
-    let option_price = in_units(line, "orderitem_option_price")? * ONE;
-    let discount = in_units(line, "orderitem_discount")? * ONE;
-    let tax = in_units(line, "orderitem_tax")?;
-    let exact = quantity.checked_mul(price + option_price).map(|gross| gross - discount);
+    let (Some(quantity), Some(option_price), Some(discount), Some(tax)) =
+        (line.get(&QUANTITY)?, line.get(&OPTION_PRICE)?, line.get(&DISCOUNT)?, line.get(&TAX)?)
+    else {
+        return Ok(None);
+    };
+    let gross = i128::from(quantity).checked_mul(price + i128::from(option_price.0) * ONE);
+    let exact = gross.map(|gross| gross - i128::from(discount.0) * ONE);
     if exact.is_some_and(|exact| exact < 0) {
-        line.refuse("orderitem_discount", "The discount must not exceed the price of the line.");
-        return None;
+        line.refuse(&DISCOUNT, "The discount must not exceed the price of the line.");
+        return Ok(None);
     }
     let places = u32::try_from(terms.decimals.clamp(0, 5)).unwrap_or(5);
     let finalprice = exact
         .and_then(|exact| rounded(exact, 10_i128.pow(13 - places)))
         .map(|amount| amount * 10_i128.pow(5 - places));
-    let fits = finalprice.filter(|amount| within_limits(amount + tax).is_some());
-    let Some(finalprice) = fits.and_then(within_limits) else {
-        line.refuse("orderitem_quantity", "The total of the line is too large.");
-        return None;
-    };
-    Some(finalprice)
+    let fits = finalprice.filter(|amount| within_limits(amount + i128::from(tax.0)).is_some());
+    let finalprice = fits.and_then(within_limits);
+    if finalprice.is_none() {
+        line.refuse(&QUANTITY, "The total of the line is too large.");
+    }
+    Ok(finalprice)
 }
 
 /// How many times `unit` fits into an amount, rounded half away from zero.
@@ -139,8 +164,8 @@ fn rounded(amount: Exact, unit: i128) -> Option<i128> {
     amount.checked_add(half).map(|amount| amount / unit)
 }
 
-fn within_limits(amount: i128) -> Option<i64> {
-    i64::try_from(amount).ok().filter(|amount| (0..=MAX_AMOUNT).contains(amount))
+fn within_limits(amount: i128) -> Option<Money> {
+    i64::try_from(amount).ok().filter(|amount| (0..=MAX_AMOUNT).contains(amount)).map(Units)
 }
 
 /// What the lines of an order are about, read at once for all of them.
@@ -151,77 +176,81 @@ struct Catalogue {
 
 impl Catalogue {
     async fn of(lines: &[Draft], transaction: &mut Transaction) -> Result<Self, Error> {
-        let open = || lines.iter().filter(|line| leaves_open(line));
-        let named = |name| open().filter_map(move |line| key_in(line, name)).collect::<Vec<_>>();
-        let variants = records(&VARIANTS, named("variant_id"), transaction).await?;
-        let of_variants = variants.values().map(|variant| variant.value("product_id").int());
-        let products = named("product_id").into_iter().chain(of_variants).collect();
+        let (mut products, mut variants) = (Vec::new(), Vec::new());
+        for line in lines {
+            if leaves_open(line)? {
+                products.extend(line.get(&PRODUCT)?);
+                variants.extend(line.get(&VARIANT)?);
+            }
+        }
+        let variants = records(&VARIANTS, variants, transaction).await?;
+        for variant in variants.values() {
+            products.push(variant.need(&variants::PRODUCT)?);
+        }
         Ok(Self { products: records(&PRODUCTS, products, transaction).await?, variants })
     }
 
     /// Fills in the name and the SKU of a line that leaves something open, and gives the price in
-    /// the order's currency. A line that says it all is a snapshot, whatever has become of what it
-    /// was made from.
-    fn fill(&self, line: &mut Draft, terms: &Terms) -> Option<Exact> {
-        let variant = match key_in(line, "variant_id").filter(|_| leaves_open(line)) {
+    /// the order's currency. A line that leaves nothing open is a snapshot, whatever has become of what
+    /// it was made from.
+    fn fill(&self, line: &mut Draft, terms: &Terms) -> Result<Option<Exact>, Error> {
+        let open = leaves_open(line)?;
+        let variant = match line.get(&VARIANT)?.filter(|_| open) {
             Some(key) => match self.variants.get(&key) {
                 Some(variant) => Some(variant),
-                None => return missing(line, "variant_id", key, "variant"),
+                None => return Ok(missing(line, &VARIANT, key, "variant")),
             },
             None => None,
         };
-        let product = match (key_in(line, "product_id"), variant) {
-            (Some(product), Some(variant)) if variant.value("product_id").int() != product => {
-                let detail = "variant_id must be a variant of the product.";
-                line.refuse("variant_id", detail);
-                return None;
+        let mut product = line.get(&PRODUCT)?;
+        if let Some(variant) = variant {
+            let of_variant = variant.need(&variants::PRODUCT)?;
+            if product.is_some_and(|product| product != of_variant) {
+                line.refuse(&VARIANT, "variant_id must be a variant of the product.");
+                return Ok(None);
             }
-            (product, Some(variant)) => {
-                let of_variant = variant.value("product_id").int();
-                line.set("product_id", Value::Int(of_variant));
-                Some(product.unwrap_or(of_variant))
-            }
-            (product, None) => product,
-        };
-        let product = match product.filter(|_| leaves_open(line)) {
+            line.set(&PRODUCT, of_variant)?;
+            product = Some(of_variant);
+        }
+        let product = match product.filter(|_| open) {
             Some(key) => match self.products.get(&key) {
                 Some(product) => Some(product),
-                None => return missing(line, "product_id", key, "product"),
+                None => return Ok(missing(line, &PRODUCT, key, "product")),
             },
             None => None,
         };
         let sold = variant.or(product);
-        let text = |from: Option<&Record>, field| {
-            Value::Text(from.map_or("", |record| record.value(field).text()).to_owned())
+        let text = |from: Option<&Record>, field: &Handle<String>| {
+            let found = from.map(|record| record.get(field)).transpose()?.flatten();
+            Ok::<_, Error>(found.unwrap_or_default().to_owned())
         };
-        if line.given("orderitem_sku").is_none() {
-            line.set("orderitem_sku", text(sold, "sku"));
+        if line.given(&SKU)?.is_none() {
+            line.set(&SKU, text(sold, &products::SKU)?)?;
         }
-        if line.given("orderitem_name").is_none() {
-            line.set("orderitem_name", text(product, "product_name"));
+        if line.given(&NAME)?.is_none() {
+            line.set(&NAME, text(product, &products::NAME)?)?;
         }
+        let Some(sold) = sold else { return Ok(None) };
+        let mut price = sold.need(&products::PRICE)?;
         // The price of a master variant is its product's, which may be on sale.
-        let on_sale = product
-            .filter(|_| variant.is_none_or(|variant| variant.value("is_master").int() == 1))
-            .map(|product| product.value("sale_price"))
-            .filter(|price| **price != Value::Null);
-        let price = on_sale.or(sold.map(|sold| sold.value("price")))?;
-        Some(i128::from(price.int()) * i128::from(terms.rate))
+        let of_the_product =
+            variant.map_or(Ok(true), |variant| variant.need(&variants::IS_MASTER))?;
+        if let Some(product) = product.filter(|_| of_the_product)
+            && let Some(on_sale) = product.get(&products::SALE_PRICE)?
+        {
+            price = on_sale;
+        }
+        Ok(Some(i128::from(price.0) * i128::from(terms.rate.0)))
     }
 }
 
 /// Whether a line leaves something to the catalogue.
-fn leaves_open(line: &Draft) -> bool {
-    ["orderitem_sku", "orderitem_name", "orderitem_price"]
-        .into_iter()
-        .any(|name| line.given(name).is_none())
+fn leaves_open(line: &Draft) -> Result<bool, Error> {
+    Ok(line.given(&SKU)?.is_none() || line.given(&NAME)?.is_none() || line.given(&PRICE)?.is_none())
 }
 
-fn key_in(line: &Draft, name: &str) -> Option<i64> {
-    line.given(name).filter(|value| **value != Value::Null).map(Value::int)
-}
-
-fn missing<T>(line: &mut Draft, name: &str, key: i64, singular: &str) -> Option<T> {
+fn missing<T>(line: &mut Draft, field: &Handle<i64>, key: i64, singular: &str) -> Option<T> {
+    let name = field.name;
     let detail = format!("{name}: there is no {singular} with the id {key}.");
     line.fault_at(FaultKind::MissingReference, name, detail);
     None
@@ -247,6 +276,6 @@ async fn records(
         offset: 0,
     };
     let cells = transaction.page(&page).await?;
-    let found = Record::all(resource, &cells)?;
+    let found = cells.records(resource)?;
     Ok(found.into_iter().map(|record| (record.key(), record)).collect())
 }

@@ -1,9 +1,11 @@
-//! Orders: what was bought, its items, and what happened to it since.
+//! Orders: what was bought, its items, and what happened to it since. `entry` has what all three know of
+//! one another.
 
+mod entry;
 mod history;
 mod items;
 mod order;
 
-pub(super) use history::ORDERHISTORIES;
+pub(super) use history::SERVICE as HISTORY_SERVICE;
 pub(super) use items::ORDERITEMS;
-pub(super) use order::ORDERS;
+pub(super) use order::SERVICE;

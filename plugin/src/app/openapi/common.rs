@@ -1,0 +1,192 @@
+//! What the routes have in common in the OpenAPI document: parameters, errors, and the schemas around every
+//! record.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::FaultKind;
+use crate::model::resource::Resource;
+use crate::wire::document::MEDIA_TYPE;
+use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT};
+
+/// The parameters that routes share.
+pub(super) fn parameters() -> Value {
+    json!({
+        "id": {
+            "name": "id",
+            "in": "path",
+            "required": true,
+            "description": "The key of the record; digits only.",
+            "schema": {"type": "integer", "minimum": 0},
+            "example": 1,
+        },
+        "page.offset": {
+            "name": "page[offset]",
+            "in": "query",
+            "description": "How many records to skip.",
+            "schema": {"type": "integer", "minimum": 0, "default": 0},
+            "example": 20,
+        },
+        "page.limit": {
+            "name": "page[limit]",
+            "in": "query",
+            "description": format!("How many records to return; more than {MAX_LIMIT} counts as {MAX_LIMIT}."),
+            "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
+            "example": 20,
+        },
+        "list.direction": {
+            "name": "list[direction]",
+            "in": "query",
+            "description": "Ascending or descending.",
+            "schema": {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
+            "example": "desc",
+        },
+    })
+}
+
+/// The responses to requests that fail.
+pub(super) fn error_responses() -> Value {
+    let responses = ERRORS.iter().map(|(name, description, kind)| {
+        // What the host answers has its own codes; the rest is of the table of errors.
+        let (status, code, title) = match *name {
+            "Unauthorised" => (401, "unauthorised", "Unauthorised"),
+            "NotAcceptable" => (406, "not_acceptable", "Not acceptable"),
+            _ => kind.row(),
+        };
+        let error = json!({
+            "status": status, "code": code, "title": title, "detail": description,
+        });
+        let response = json!({
+            "description": description,
+            "content": {MEDIA_TYPE: {
+                "schema": reference("schemas", "errors"),
+                "example": {"errors": [error]},
+            }},
+        });
+        ((*name).to_owned(), response)
+    });
+    Value::Object(responses.collect())
+}
+
+/// The schemas that are of no resource.
+pub(super) fn schemas() -> Map<String, Value> {
+    let link = json!({"type": "string", "format": "uri-reference"});
+    let schemas = json!({
+        "links": {
+            "type": "object",
+            "required": ["self"],
+            "properties": {
+                "self": link, "first": link, "prev": link, "next": link, "last": link,
+            },
+            "example": {"self": "/api/index.php/v1/shop/zones"},
+        },
+        "meta": {
+            "type": "object",
+            "required": ["total-pages", "total"],
+            "properties": {
+                "total-pages": {"type": "integer", "minimum": 0},
+                "total": {"type": "integer", "minimum": 0},
+            },
+            "example": {"total-pages": 3, "total": 45},
+        },
+        "relationship": {
+            "type": "object",
+            "description": "The records that this record refers to.",
+            "required": ["data"],
+            "properties": {
+                "links": {"type": "object", "properties": {"related": link}},
+                "data": {
+                    "type": ["object", "null"],
+                    "required": ["type", "id"],
+                    "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
+                },
+            },
+            "example": {
+                "links": {"related": "/api/index.php/v1/shop/countries/84"},
+                "data": {"type": "countries", "id": "84"},
+            },
+        },
+        "any.document": {
+            "type": "object",
+            "required": ["links", "data"],
+            "properties": {
+                "links": reference("schemas", "links"),
+                "data": {
+                    "type": "object",
+                    "required": ["type", "id", "attributes"],
+                    "properties": {
+                        "type": {"type": "string"},
+                        "id": {"type": "string"},
+                        "attributes": {"type": "object"},
+                    },
+                },
+            },
+            "example": {
+                "links": {"self": "/api/index.php/v1/shop/config"},
+                "data": {"type": "config", "id": "1", "attributes": {"default_currency": "EUR"}},
+            },
+        },
+        "errors": {
+            "type": "object",
+            "required": ["errors"],
+            "properties": {"errors": {"type": "array", "minItems": 1, "items": {
+                "type": "object",
+                "required": ["status", "code", "title", "detail"],
+                "properties": {
+                    "status": {"type": "integer"},
+                    "code": {"type": "string"},
+                    "title": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "source": {
+                        "type": "object",
+                        "properties": {
+                            "pointer": {"type": "string"},
+                            "parameter": {"type": "string"},
+                            "header": {"type": "string"},
+                        },
+                    },
+                },
+            }}},
+            "example": {"errors": [{
+                "status": 422,
+                "code": "invalid_value",
+                "title": "Invalid value",
+                "detail": "enabled must be 0 or 1.",
+                "source": {"pointer": "/enabled"},
+            }]},
+        },
+    });
+    match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    }
+}
+
+/// The errors that any route may answer, then those of some.
+const ERRORS: [(&str, &str, FaultKind); 9] = [
+    ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
+    (
+        "Unauthorised",
+        "The token is missing or wrong, or its user has no access to the API.",
+        FaultKind::Forbidden,
+    ),
+    ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
+    ("NotFound", "There is no such record.", FaultKind::NotFound),
+    ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
+    (
+        "UnsupportedEncoding",
+        "The body is compressed or otherwise encoded.",
+        FaultKind::UnsupportedEncoding,
+    ),
+    ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
+    ("Internal", "The store failed to answer.", FaultKind::Internal),
+    ("Unavailable", "The store is temporarily unavailable; try again.", FaultKind::Unavailable),
+];
+
+/// A schema of a resource.
+pub(super) fn named(resource: &Resource, name: &str) -> Value {
+    reference("schemas", &format!("{}.{name}", resource.schema_name()))
+}
+
+pub(super) fn reference(of: &str, name: &str) -> Value {
+    json!({"$ref": format!("#/components/{of}/{name}")})
+}

@@ -1,0 +1,203 @@
+//! Routes as operations of the OpenAPI document: what each takes and answers.
+
+use host_interface::Method;
+use serde_json::{Map, Value, json};
+
+use super::common::{named, reference};
+use super::schema::{self, example_of};
+use crate::app::routes::{Endpoint, Operation};
+use crate::model::resource::{Filter, Resource, Test};
+use crate::resources::REGISTRY;
+use crate::service::hooks::{Gives, Special};
+use crate::wire::document::MEDIA_TYPE;
+use crate::wire::request::MAX_SOUGHT;
+
+/// What a route takes and answers.
+pub(super) fn operation(endpoint: &Endpoint) -> Value {
+    let resource = endpoint.resource();
+    let mut responses = Map::new();
+    let one = || named(resource, "document");
+    let list = || named(resource, "list");
+    let (status, what, schema) = match endpoint.operation {
+        Operation::List | Operation::Nested(..) => ("200", "A page of records", Some(list())),
+        Operation::Show => ("200", "The record", Some(one())),
+        Operation::Create => ("201", "The new record", Some(one())),
+        Operation::Update => ("200", "The changed record", Some(one())),
+        Operation::Delete => ("204", "The record is deleted", None),
+        Operation::Special(special) => match special.gives {
+            Gives::New(given) => ("201", "The new record", Some(named(given, "document"))),
+            Gives::One(given) => ("200", "The record", Some(named(given, "document"))),
+            Gives::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
+            Gives::Report(report) => {
+                let schema = reference("schemas", &format!("{}.list", report.view));
+                ("200", "A page of rows, and the sums of all", Some(schema))
+            }
+            Gives::Open => ("200", "The record", Some(reference("schemas", "any.document"))),
+        },
+    };
+    let mut success = json!({"description": what});
+    if let Some(schema) = schema {
+        success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
+    }
+    if status == "201" {
+        success["headers"] = json!({"Location": {
+            "description": "The path of the record, or of the list that contains it.",
+            "schema": {"type": "string"},
+        }});
+    }
+    responses.insert(status.to_owned(), success);
+    let with_id = endpoint.path.contains("{id");
+    let is_list = match endpoint.operation {
+        Operation::List | Operation::Nested(..) => true,
+        Operation::Special(special) => {
+            matches!(special.gives, Gives::Computed(..) | Gives::Report(_))
+        }
+        _ => false,
+    };
+    for (status, name, applies) in [
+        ("400", "BadRequest", true),
+        ("401", "Unauthorised", true),
+        ("403", "Forbidden", endpoint.action.is_some()),
+        // A list below a record that does not exist is empty, but an id of other than digits is
+        // the path of no route.
+        ("404", "NotFound", with_id),
+        ("406", "NotAcceptable", true),
+        ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
+        ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
+        ("500", "Internal", true),
+        ("503", "Unavailable", true),
+    ] {
+        if applies {
+            responses.insert(status.to_owned(), reference("responses", name));
+        }
+    }
+    let mut operation = json!({
+        "operationId": endpoint.name,
+        "summary": summary(endpoint),
+        "tags": [resource.kind],
+        "parameters": parameters(endpoint, with_id, is_list),
+        "responses": responses,
+    });
+    if matches!(endpoint.method, Method::Post | Method::Patch) {
+        let input = match endpoint.method {
+            Method::Post => "new",
+            _ => "change",
+        };
+        let taken = match endpoint.operation {
+            Operation::Special(special) => special.takes.unwrap_or(resource),
+            _ => resource,
+        };
+        let schema = named(taken, input);
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": {"application/json": {"schema": schema}},
+        });
+    }
+    if let Some(action) = endpoint.action {
+        let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
+        operation["description"] = json!(needs);
+        operation["x-permission"] = json!({"action": action, "asset": endpoint.asset});
+    }
+    operation
+}
+
+fn summary(endpoint: &Endpoint) -> String {
+    let Resource { singular, .. } = endpoint.resource();
+    let all = endpoint.resource().title().to_lowercase();
+    match endpoint.operation {
+        Operation::List => format!("List {all}"),
+        Operation::Show => format!("Read one {singular}"),
+        Operation::Create => format!("Create one {singular}"),
+        Operation::Update => format!("Change one {singular}"),
+        Operation::Delete => format!("Delete one {singular}"),
+        Operation::Nested(nested) => {
+            let above = REGISTRY.find(nested.parent).map_or("record", |parent| parent.singular);
+            format!("List the {} of one {above}", nested.segment)
+        }
+        Operation::Special(Special { gives: Gives::New(_), .. }) => {
+            format!("Add one {singular}")
+        }
+        Operation::Special(Special { gives: Gives::Computed(..), .. }) => {
+            format!("List your own {all}")
+        }
+        Operation::Special(Special { gives: Gives::Report(_), name, .. }) => {
+            format!("Report on {name}")
+        }
+        Operation::Special(Special { takes: Some(taken), .. }) => {
+            format!("Add one {} of a {singular}", taken.singular)
+        }
+        Operation::Special(..) => format!("Read the {singular}"),
+    }
+}
+
+fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    if with_id {
+        parameters.push(reference("parameters", "id"));
+    }
+    if !is_list {
+        return parameters;
+    }
+    let resource = match endpoint.operation {
+        Operation::Special(Special { gives: Gives::Computed(view, _), .. }) => view,
+        Operation::Special(Special { gives: Gives::Report(report), .. }) => report.of,
+        _ => endpoint.resource(),
+    };
+    parameters.push(reference("parameters", "page.offset"));
+    parameters.push(reference("parameters", "page.limit"));
+    if !resource.list.is_empty() {
+        parameters.extend(ordering(resource));
+    }
+    let only = match endpoint.operation {
+        Operation::Nested(nested) => Some(nested.filters),
+        _ => None,
+    };
+    let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
+    parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
+    parameters
+}
+
+fn ordering(resource: &Resource) -> [Value; 2] {
+    let columns: Vec<&str> =
+        std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name)).collect();
+    let by = json!({
+        "name": "list[ordering]",
+        "in": "query",
+        "description": "The field to order by.",
+        "schema": {"type": "string", "enum": columns},
+        "example": resource.key,
+    });
+    [by, reference("parameters", "list.direction")]
+}
+
+fn query(resource: &Resource, filter: &Filter) -> Value {
+    let (description, schema, example) = match filter.test {
+        Test::Contains(fields) => {
+            let fields = fields.join(", ");
+            let text = format!("Text that occurs anywhere in {fields}; case is ignored.");
+            let schema = schema::sought(MAX_SOUGHT);
+            (text, schema, json!("lamp"))
+        }
+        Test::From(field) => {
+            let day = schema::or_empty(schema::input_day());
+            (format!("The first day of {field}."), day, json!("2026-01-01"))
+        }
+        Test::To(field) => {
+            let day = schema::or_empty(schema::input_day());
+            (format!("The last day of {field}."), day, json!("2026-01-31"))
+        }
+        Test::Equals(name) => {
+            let field = resource.fields().find(|field| field.name == name);
+            let schema = field.map_or_else(|| json!({}), |field| schema::filter(field.kind));
+            let example = field.map_or(Value::Null, example_of);
+            (format!("The value of {name}."), schema, example)
+        }
+    };
+    json!({
+        "name": format!("filter[{}]", filter.name),
+        "in": "query",
+        "description": description,
+        "schema": schema,
+        "example": example,
+    })
+}

@@ -1,0 +1,98 @@
+//! The table of routes, made from the resources: what each does, and the permission that it needs.
+
+use host_interface::Method;
+
+use crate::model::resource::{Nested, Resource};
+use crate::resources::SERVICES;
+use crate::service::hooks::{Service, Special};
+
+/// A route and what it takes to answer it.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The method.
+    pub method: Method,
+    /// The path below the store's.
+    pub path: String,
+    /// The name, for example `zones.list`.
+    pub name: String,
+    /// The action that has to be permitted; nothing where a valid token is enough.
+    pub action: Option<&'static str>,
+    /// The asset that it has to be permitted on.
+    pub asset: String,
+    /// What it does.
+    pub operation: Operation,
+    /// What it does that with.
+    pub service: &'static Service,
+}
+
+impl Endpoint {
+    /// What the route answers with.
+    pub fn resource(&self) -> &'static Resource {
+        self.service.of
+    }
+}
+
+/// What a route does.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    /// Reads a page of records.
+    List,
+    /// Reads one record.
+    Show,
+    /// Creates a record.
+    Create,
+    /// Changes a record.
+    Update,
+    /// Removes a record.
+    Delete,
+    /// Reads a page of the records below another one.
+    Nested(&'static Nested),
+    /// What the resource's file defines.
+    Special(&'static Special),
+}
+
+/// The table of routes.
+pub fn endpoints() -> Vec<Endpoint> {
+    SERVICES.iter().flat_map(endpoints_of).collect()
+}
+
+/// The asset of a resource.
+pub fn asset(kind: &str) -> String {
+    format!("com_shop.{kind}")
+}
+
+fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
+    let resource = service.of;
+    let endpoint = move |method, path: String, name: &str, action, operation| Endpoint {
+        method,
+        path,
+        name: format!("{}.{name}", resource.kind),
+        action: Some(action),
+        asset: asset(resource.kind),
+        operation,
+        service,
+    };
+    let (all, one) = (resource.kind.to_owned(), format!("{}/{{id:digits}}", resource.kind));
+    let crud = [
+        endpoint(Method::Get, all.clone(), "list", "store.view", Operation::List),
+        endpoint(Method::Post, all, "create", "store.create", Operation::Create),
+        endpoint(Method::Get, one.clone(), "show", "store.view", Operation::Show),
+        endpoint(Method::Patch, one.clone(), "update", "store.edit", Operation::Update),
+        endpoint(Method::Delete, one, "delete", "store.delete", Operation::Delete),
+    ];
+    let nested = resource.nested.iter().map(move |nested| {
+        let path = format!("{}/{{id:digits}}/{}", nested.parent, nested.segment);
+        let name = format!("list_of_{}", nested.parent);
+        endpoint(Method::Get, path, &name, "store.view", Operation::Nested(nested))
+    });
+    let special = service.special.iter().map(move |special| Endpoint {
+        method: special.method,
+        path: special.path.to_owned(),
+        name: format!("{}.{}", resource.kind, special.name),
+        action: special.action,
+        asset: asset(special.asset.unwrap_or(resource.kind)),
+        operation: Operation::Special(special),
+        service,
+    });
+    crud.into_iter().filter(|_| resource.crud).chain(nested).chain(special)
+}

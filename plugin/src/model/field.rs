@@ -1,0 +1,484 @@
+//! Fields: attributes and the columns behind them as plain data, and the handles by which the store's own
+//! rules read and set them. Nothing here knows which resource has which field.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use time::PrimitiveDateTime;
+
+use super::value::{Form, Kind, MAX_AMOUNT, Value};
+
+/// A field and what is wrong with it, a sentence for the client.
+pub type Complaint = (&'static str, String);
+
+/// An attribute and the column behind it, which have the same name.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The name on the wire and in the table.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a new record must be given it.
+    pub required: bool,
+    /// Whether it may be unset.
+    pub nullable: bool,
+    /// What a new record has where it is given nothing.
+    pub initial: Initial,
+    /// When clients may set it.
+    pub access: Access,
+    /// Whether the record belongs to the one that the key names, and goes with it.
+    pub owned: bool,
+    /// Whether 0 means no record.
+    pub zero_is_none: bool,
+    /// A column that the record which the key names must have in common with this one.
+    pub within: Option<&'static str>,
+    /// The kind of what a number names that is no resource of the store: a relationship without a
+    /// link.
+    pub foreign: Option<&'static str>,
+    /// What its relationship is called, where not by the field's name.
+    pub relation: Option<&'static str>,
+    /// The expression that it is computed by; `t` is the resource's own table. `{sum column}` is a
+    /// [sum of money](crate::sql::dialect::Dialect::narrow_sum).
+    pub computed: Option<&'static str>,
+    /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
+    /// column of the field's name.
+    pub joined: Option<(&'static str, &'static str)>,
+}
+
+/// What a field that holds a key refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relationship {
+    /// What it is called.
+    pub name: &'static str,
+    /// The kind of the record.
+    pub kind: &'static str,
+}
+
+/// When clients may set a field. At other times its value in a body is ignored, so that clients can send
+/// back a record that they have read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whenever they write.
+    Open,
+    /// When they create the record.
+    Once,
+    /// Never: a new record has the default.
+    ReadOnly,
+    /// Never: it is the moment of the last write.
+    Touched,
+}
+
+/// What a field holds where nothing was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initial {
+    /// Nothing: null, or empty text.
+    Unset,
+    /// A number, a flag, or a decimal in units.
+    Int(i64),
+    /// Text.
+    Text(&'static str),
+    /// The moment of the write.
+    Now,
+    /// What the resource's own rules work out.
+    Derived,
+}
+
+/// A whole number that fits in 32 bits.
+pub const fn int(name: &'static str) -> Field {
+    let kind = Kind::Int { min: i32::MIN as i64, max: i32::MAX as i64 };
+    Field::new(name, kind, Initial::Int(0))
+}
+
+/// 0 or 1, by default 1.
+pub const fn flag(name: &'static str) -> Field {
+    Field::new(name, Kind::Flag, Initial::Int(1))
+}
+
+/// Whether a record is in use.
+pub const ENABLED: Handle<bool> = flag("enabled").truth();
+
+/// Text of at most this many characters.
+pub const fn text(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Free }, Initial::Text(""))
+}
+
+/// Small letters, digits and underscores, at most this many.
+pub const fn name(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Name }, Initial::Text(""))
+}
+
+/// Text without spaces of at most this many characters.
+pub const fn code(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Code }, Initial::Text(""))
+}
+
+/// An amount of money, not negative, below a million million.
+pub const fn money(name: &'static str) -> Field {
+    let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
+    Field::new(name, kind, Initial::Int(0))
+}
+
+/// An amount of money that may be negative.
+pub const fn signed_money(name: &'static str) -> Field {
+    let kind = Kind::Decimal { places: 5, shown: 2, min: -MAX_AMOUNT, max: MAX_AMOUNT };
+    Field::new(name, kind, Initial::Int(0))
+}
+
+/// How many there are of something.
+pub const fn count(name: &'static str) -> Field {
+    Field::new(name, Kind::COUNT, Initial::Int(0))
+}
+
+/// A moment in UTC; unset where nothing is given.
+pub const fn moment(name: &'static str) -> Field {
+    Field::new(name, Kind::DateTime, Initial::Unset).nullable()
+}
+
+/// The moment at which the record was created, unless the client gives another one.
+pub const fn created_on() -> Field {
+    let mut field = Field::new("created_on", Kind::DateTime, Initial::Now);
+    field.access = Access::Once;
+    field
+}
+
+/// The moment at which the record was last written.
+pub const fn modified_on() -> Field {
+    let mut field = Field::new("modified_on", Kind::DateTime, Initial::Now);
+    field.access = Access::Touched;
+    field
+}
+
+/// The key of one of the host's users; 0 is none.
+pub const fn user(name: &'static str) -> Field {
+    Field::new(name, Kind::User, Initial::Int(0))
+}
+
+/// An e-mail address.
+pub const fn email(name: &'static str) -> Field {
+    Field::new(name, Kind::Email, Initial::Text(""))
+}
+
+/// A list of keys.
+pub const fn ids(name: &'static str) -> Field {
+    Field::new(name, Kind::Ids, Initial::Text(""))
+}
+
+/// A JSON object.
+pub const fn json(name: &'static str) -> Field {
+    Field::new(name, Kind::Json, Initial::Text("{}"))
+}
+
+/// Text of printable characters, at most this many.
+pub const fn printable(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Printable }, Initial::Text(""))
+}
+
+/// The code by which a record of the resource of this kind is known: the value of its `field`.
+pub const fn code_of(
+    name: &'static str,
+    of: &'static str,
+    field: &'static str,
+    max: usize,
+) -> Field {
+    Field::new(name, Kind::Code { of, field, max }, Initial::Text(""))
+}
+
+/// Exactly this many capital letters.
+pub const fn capitals(name: &'static str, count: usize) -> Field {
+    Field::new(name, Kind::Text { max: count, form: Form::Capitals }, Initial::Text(""))
+}
+
+/// One of several words, by default the first.
+pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Field {
+    Field::new(name, Kind::Choice(words), Initial::Text(words[0]))
+}
+
+/// A quantity or measure, not negative, with up to five fraction digits.
+pub const fn amount(name: &'static str) -> Field {
+    decimal(name, 5, 0, MAX_AMOUNT)
+}
+
+/// An exact decimal with this many fraction digits, its limits counted in the last of them.
+pub const fn decimal(name: &'static str, places: u8, min: i64, max: i64) -> Field {
+    Field::new(name, Kind::Decimal { places, shown: 0, min, max }, Initial::Int(0))
+}
+
+/// The key of a record of the resource of this kind.
+pub const fn key(name: &'static str, kind: &'static str) -> Field {
+    Field::new(name, Kind::Key(kind), Initial::Unset)
+}
+
+impl Field {
+    const fn new(name: &'static str, kind: Kind, initial: Initial) -> Self {
+        Self {
+            name,
+            kind,
+            required: false,
+            nullable: false,
+            initial,
+            access: Access::Open,
+            owned: false,
+            zero_is_none: false,
+            within: None,
+            foreign: None,
+            computed: None,
+            relation: None,
+            joined: None,
+        }
+    }
+
+    /// A new record must be given it.
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// It may be unset, and is where nothing is given.
+    pub const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self.initial = Initial::Unset;
+        self
+    }
+
+    /// Where nothing is given, the resource works it out.
+    pub const fn derived(mut self) -> Self {
+        self.initial = Initial::Derived;
+        self
+    }
+
+    /// Clients cannot set it: a new record has the default.
+    pub const fn read_only(mut self) -> Self {
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// It is computed by an expression about the resource's own table, which is `t`.
+    pub const fn computed(mut self, expression: &'static str) -> Self {
+        self.computed = Some(expression);
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// The record goes with the one that the key names.
+    pub const fn owned(mut self) -> Self {
+        self.owned = true;
+        self
+    }
+
+    /// The key 0 means no record, and is the default.
+    pub const fn or_zero(mut self) -> Self {
+        self.zero_is_none = true;
+        self.initial = Initial::Int(0);
+        self
+    }
+
+    /// The number names something of this kind that is no resource of the store.
+    pub const fn naming(mut self, kind: &'static str) -> Self {
+        self.foreign = Some(kind);
+        self
+    }
+
+    /// What its relationship is called.
+    pub const fn related_as(mut self, name: &'static str) -> Self {
+        self.relation = Some(name);
+        self
+    }
+
+    /// The record that the key names must have the same value in this column.
+    pub const fn within(mut self, column: &'static str) -> Self {
+        self.within = Some(column);
+        self
+    }
+
+    /// The relationship to the record that it names, if it is a key.
+    pub fn relationship(&self) -> Option<Relationship> {
+        let kind = match (self.kind, self.foreign) {
+            (Kind::Key(kind), _) | (_, Some(kind)) => kind,
+            _ => return None,
+        };
+        let of_column = || self.name.strip_suffix("_id").unwrap_or(self.name);
+        Some(Relationship { name: self.relation.unwrap_or_else(of_column), kind })
+    }
+
+    /// It is joined: the column of the join with this alias.
+    pub const fn joined(mut self, alias: &'static str, column: &'static str) -> Self {
+        self.joined = Some((alias, column));
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// What a new record has where nothing is given, as a number or in units.
+    pub const fn default(mut self, value: i64) -> Self {
+        self.initial = Initial::Int(value);
+        self
+    }
+
+    /// What a new record has where nothing is given, as text.
+    pub const fn default_text(mut self, value: &'static str) -> Self {
+        self.initial = Initial::Text(value);
+        self
+    }
+
+    /// Allows whole numbers between these limits, which are included.
+    pub const fn between(mut self, min: i64, max: i64) -> Self {
+        self.kind = Kind::Int { min, max };
+        self
+    }
+}
+
+/// A field that the store's own rules read or set, with the type that its values have there.
+///
+/// A name that is misspelt does not compile, and neither does a handle of a type that the field's kind
+/// does not have. A record that lacks the field is an error, and never a zero.
+#[derive(Debug)]
+pub struct Handle<T> {
+    /// The field itself, for the list of a resource.
+    pub field: Field,
+    holds: PhantomData<fn() -> T>,
+}
+
+impl<T> Handle<T> {
+    const fn new(field: Field) -> Self {
+        Self { field, holds: PhantomData }
+    }
+}
+
+impl<T> Deref for Handle<T> {
+    type Target = Field;
+
+    fn deref(&self) -> &Field {
+        &self.field
+    }
+}
+
+impl Field {
+    /// Its handle, as a whole number or a key.
+    pub const fn number(self) -> Handle<i64> {
+        assert!(matches!(self.kind, Kind::Int { .. } | Kind::Key(_) | Kind::User), "no number");
+        Handle::new(self)
+    }
+
+    /// Its handle, as a flag.
+    pub const fn truth(self) -> Handle<bool> {
+        assert!(matches!(self.kind, Kind::Flag), "no flag");
+        Handle::new(self)
+    }
+
+    /// Its handle, as a decimal that is counted in units of `10^-PLACES`.
+    pub const fn units<const PLACES: u8>(self) -> Handle<Units<PLACES>> {
+        assert!(
+            matches!(self.kind, Kind::Decimal { places, .. } if places == PLACES),
+            "no such decimal"
+        );
+        Handle::new(self)
+    }
+
+    /// Its handle, as an amount of money.
+    pub const fn amount(self) -> Handle<Money> {
+        self.units()
+    }
+
+    /// Its handle, as a moment.
+    pub const fn time(self) -> Handle<PrimitiveDateTime> {
+        assert!(matches!(self.kind, Kind::DateTime), "no moment");
+        Handle::new(self)
+    }
+
+    /// Its handle, as text.
+    pub const fn words(self) -> Handle<String> {
+        let kind = self.kind;
+        assert!(
+            matches!(kind, Kind::Text { .. } | Kind::Choice(_) | Kind::Code { .. } | Kind::Email),
+            "no text"
+        );
+        Handle::new(self)
+    }
+}
+
+/// What values of a field are to the store's own rules.
+pub trait Typed {
+    /// How one is read.
+    type Read<'v>;
+
+    /// Reads a value; nothing where it is of another type.
+    fn read(value: &Value) -> Option<Self::Read<'_>>;
+
+    /// The value to write.
+    fn into_value(self) -> Value;
+}
+
+/// An exact decimal in units of `10^-PLACES`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Units<const PLACES: u8>(pub i64);
+
+/// An amount of money.
+pub type Money = Units<5>;
+
+impl<const PLACES: u8> Typed for Units<PLACES> {
+    type Read<'v> = Self;
+
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Decimal { units, places } if *places == PLACES => Some(Units(*units)),
+            _ => None,
+        }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Decimal { units: self.0, places: PLACES }
+    }
+}
+
+impl Typed for i64 {
+    type Read<'v> = i64;
+
+    fn read(value: &Value) -> Option<i64> {
+        match value {
+            Value::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Int(self)
+    }
+}
+
+impl Typed for bool {
+    type Read<'v> = bool;
+
+    fn read(value: &Value) -> Option<bool> {
+        i64::read(value).map(|number| number == 1)
+    }
+
+    fn into_value(self) -> Value {
+        Value::Int(self.into())
+    }
+}
+
+impl Typed for PrimitiveDateTime {
+    type Read<'v> = PrimitiveDateTime;
+
+    fn read(value: &Value) -> Option<PrimitiveDateTime> {
+        value.moment()
+    }
+
+    fn into_value(self) -> Value {
+        Value::Moment(self)
+    }
+}
+
+impl Typed for String {
+    type Read<'v> = &'v str;
+
+    fn read(value: &Value) -> Option<&str> {
+        match value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Text(self)
+    }
+}

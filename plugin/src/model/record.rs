@@ -1,0 +1,71 @@
+//! Records: what one holds, read by handle or by name. Nothing here knows where they are stored.
+
+use super::field::{Handle, Typed};
+use super::resource::Resource;
+use super::value::{Cell, Value};
+use crate::error::Error;
+
+/// A record with all of its fields, as it is or as it would be after a write.
+#[derive(Clone, Debug)]
+pub struct Record {
+    resource: &'static Resource,
+    key: i64,
+    values: Vec<Value>,
+}
+
+impl Record {
+    /// A record as it is stored; one value for each of the resource's fields.
+    pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
+        let typed = resource.fields().zip(values).map(|(field, value)| field.kind.typed(value));
+        Self { resource, key, values: typed.collect() }
+    }
+
+    /// The record of a row that was read with all fields: the key, then a cell for each.
+    pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Self {
+        let key = row.first().map_or(0, Cell::int);
+        Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect())
+    }
+
+    /// What it is a record of.
+    pub fn resource(&self) -> &'static Resource {
+        self.resource
+    }
+
+    /// The primary key; 0 for a record that does not exist yet.
+    pub fn key(&self) -> i64 {
+        self.key
+    }
+
+    /// The values, one for each of the resource's fields.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The value of the field of this name.
+    ///
+    /// # Errors
+    /// When the record has no such field.
+    pub fn value(&self, name: &str) -> Result<&Value, Error> {
+        let value = self.resource.position(name).and_then(|position| self.values.get(position));
+        value.ok_or_else(|| self.resource.lacks(name))
+    }
+
+    /// What a field holds; nothing where it is unset.
+    ///
+    /// # Errors
+    /// When the record has no such field, or one of another type.
+    pub fn get<T: Typed>(&self, field: &Handle<T>) -> Result<Option<T::Read<'_>>, Error> {
+        match self.value(field.name)? {
+            Value::Null => Ok(None),
+            value => T::read(value).map(Some).ok_or_else(|| self.resource.lacks(field.name)),
+        }
+    }
+
+    /// What a field holds that is never unset.
+    ///
+    /// # Errors
+    /// When the record has no such field, one of another type, or one that is unset.
+    pub fn need<T: Typed>(&self, field: &Handle<T>) -> Result<T::Read<'_>, Error> {
+        self.get(field)?.ok_or_else(|| self.resource.lacks(field.name))
+    }
+}

@@ -1,0 +1,65 @@
+//! All resources of a store, as a value that is passed to whatever has to find one by its kind.
+
+use super::field::Field;
+use super::record::Record;
+use super::resource::Resource;
+use super::value::{Kind, Value};
+use crate::error::Error;
+
+/// Every resource of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry(pub &'static [&'static Resource]);
+
+/// A field by which records of a resource refer to a record.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// What refers to it.
+    pub resource: &'static Resource,
+    /// By which field.
+    pub field: &'static Field,
+    /// The value by which the field knows the record.
+    pub value: Value,
+    /// The column of the record that must stay as it is for the sake of the reference, where that is
+    /// not the key alone, which always stays.
+    pub relies_on: Option<&'static str>,
+}
+
+impl Registry {
+    /// The resources.
+    pub fn iter(self) -> impl Iterator<Item = &'static Resource> {
+        self.0.iter().copied()
+    }
+
+    /// The resource of this kind.
+    pub fn find(self, kind: &str) -> Option<&'static Resource> {
+        self.iter().find(|resource| resource.kind == kind)
+    }
+
+    /// The fields of all resources that refer to a record and keep it from being deleted.
+    ///
+    /// # Errors
+    /// When the record lacks the field that it is referred to by.
+    pub fn referring_to(self, record: &Record) -> Result<Vec<Reference>, Error> {
+        let kind = record.resource().kind;
+        let mut referring: Vec<Reference> = Vec::new();
+        for resource in self.iter() {
+            for field in resource.fields().filter(|field| !field.owned && field.joined.is_none()) {
+                let (value, relies_on) = match field.kind {
+                    Kind::Key(target) if target == kind => (Value::Int(record.key()), field.within),
+                    Kind::Code { of, field, .. } if of == kind => {
+                        (record.value(field)?.clone(), Some(field))
+                    }
+                    _ => continue,
+                };
+                // Resources that share a table would count the same rows.
+                let counted = |known: &Reference| {
+                    (known.resource.table, known.field.name) == (resource.table, field.name)
+                };
+                if !referring.iter().any(counted) {
+                    referring.push(Reference { resource, field, value, relies_on });
+                }
+            }
+        }
+        Ok(referring)
+    }
+}

@@ -1,0 +1,72 @@
+//! Entries of the history of orders, as far as a write to an order makes them, and how what belongs to an
+//! order names it. Knows neither the order nor its items.
+
+use time::PrimitiveDateTime;
+
+use crate::error::Error;
+use crate::model::field::{Field, Handle, Typed, key, text};
+use crate::model::record::Record;
+use crate::model::resource::Join;
+use crate::model::value::Value;
+use crate::service::hooks::Scene;
+use crate::sql::Statement;
+use crate::store::Transaction;
+use crate::wire::draft::Draft;
+
+/// The status of an order, which is that of its last entry.
+pub(super) const STATUS: Handle<i64> =
+    key("order_state_id", "orderstatuses").related_as("orderstatus").number();
+
+/// The human-readable reference of the order that a record belongs to.
+pub(super) const ORDER_REFERENCE: Field = text("order_id", 64).joined("o", "order_id");
+/// The order that a record belongs to.
+pub(super) const ORDER_KEY: Handle<i64> =
+    key("order_key", "orders").owned().read_only().related_as("order").number();
+/// The order's row.
+pub(super) const ORDER: Join =
+    Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: ORDER_KEY.field.name };
+
+/// An entry that follows from a write to its order.
+pub(super) struct Entry {
+    pub(super) order: i64,
+    pub(super) status: i64,
+    pub(super) created_on: PrimitiveDateTime,
+}
+
+/// Writes an entry that has nothing but the status.
+pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let statement = Statement::fixed(
+        "INSERT INTO shop_orderhistories (order_key, order_state_id, created_by, created_on) \
+         VALUES (?, ?, ?, ?)",
+        vec![
+            Value::Int(entry.order),
+            Value::Int(entry.status),
+            Value::Int(scene.call.user()),
+            entry.created_on.into_value(),
+        ],
+    );
+    scene.transaction.execute(statement).await.map(|_| ())
+}
+
+/// Refuses a status that is disabled. One that does not exist is found with the other references,
+/// and one that the order has already may stay: a note on the order repeats it.
+pub(super) async fn check_status(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let Some(status) = draft.get(&STATUS)? else { return Ok(()) };
+    if let Some(before) = before
+        && before.need(&STATUS)? == status
+    {
+        return Ok(());
+    }
+    let statement = Statement::fixed(
+        "SELECT enabled FROM shop_orderstatuses WHERE shop_orderstatus_id = ?",
+        vec![Value::Int(status)],
+    );
+    if transaction.numbers(statement).await? == [0] {
+        draft.refuse(&STATUS, "order_state_id must be an enabled order status.");
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! What the site has set, asked for no more often than it changes, and whether the store can work with it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use host_interface::HostHandle;
+
+use super::notification;
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::field::ENABLED;
+use crate::model::parameters::Parameters;
+use crate::model::question::{Condition, Page};
+use crate::model::record::Record;
+use crate::model::registry::Registry;
+use crate::model::value::Value;
+use crate::store::Store;
+
+/// The parameters as the host last gave them.
+#[derive(Debug)]
+pub struct ParameterCache {
+    host: HostHandle,
+    known: RwLock<Option<(u64, Arc<Parameters>)>>,
+}
+
+impl ParameterCache {
+    /// Nothing is known yet.
+    pub fn new(host: HostHandle) -> Self {
+        Self { host, known: RwLock::new(None) }
+    }
+
+    /// The parameters in force: read again only when the host's revision of them has changed.
+    ///
+    /// # Errors
+    /// When the host cannot give them, or gives something else.
+    pub fn current(&self) -> Result<Arc<Parameters>, Error> {
+        let revision = self.host.parameters_revision();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((of, parameters)) = known
+            && of == revision
+        {
+            return Ok(parameters);
+        }
+        let parameters = Arc::new(Parameters::read(&self.host.parameters()?)?);
+        let known = Some((revision, Arc::clone(&parameters)));
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(parameters)
+    }
+}
+
+/// Whether the store can work with a value that a site wants to set.
+///
+/// # Errors
+/// When it cannot: a fault with the reason. Those of the database.
+pub async fn check(
+    name: &str,
+    value: &serde_json::Value,
+    store: &Store,
+    registry: Registry,
+) -> Result<(), Error> {
+    let refuse = |why: String| Err(Fault::new(FaultKind::Refused, why).into());
+    let find = async |kind, condition| find(kind, condition, store, registry).await;
+    let status = async |key: &serde_json::Value| {
+        find("orderstatuses", Condition::Key(key.as_i64().unwrap_or_default())).await
+    };
+    match name {
+        "default_currency" => {
+            let code = value.as_str().unwrap_or_default();
+            let by_code = Condition::Equals("currency_code", Value::Text(code.to_owned()));
+            match find("currencies", by_code).await? {
+                Some(currency) if currency.need(&ENABLED)? => Ok(()),
+                Some(_) => refuse(format!("the currency {code} is disabled")),
+                None => refuse(format!("there is no currency with the code {code:?}")),
+            }
+        }
+        "initial_order_status" => match status(value).await? {
+            Some(status) if status.need(&ENABLED)? => Ok(()),
+            Some(_) => refuse(format!("the order status {value} is disabled")),
+            None => refuse(format!("there is no order status with the id {value}")),
+        },
+        "report_statuses" => {
+            for key in value.as_array().into_iter().flatten() {
+                if status(key).await?.is_none() {
+                    return refuse(format!("there is no order status with the id {key}"));
+                }
+            }
+            Ok(())
+        }
+        "order_mail_subject" | "order_mail_text" => {
+            notification::check(value.as_str().unwrap_or_default()).or_else(refuse)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The record of this kind that satisfies a condition which only one can.
+async fn find(
+    kind: &'static str,
+    condition: Condition,
+    store: &Store,
+    registry: Registry,
+) -> Result<Option<Record>, Error> {
+    let resource = registry.find(kind).ok_or(Error::Contract("no resource is of this kind"))?;
+    Ok(store.page(&Page::of_the(resource, condition)).await?.records(resource)?.pop())
+}

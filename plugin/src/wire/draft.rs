@@ -1,0 +1,497 @@
+//! Drafts: what a body would write, checked against the resource. What only the database knows is left
+//! as questions to it.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::body::{self, Body};
+use super::literal;
+use super::request::nearest;
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationship, Typed};
+use crate::model::question::Check;
+use crate::model::record::Record;
+use crate::model::registry::Registry;
+use crate::model::resource::{Resource, Unique};
+use crate::model::value::{Kind, Value, short};
+
+/// Whether a body makes a record or changes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Required fields must be there, and defaults fill the others.
+    Create,
+    /// Fields that are not there stay as they are.
+    Update,
+}
+
+/// How many records a body may bring along: more than anyone buys at once.
+const MAX_PARTS: usize = 1_000;
+
+/// What a body would write, and what is wrong with it.
+#[derive(Debug)]
+pub struct Draft {
+    resource: &'static Resource,
+    /// One for each of the resource's fields; `None` where nothing valid was given.
+    values: Vec<Option<Value>>,
+    intent: Intent,
+    /// The JSON pointer of the object that has the fields.
+    at: Cow<'static, str>,
+    /// The fields that are set by a relationship, with its name.
+    related: Vec<(&'static str, &'static str)>,
+    /// The records that the body brings along, in its order; see [`Resource::brings`].
+    pub parts: Vec<Draft>,
+    /// Everything found so far.
+    pub faults: Vec<Fault>,
+}
+
+impl Draft {
+    /// Reads a body against the resource. Faults are collected, not returned, so that all of them
+    /// can be reported together.
+    pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
+        let values = vec![None; resource.fields().count()];
+        let (at, faults) = (body.at.clone(), body.faults.clone());
+        let (related, parts) = (Vec::new(), Vec::new());
+        let mut draft = Draft { resource, values, intent, at, related, parts, faults };
+        for (name, literal) in &body.members {
+            let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
+            match known {
+                Some(position) => draft.accept(position, literal),
+                // A client may send back what it read.
+                None if *name == resource.key => {}
+                None if resource.brings.is_some_and(|part| part.name == *name) => {
+                    draft.bring(name, literal);
+                }
+                None => draft.refuse_name(name),
+            }
+        }
+        for (name, literal) in &body.relationships {
+            draft.relate(name, literal, body);
+        }
+        match intent {
+            Intent::Create => draft.complete(body),
+            Intent::Update => draft.touch(),
+        }
+        draft
+    }
+
+    /// The fields that are to be written, with their values.
+    pub fn changes(&self) -> impl Iterator<Item = (&Field, &Value)> + Clone {
+        let own = |(field, _): &(&Field, _)| field.joined.is_none() && field.computed.is_none();
+        let pairs = self.resource.fields().zip(&self.values).filter(own);
+        pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
+    }
+
+    /// The record as it would be: `before` with the changes made.
+    pub fn applied_to(&self, before: &Record) -> Record {
+        let pairs = self.values.iter().zip(before.values());
+        let values = pairs.map(|(given, before)| given.as_ref().unwrap_or(before).clone());
+        Record::new(self.resource, before.key(), values.collect())
+    }
+
+    /// Gives the fields that are not to be changed the values that they have, where there is a change.
+    pub fn fill_in(&mut self, after: &Record) {
+        if self.changes().next().is_none() {
+            return;
+        }
+        for (slot, value) in self.values.iter_mut().zip(after.values()) {
+            slot.get_or_insert_with(|| value.clone());
+        }
+    }
+
+    /// A new record with these values; unset where none is valid.
+    pub fn as_record(&self) -> Record {
+        self.as_record_of(0)
+    }
+
+    /// The record with this key and these values; unset where none is valid.
+    pub fn as_record_of(&self, key: i64) -> Record {
+        let values = self.values.iter().map(|value| value.clone().unwrap_or(Value::Null));
+        Record::new(self.resource, key, values.collect())
+    }
+
+    /// The key that a body must give where it is not the store that gives it.
+    pub fn required_key(&mut self, body: &Body<'_>) -> Option<i64> {
+        let name = self.resource.key;
+        let given = body.members.iter().find(|(member, _)| member == name);
+        match given.map(|(_, literal)| literal::read(Kind::Key(""), false, literal)) {
+            Some(Ok(key)) => return Some(key.int()),
+            Some(Err(complaint)) => {
+                self.fault_at(FaultKind::InvalidValue, name, format!("{name} {complaint}."));
+            }
+            None => {
+                let detail = format!("{name} is required.");
+                self.fault_at(FaultKind::MissingField, name, detail);
+            }
+        }
+        None
+    }
+
+    /// The questions that only the database can answer about the record as it would be.
+    ///
+    /// # Errors
+    /// When a field goes with one that the record does not have.
+    pub fn checks(&self, after: &Record, registry: Registry) -> Result<Vec<Check>, Error> {
+        let given = |name: &str| {
+            self.resource.position(name).is_some_and(|position| self.values[position].is_some())
+        };
+        let mut checks = Vec::new();
+        for (field, value) in self.resource.fields().zip(after.values()) {
+            let (kind, column) = match (field.kind, value) {
+                (Kind::Key(_), Value::Int(0)) if field.zero_is_none => continue,
+                (Kind::Key(kind), Value::Int(_)) => (kind, None),
+                (Kind::Code { of, field: column, .. }, Value::Text(code)) if !code.is_empty() => {
+                    (of, Some(column))
+                }
+                _ => continue,
+            };
+            let changed = given(field.name) || field.within.is_some_and(given);
+            let Some(target) = registry.find(kind).filter(|_| changed) else { continue };
+            let within = match field.within {
+                Some(column) => Some((column, after.value(column)?.clone())),
+                None => None,
+            };
+            let column = column.unwrap_or(target.key);
+            checks.push(Check::Exists { field, target, column, value: value.clone(), within });
+        }
+        for unique in self.resource.unique {
+            let changed = unique.fields.iter().any(|name| given(name));
+            let values = unique.fields.iter().map(|name| Ok(after.value(name)?.clone()));
+            let values = values.collect::<Result<Vec<Value>, Error>>()?;
+            let known = !values.contains(&Value::Null);
+            let empty = unique.unless_empty && values.iter().all(|value| value.text().is_empty());
+            if changed && known && !empty {
+                let (resource, except) = (self.resource, after.key());
+                checks.push(Check::Free { resource, unique, values, except });
+            }
+        }
+        Ok(checks)
+    }
+
+    /// The host's users that the body names, each with the field that names it.
+    pub fn users(&self) -> impl Iterator<Item = (&'static Field, i64)> {
+        let fields = self.resource.fields().zip(&self.values);
+        fields.filter_map(|(field, value)| match (field.kind, value) {
+            (Kind::User, Some(Value::Int(id))) if *id != 0 => Some((field, *id)),
+            _ => None,
+        })
+    }
+
+    /// Adds that a user does not exist.
+    pub fn no_such_user(&mut self, field: &Field, id: i64) {
+        let detail = format!("{}: there is no user with the id {id}.", field.name);
+        self.fault_at(FaultKind::MissingReference, field.name, detail);
+    }
+
+    /// The value that a field is given, where one is and it is valid.
+    ///
+    /// # Errors
+    /// When the resource has no such field.
+    pub fn given(&self, field: &Field) -> Result<Option<&Value>, Error> {
+        Ok(self.values[self.position(field)?].as_ref())
+    }
+
+    /// What a field is given; nothing also where it is unset.
+    ///
+    /// # Errors
+    /// When the resource has no such field, or one of another type.
+    pub fn get<T: Typed>(&self, field: &Handle<T>) -> Result<Option<T::Read<'_>>, Error> {
+        match self.given(field)? {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => T::read(value).map(Some).ok_or_else(|| self.resource.lacks(field.name)),
+        }
+    }
+
+    /// Sets a field to what the store has worked out.
+    ///
+    /// # Errors
+    /// When the resource has no such field.
+    pub fn set<T: Typed>(&mut self, field: &Handle<T>, value: T) -> Result<(), Error> {
+        self.set_value(field, value.into_value())
+    }
+
+    /// Sets a field to a value that has been read elsewhere.
+    ///
+    /// # Errors
+    /// When the resource has no such field.
+    pub fn set_value(&mut self, field: &Field, value: Value) -> Result<(), Error> {
+        let position = self.position(field)?;
+        self.values[position] = Some(field.kind.typed(value));
+        Ok(())
+    }
+
+    fn position(&self, field: &Field) -> Result<usize, Error> {
+        self.resource.position(field.name).ok_or_else(|| self.resource.lacks(field.name))
+    }
+
+    /// Adds that the value of a field is not acceptable.
+    pub fn refuse(&mut self, field: &Field, detail: impl Into<String>) {
+        self.fault_at(FaultKind::InvalidValue, field.name, detail);
+    }
+
+    /// Adds a fault of a member of the body.
+    pub fn fault_at(&mut self, kind: FaultKind, name: &str, detail: impl Into<String>) {
+        let fault = self.fault(kind, name, detail.into());
+        self.report(fault);
+    }
+
+    /// Adds what the resource's own rules find in the record as it would be. A field that is at fault
+    /// already is not complained of twice.
+    pub fn complain(&mut self, complaints: Vec<Complaint>) {
+        for (name, detail) in complaints {
+            let fault = self.fault(FaultKind::InvalidValue, name, detail);
+            if self.faults.iter().all(|known| known.source != fault.source) {
+                self.report(fault);
+            }
+        }
+    }
+
+    /// All faults found so far, those of the parts included; none are left.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        let mut faults = std::mem::take(&mut self.faults);
+        for part in &mut self.parts {
+            faults.extend(part.take_faults());
+        }
+        faults
+    }
+
+    /// Adds the faults that the database has found; `passed` is one answer for each check.
+    pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
+        for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
+            let fault = match check {
+                Check::Exists { field, target, column, value, within } => {
+                    let place = within.as_ref().map_or_else(String::new, |(column, value)| {
+                        format!(" and the {column} {}", value.int())
+                    });
+                    let known_by = if *column == target.key { "id" } else { *column };
+                    let detail = format!(
+                        "{}: there is no {} with the {known_by} {value}{place}.",
+                        field.name, target.singular
+                    );
+                    self.fault(FaultKind::MissingReference, field.name, detail)
+                }
+                Check::Free { unique, .. } => self.duplicate(unique),
+            };
+            self.report(fault);
+        }
+    }
+
+    /// The fault of a record whose unique values another one has.
+    pub fn duplicate(&self, unique: &Unique) -> Fault {
+        let names = unique.fields.join(" and ");
+        let first = unique.fields.first().copied().unwrap_or_default();
+        let detail = format!("Another {} already has this {names}.", self.resource.singular);
+        self.fault(FaultKind::Duplicate, first, detail)
+    }
+
+    fn accept(&mut self, position: usize, literal: &RawValue) {
+        let Some(field) = self.resource.fields().nth(position) else { return };
+        if !self.may_set(field) {
+            return;
+        }
+        match literal::read(field.kind, field.nullable, literal) {
+            Ok(value) if field.required && value.is_blank() => {
+                let detail = format!("{} must not be empty.", field.name);
+                self.fault_at(FaultKind::InvalidValue, field.name, detail);
+            }
+            Ok(value) => self.values[position] = Some(value),
+            Err(complaint) => {
+                let detail = format!("{} {complaint}.", field.name);
+                self.fault_at(FaultKind::InvalidValue, field.name, detail);
+            }
+        }
+    }
+
+    /// Reads the records that a body brings along.
+    fn bring(&mut self, name: &str, literal: &RawValue) {
+        let Some(part) = self.resource.brings else { return };
+        if self.intent == Intent::Update {
+            let singular = self.resource.singular;
+            let detail = format!("{name} can be given only when the {singular} is created.");
+            return self.fault_at(FaultKind::Refused, name, detail);
+        }
+        let Ok(members) = serde_json::from_str::<Vec<&RawValue>>(literal.get()) else {
+            let detail = format!("{name} must be a list of objects.");
+            return self.fault_at(FaultKind::InvalidValue, name, detail);
+        };
+        if members.len() > MAX_PARTS {
+            let detail = format!("{name} must have at most {MAX_PARTS} items.");
+            return self.fault_at(FaultKind::InvalidValue, name, detail);
+        }
+        let mut found = self.faults.len();
+        for (position, member) in members.into_iter().enumerate() {
+            // What comes after more faults than are reported is not looked at.
+            if found > MAX_FAULTS {
+                break;
+            }
+            let at = format!("{}/{name}/{position}", self.at);
+            if !member.get().starts_with('{') {
+                let detail = format!("{name} must be a list of objects.");
+                self.report(Fault::at_pointer(FaultKind::InvalidValue, at, detail));
+                found += 1;
+                continue;
+            }
+            match Body::within(member, at) {
+                Ok(body) => {
+                    let draft = Draft::read(part.of, &body, Intent::Create);
+                    found += draft.faults.len();
+                    self.parts.push(draft);
+                }
+                Err(fault) => {
+                    self.report(fault);
+                    found += 1;
+                }
+            }
+        }
+    }
+
+    /// Sets the key of what a relationship names. Where the body gives the key as well, both must
+    /// name the same.
+    fn relate(&mut self, name: &str, literal: &RawValue, body: &Body<'_>) {
+        let pointer = || format!("/data/relationships/{}", escaped(name));
+        let relationships = || {
+            let fields = self.resource.fields().enumerate();
+            fields.filter_map(|(position, field)| Some((position, field, field.relationship()?)))
+        };
+        let named = relationships().find(|(.., relationship)| relationship.name == name);
+        let Some((position, field, relationship)) = named else {
+            let known = relationships().map(|(.., relationship)| relationship.name);
+            let detail = unknown("relationship", name, self.resource, nearest(name, known));
+            return self.report(Fault::at_pointer(FaultKind::UnknownField, pointer(), detail));
+        };
+        let value = match related(field, relationship, literal) {
+            Ok(value) => value,
+            Err(complaint) => {
+                let detail = format!("{name} {complaint}.");
+                return self.report(Fault::at_pointer(FaultKind::InvalidValue, pointer(), detail));
+            }
+        };
+        if !self.may_set(field) {
+            return;
+        }
+        match &self.values[position] {
+            None if !body.has(field.name) => {
+                self.values[position] = Some(value);
+                self.related.push((field.name, relationship.name));
+            }
+            Some(given) if *given != value => {
+                let detail = format!("{name} and {} refer to different records.", field.name);
+                self.report(Fault::at_pointer(FaultKind::InvalidValue, pointer(), detail));
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse_name(&mut self, name: &str) {
+        // The likeness of a name that is not reported need not be looked for.
+        if self.faults.len() > MAX_FAULTS {
+            return;
+        }
+        let brings = self.resource.brings.map(|part| part.name);
+        let open = self.resource.fields().map(|field| field.name);
+        let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
+        let detail = unknown("field", name, self.resource, nearest(name, known));
+        self.fault_at(FaultKind::UnknownField, name, detail);
+    }
+
+    /// Reports what is missing from a new record and fills in the defaults of the rest.
+    fn complete(&mut self, body: &Body<'_>) {
+        for (position, field) in self.resource.fields().enumerate() {
+            // What was given and is at fault has been reported as such.
+            let given = || {
+                let relationship = field.relationship();
+                body.has(field.name) || relationship.is_some_and(|named| body.relates(named.name))
+            };
+            if self.values[position].is_some() || (self.may_set(field) && given()) {
+                continue;
+            }
+            if field.required {
+                let detail = format!("{} is required.", field.name);
+                self.fault_at(FaultKind::MissingField, field.name, detail);
+                continue;
+            }
+            let value = match field.initial {
+                Initial::Derived => continue,
+                Initial::Unset => Value::Null,
+                Initial::Int(number) => Value::Int(number),
+                Initial::Text(text) => Value::Text(text.to_owned()),
+                Initial::Now => Value::now(),
+            };
+            self.values[position] = Some(field.kind.typed(value));
+        }
+    }
+
+    /// Notes the moment of a change, if there is one.
+    fn touch(&mut self) {
+        if self.values.iter().all(Option::is_none) {
+            return;
+        }
+        for (position, field) in self.resource.fields().enumerate() {
+            if field.access == Access::Touched {
+                self.values[position] = Some(Value::now());
+            }
+        }
+    }
+
+    fn may_set(&self, field: &Field) -> bool {
+        match field.access {
+            Access::Open => true,
+            Access::Once => self.intent == Intent::Create,
+            Access::ReadOnly | Access::Touched => false,
+        }
+    }
+
+    fn fault(&self, kind: FaultKind, name: &str, detail: String) -> Fault {
+        let pointer = match self.related.iter().find(|(field, _)| *field == name) {
+            Some((_, relationship)) => format!("/data/relationships/{relationship}"),
+            None => format!("{}/{}", self.at, escaped(name)),
+        };
+        Fault::at_pointer(kind, pointer, detail)
+    }
+
+    /// Adds a fault. Of a body that is wrong everywhere one more is kept than is reported, and those
+    /// that decide on the status.
+    fn report(&mut self, fault: Fault) {
+        if self.faults.len() <= MAX_FAULTS || fault.kind == FaultKind::MissingField {
+            self.faults.push(fault);
+        }
+    }
+}
+
+/// A name as a part of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// That a resource has no member of this name.
+fn unknown(what: &str, name: &str, resource: &Resource, nearest: Option<&str>) -> String {
+    let (kind, name) = (resource.kind, short(name));
+    match nearest {
+        Some(known) => format!("{kind} has no {what} {name:?}; did you mean {known}?"),
+        None => format!("{kind} has no {what} {name:?}."),
+    }
+}
+
+/// The value of a field whose relationship is written. The error completes a sentence that begins
+/// with the relationship's name.
+fn related(
+    field: &Field,
+    relationship: Relationship,
+    literal: &RawValue,
+) -> Result<Value, Cow<'static, str>> {
+    let Some(named) = body::linkage(literal)? else {
+        return match (field.zero_is_none, field.nullable) {
+            (true, _) => Ok(Value::Int(0)),
+            (false, true) => Ok(Value::Null),
+            (false, false) => Err("cannot be unset".into()),
+        };
+    };
+    if named.kind != relationship.kind {
+        return Err(format!("must have the type {:?}", relationship.kind).into());
+    }
+    match literal::read(field.kind, false, named.id) {
+        Ok(Value::Int(0)) if field.zero_is_none => Err("must have the id of a record".into()),
+        Ok(value) => Ok(value),
+        Err(complaint) => Err(format!("has an invalid id: it {complaint}").into()),
+    }
+}
