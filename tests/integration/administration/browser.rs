@@ -2,7 +2,7 @@
 //! width of a desk and of a phone, light and dark, looked at by axe.
 //!
 //! `TEST_BROWSER` names the folder that `tests/browser/prepare.sh` makes. Pictures of the pages are
-//! put there too, and `tests/browser/pictures.sh` takes those of the documents from there.
+//! put there too; those of the documents are taken by `tests/browser/pictures.py`.
 
 use fantoccini::Locator;
 use serde_json::json;
@@ -248,7 +248,7 @@ async fn a_route_is_tried_by_who_has_signed_in() {
     browser.fill("query-page[limit]", "5").await;
     browser.press("Send").await;
     browser.says("#answer .pill", "200 OK").await;
-    browser.press("The same by a program").await;
+    browser.press("The same request with curl").await;
     let command = browser.text("#command").await;
     assert!(command.ends_with("page%5Blimit%5D=5&list%5Bdirection%5D=desc'"), "{command}");
     browser.close().await;
