@@ -5,9 +5,9 @@
 use serde_json::json;
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::store::season::Client;
 use crate::support::databases::servers;
 use crate::support::harness::{Answer, ROOT};
+use crate::support::ledger::Client;
 use crate::support::process::{Place, eventually};
 use crate::support::proxy::{Line, Proxy};
 
