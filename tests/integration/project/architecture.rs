@@ -118,7 +118,7 @@ fn every_source_file_begins_with_its_purpose() {
 fn no_source_file_is_longer_than_600_lines_without_a_reason() {
     const REASON: &str = "//! Above 600 lines: ";
     /// How many files are too long today. The number may only become smaller.
-    const LEFT: usize = 7;
+    const LEFT: usize = 4;
     let mut long = Vec::new();
     for of in ["host-interface", "plugin", "example-host", "tests"] {
         for (path, text) in sources(of) {
