@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use example_host::{ServerSettings, Setting};
 
 use crate::support::harness::{Setup, Shop};
-use crate::support::process::{Place, eventually};
+use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id, shop};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn a_refused_sign_in_does_not_reveal_which_users_exist() {

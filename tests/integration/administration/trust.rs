@@ -11,8 +11,9 @@ use time::{Duration, OffsetDateTime};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, Role, Shop, library};
-use crate::support::process::{Place, eventually};
+use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters, shop};
+use crate::support::waiting::eventually;
 
 /// A moment in the past, as the tables have it.
 fn ago(time: Duration) -> String {

@@ -3,8 +3,8 @@
 use example_host::NewUser;
 
 use crate::support::harness::Role;
-use crate::support::process::eventually;
 use crate::support::visitor::{Visitor, add, beside, field, id, shop};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn core_manage_cannot_escalate_to_core_admin() {

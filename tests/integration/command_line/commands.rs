@@ -1,7 +1,8 @@
 //! What each command does and prints, how it fails, and that a running host follows within a second.
 
 use crate::support::harness::Answer;
-use crate::support::process::{MANUFACTURERS, Place, eventually, table};
+use crate::support::process::{MANUFACTURERS, Place, table};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn a_user_is_added_and_listed() {

@@ -11,8 +11,9 @@ use serde_json::json;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, fixture};
-use crate::support::process::{Call, Place, Served, eventually};
+use crate::support::process::{Call, Place, Served};
 use crate::support::smtp::Sink;
+use crate::support::waiting::eventually;
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 

@@ -7,9 +7,8 @@ use tokio::process::Command;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, fixture, library};
-use crate::support::process::{
-    Call, ENTRIES, Lines, MANUFACTURERS, Place, eventually, patiently, table,
-};
+use crate::support::process::{Call, ENTRIES, Lines, MANUFACTURERS, Place, table};
+use crate::support::waiting::{eventually, patiently};
 
 /// The value after a label in what the quick start prints.
 fn labelled(lines: &[String], label: &str) -> String {

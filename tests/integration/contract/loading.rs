@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, fixture, library};
 use crate::support::process::{Place, Served};
+use crate::support::waiting::eventually;
 
 const MISBEHAVES: &str = "/api/index.php/v1/misbehaves";
 
@@ -302,7 +303,7 @@ async fn a_plugin_can_ask_its_host() {
     // What the site decides is in force there without a restart.
     place.run("config set patience 5").await;
     place.run("permission set Manager fixture.look com_fixture deny").await;
-    let changed = crate::support::process::eventually("the plugin sees it", async || {
+    let changed = eventually("the plugin sees it", async || {
         let now = get(&served, &token, "host").await.json();
         (now["parameters"]["patience"] == 5 && now["may_look"] == false).then_some(now)
     });
@@ -411,12 +412,10 @@ async fn an_extension_can_authenticate_users_beside_the_hosts_tokens() {
 
     // The extension authenticates the user; the host decides about access.
     place.run("user block bob").await;
-    crate::support::process::eventually("bob is blocked", async || {
-        (ask("ApiKey user-2").await.status == 401).then_some(())
-    })
-    .await;
+    eventually("bob is blocked", async || (ask("ApiKey user-2").await.status == 401).then_some(()))
+        .await;
     place.run("extension disable authenticates").await;
-    crate::support::process::eventually("the extension is disabled", async || {
+    eventually("the extension is disabled", async || {
         (ask("ApiKey user-1").await.status == 401).then_some(())
     })
     .await;

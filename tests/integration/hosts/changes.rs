@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
+use crate::support::waiting::{eventually, patiently};
 
 const CHANGE: &str = "/api/index.php/v1/misbehaves/change";
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";

@@ -19,7 +19,8 @@ use tokio::task::JoinSet;
 use crate::support::databases::servers;
 use crate::support::harness::ROOT;
 use crate::support::ledger::{Client, key};
-use crate::support::process::{Place, Served, eventually};
+use crate::support::process::{Place, Served};
+use crate::support::waiting::eventually;
 
 /// How many nodes there are.
 const NODES: usize = 3;

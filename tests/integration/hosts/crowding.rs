@@ -7,7 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Place, Raw, Served, eventually, exchange, patiently};
+use crate::support::process::{Place, Raw, Served, exchange};
+use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 const HELD: &str = "/api/index.php/v1/misbehaves/held/release";

@@ -13,7 +13,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::support::certificate::Pair;
-use crate::support::process::{Place, Served, eventually, exchange, patiently};
+use crate::support::process::{Place, Served, exchange};
+use crate::support::waiting::{eventually, patiently};
 
 const FILES: [(&str, &str); 2] = [("HOST_TLS_CERT", "cert.pem"), ("HOST_TLS_KEY", "key.pem")];
 

@@ -19,8 +19,9 @@ use tokio::task::JoinSet;
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, ROOT};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Loss, Proxy};
+use crate::support::waiting::{eventually, patiently};
 
 /// How many ask at the same time.
 const WORKERS: usize = 8;

@@ -6,8 +6,9 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
-use crate::support::process::{Place, Served, eventually};
+use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
+use crate::support::waiting::eventually;
 
 const API: &str = "/api/index.php/v1/misbehaves";
 

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::support::fixture::{BELIEVED, ECHO, HELD, echo, serve};
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Raw, eventually, exchange};
+use crate::support::process::{Raw, exchange};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn every_request_must_name_exactly_one_host() {

@@ -10,8 +10,9 @@ use tokio::task::JoinSet;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, fixture};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Proxy};
+use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 

@@ -4,7 +4,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::support::fixture::{HELD, request, serve};
-use crate::support::process::{eventually, exchange};
+use crate::support::process::exchange;
+use crate::support::waiting::eventually;
 
 /// Tells the program to stop while a request is in flight, and gives what became of it.
 async fn stops_by(signal: &str) {

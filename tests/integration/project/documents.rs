@@ -22,8 +22,9 @@ use regex_lite::Regex;
 use tokio::process::Command;
 
 use crate::support::harness::{fixture, library, profile_dir};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
 use crate::support::project::{has_test, root};
+use crate::support::waiting::{eventually, patiently};
 
 /// The documents whose commands are run.
 const TOURS: [&str; 3] = ["README.md", "plugin/TOUR.md", "plugin/API.md"];

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
-use crate::support::process::{eventually, patiently};
+use crate::support::waiting::{eventually, patiently};
 
 /// A host whose mail server takes its time.
 #[derive(Clone)]

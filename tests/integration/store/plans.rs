@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::support::bare::Bare;
 use crate::support::databases::{Database, Engine};
-use crate::support::process::eventually;
+use crate::support::waiting::eventually;
 
 /// The tables that grow with a store.
 const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::support::harness::Shop;
-use crate::support::process::{eventually, patiently};
+use crate::support::waiting::{eventually, patiently};
 
 pub const PASSWORD: &str = "correct horse battery";
 

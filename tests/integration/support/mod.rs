@@ -16,3 +16,4 @@ pub mod proxy;
 pub mod smtp;
 pub mod tables;
 pub mod visitor;
+pub mod waiting;

@@ -1,7 +1,6 @@
 //! The program as its users run it: a process with a working directory, arguments, an environment,
 //! signals and exit codes.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -16,9 +15,7 @@ use tokio::sync::watch;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
-
-/// How long anything may take before a test gives up: much longer than on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::support::waiting::{PATIENCE, eventually, patiently};
 
 /// How long a host may take to follow changes of another process. A second is promised, and
 /// a busy machine is given a few.
@@ -385,25 +382,6 @@ impl Lines {
         let found = tokio::time::timeout(PATIENCE, found).await;
         found.unwrap_or_else(|_| panic!("no line with {text:?} in {:#?}", self.all()))
     }
-}
-
-/// Fails the test when something takes too long.
-pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(PATIENCE, future).await;
-    done.unwrap_or_else(|_| panic!("waited too long: {what}"))
-}
-
-/// Asks again and again until there is an answer.
-pub async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
-    patiently(what, async {
-        loop {
-            if let Some(answer) = ask().await {
-                return answer;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await
 }
 
 /// Sends bytes on a connection and gives all that comes back until it is closed.

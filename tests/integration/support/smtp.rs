@@ -20,7 +20,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::process::patiently;
+use crate::support::waiting::patiently;
 
 /// How the server deals with mails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
