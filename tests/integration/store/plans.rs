@@ -346,7 +346,7 @@ async fn segments_of_a_text_index_are_merged_while_others_write() {
     const IN_WRITES: &str =
         "SELECT v FROM shop_products_search_config WHERE k = 'automerge' AND v = 0";
     let bare = Bare::open().await;
-    let store = &bare.app.store;
+    let store = &bare.app.shop.store;
     // With one more, the engine would merge them in the middle of a write after all.
     for number in 0..15 {
         let product = json!({"product_name": format!("Lamp {number}")});
