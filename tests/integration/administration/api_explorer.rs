@@ -6,7 +6,7 @@ use super::audit_trail::audited;
 use crate::support::visitor::{Visitor, shop};
 
 #[tokio::test]
-async fn every_route_of_the_api_has_a_page_and_the_document_can_be_kept() {
+async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let all = ann.get("/api").await;
@@ -49,7 +49,7 @@ async fn every_route_of_the_api_has_a_page_and_the_document_can_be_kept() {
 }
 
 #[tokio::test]
-async fn a_try_is_answered_as_the_api_answers_anybody() {
+async fn a_tried_request_gets_the_same_answer_as_any_other() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let total = async || shop.get("/manufacturers").send().await.expect(200).total();
@@ -104,7 +104,7 @@ async fn a_try_is_answered_as_the_api_answers_anybody() {
         "once each"
     );
 
-    // It is the user who has signed in who asks, not whoever made the page.
+    // The request is made as the user who has signed in.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     bob.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
     shop.site

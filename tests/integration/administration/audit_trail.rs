@@ -45,7 +45,7 @@ pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<St
 }
 
 #[tokio::test]
-async fn every_change_is_in_the_audit_trail_and_nothing_of_its_body() {
+async fn every_change_is_in_the_audit_trail_without_its_body() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let create = shop.post("/manufacturers", json!({"manufacturer_name": "Secret Birch"}));
@@ -110,7 +110,7 @@ async fn every_change_is_in_the_audit_trail_and_nothing_of_its_body() {
 }
 
 #[tokio::test]
-async fn the_audit_trail_is_paged_without_repeating_any_and_bounded() {
+async fn the_audit_trail_is_paged_without_repeats_and_bounded() {
     let server = ServerSettings { audit_entries: 130, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
     give_passwords(&shop.site).await;
@@ -151,7 +151,7 @@ async fn the_audit_trail_is_paged_without_repeating_any_and_bounded() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_in_the_audit_trail_after_a_shutdown() {
+async fn answered_changes_are_in_the_audit_trail_after_a_shutdown() {
     let database = crate::support::databases::Database::new().await;
     let serve = async || {
         let site = Site::open(&database.address(), &[library()]).await.unwrap();
@@ -186,7 +186,7 @@ async fn what_was_answered_is_in_the_audit_trail_after_a_shutdown() {
 }
 
 #[tokio::test]
-async fn a_command_is_in_the_audit_trail_too() {
+async fn commands_are_in_the_audit_trail() {
     let place = Place::of_the_store();
     place
         .call("user add ann --email ann@example.com --group")
@@ -223,7 +223,7 @@ async fn a_command_is_in_the_audit_trail_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_whose_browser_leaves_is_in_the_audit_trail_if_it_was_done() {
+async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let route = "/api/webservices-shop/manufacturers.create";

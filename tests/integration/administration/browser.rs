@@ -15,7 +15,7 @@ const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn somebody_signs_in_by_the_keyboard_alone_and_out_again() {
+async fn a_user_signs_in_and_out_with_the_keyboard_alone() {
     let shop = shop().await;
     let browser = Browser::open(&shop, DESK).await;
     browser.goto("/users").await;
@@ -121,7 +121,7 @@ async fn a_permission_is_denied_and_the_reason_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_user_is_blocked_and_session_and_token_end() {
+async fn blocking_a_user_ends_their_session_and_token() {
     let shop = shop().await;
     let ask = || shop.get("/products").by(Role::Administrator).send();
     ask().await.expect(200);
@@ -195,7 +195,7 @@ async fn an_extension_is_switched_off_and_on_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
+async fn a_parameter_is_corrected_saved_and_reset_to_its_default() {
     let shop = shop().await;
     let franc = format!("/currencies/{}", shop.currency("CHF").await);
     shop.patch(&franc, serde_json::json!({"enabled": 1})).send().await.expect(200);
@@ -224,7 +224,7 @@ async fn a_parameter_is_corrected_saved_and_given_back_its_default() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_route_is_tried_by_who_has_signed_in() {
+async fn a_signed_in_user_tries_a_route() {
     let shop = shop().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     let total = async || shop.get("/manufacturers").send().await.expect(200).total();
@@ -256,7 +256,7 @@ async fn a_route_is_tried_by_who_has_signed_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn nothing_but_copying_needs_a_script() {
+async fn only_copying_needs_a_script() {
     let shop = shop().await;
     let browser = Browser::open(&shop, DESK).await;
     browser.without_script().await;
@@ -293,7 +293,7 @@ async fn nothing_but_copying_needs_a_script() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn everything_on_a_page_is_reached_by_the_keyboard() {
+async fn every_control_is_reached_with_the_keyboard() {
     let shop = shop().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     for (page, path) in pages(&shop).await {
@@ -352,7 +352,7 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn every_page_suits_everybody_at_each_width_and_in_each_colour() {
+async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     let shop = shop().await;
     shop.fill().await;
     shop.site.set_blocked("registered", true).await.unwrap();

@@ -6,7 +6,7 @@ use crate::support::harness::library;
 use crate::support::visitor::{PASSWORD, Visitor, add, field, parameters, shop};
 
 #[tokio::test]
-async fn a_switch_acts_at_once_and_says_what_it_means() {
+async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let ask = || shop.get("/manufacturers").send();
@@ -27,7 +27,7 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
     let seen = ann.get("/extensions").await;
     seen.says(&format!("webservices-shop is disabled. {off}"));
     seen.says("<span class=\"pill bad\">Disabled</span>");
-    // What it has registered can still be read, and what it means is said there too.
+    // What it has registered can still be read, with its meaning.
     ann.get("/api").await.says("webservices-shop is disabled, so each of these routes");
     let page = "/api/webservices-shop/products.list";
     ann.get(page).await.says("webservices-shop is disabled, so this route");
@@ -54,7 +54,7 @@ async fn a_switch_acts_at_once_and_says_what_it_means() {
     ann.html.clear();
     assert_eq!(ann.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
 
-    // Who may not do everything looks on.
+    // A user who may not change it sees it only.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let seen = bob.get("/extensions").await;
     seen.says("Only users with core.admin may enable or disable them.");

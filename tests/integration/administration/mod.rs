@@ -1,7 +1,9 @@
-//! The administration: its pages, in programs and in a browser, and whom it trusts.
+//! The administration: its pages, read by programs and in a browser, and whom it trusts.
 
+#[cfg(engine = "sqlite")] // It sends requests, which other tests make on each engine.
 mod api_explorer;
 mod audit_trail;
+#[cfg(engine = "sqlite")] // Templates and styles are the same on each.
 mod browser;
 mod extensions;
 mod pages;

@@ -1,4 +1,4 @@
-//! Every page of the administration as a program sees it: who may open it, what it is kept from doing,
+//! Every page of the administration as a program sees it: who may open it, what its headers restrict,
 //! and what the dashboard shows. Pages in a real browser are in `browser.rs`.
 
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ const PAGES: [&str; 23] = [
 ];
 
 #[tokio::test]
-async fn nobody_sees_a_page_who_has_not_signed_in() {
+async fn every_page_requires_signing_in() {
     let shop = shop().await;
     let mut nobody = Visitor::of(&shop.url(""));
     for path in PAGES {
@@ -66,7 +66,7 @@ async fn nobody_sees_a_page_who_has_not_signed_in() {
 }
 
 #[tokio::test]
-async fn every_page_is_kept_from_doing_anything_but_show() {
+async fn the_headers_of_every_page_restrict_what_it_can_do() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for path in PAGES.iter().chain(&["/sign-in", "/nothing", "/users/999", "/users/x"]) {
@@ -103,7 +103,7 @@ async fn every_page_is_kept_from_doing_anything_but_show() {
 }
 
 #[tokio::test]
-async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
+async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get("/").await;
@@ -139,7 +139,7 @@ async fn the_dashboard_says_what_the_api_has_to_do_and_what_it_refuses() {
 }
 
 #[tokio::test]
-async fn sales_are_shown_to_who_may_see_them() {
+async fn sales_are_shown_to_users_with_permission_to_see_them() {
     let shop = shop().await;
     shop.fill().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -200,7 +200,7 @@ async fn panels_of_any_extension_are_drawn() {
 
 /// A session outlives a restart of the host, as it lives in the database.
 #[tokio::test]
-async fn the_administration_is_unavailable_and_not_open_while_the_site_is_closed() {
+async fn the_administration_is_unavailable_while_the_site_is_closed() {
     let database = crate::support::databases::Database::new().await;
     let site = Site::open(&database.address(), &[library()]).await.unwrap();
     add(&site, "ann", "Super Users").await;
@@ -220,7 +220,7 @@ async fn the_administration_is_unavailable_and_not_open_while_the_site_is_closed
 }
 
 #[tokio::test]
-async fn a_form_has_a_limit_for_whoever_has_signed_in_too() {
+async fn forms_of_signed_in_users_have_a_size_limit() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = "/groups/new";

@@ -1,4 +1,4 @@
-//! Signing in to the administration: what a refusal tells, how guesses are slowed down, how a session is
+//! Signing in to the administration: what a refusal reveals, how guesses are slowed down, how a session is
 //! kept, and when it ends.
 
 use std::collections::BTreeSet;
@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use example_host::{ServerSettings, Setting};
 
 use crate::support::harness::{Setup, Shop};
-use crate::support::process::{Place, eventually};
+use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id, shop};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
-async fn who_is_refused_learns_nothing_of_who_there_is() {
+async fn a_refused_sign_in_does_not_reveal_which_users_exist() {
     let shop = shop().await;
     shop.site.set_blocked("registered", true).await.unwrap();
     let mut pages = BTreeSet::new();
@@ -25,7 +26,7 @@ async fn who_is_refused_learns_nothing_of_who_there_is() {
     }
     assert_eq!(pages.len(), 1, "all are told the same: {pages:#?}");
 
-    // Who knows the password is told that it is of no use.
+    // With the right password the reason is given.
     for name in ["registered", "public", "manager"] {
         let seen = Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await;
         assert_eq!(seen.status, 403, "{name}");
@@ -37,7 +38,7 @@ async fn who_is_refused_learns_nothing_of_who_there_is() {
 }
 
 #[tokio::test]
-async fn guesses_have_to_wait_and_others_need_not() {
+async fn guessing_passwords_is_throttled_and_others_are_not() {
     let shop = shop().await;
     for name in ["superuser", "nobody-of-that-name"] {
         let mut guest = Visitor::of(&shop.url(""));
@@ -60,7 +61,7 @@ async fn guesses_have_to_wait_and_others_need_not() {
 }
 
 #[tokio::test]
-async fn the_secret_of_a_session_is_for_the_browser_alone() {
+async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
     let proxies = vec!["127.0.0.1/32".parse().unwrap()];
     let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
@@ -103,7 +104,7 @@ async fn the_secret_of_a_session_is_for_the_browser_alone() {
 }
 
 #[tokio::test]
-async fn a_form_that_no_page_of_the_site_has_sent_changes_nothing() {
+async fn a_form_from_elsewhere_changes_nothing() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let target = format!("/users/{}/block", id(&shop.site, "manager").await);
@@ -137,7 +138,7 @@ async fn a_form_that_no_page_of_the_site_has_sent_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_it_is_to_end() {
+async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permission() {
     let shop = shop().await;
     let mut one = Visitor::signed_in(&shop, "superuser").await;
     let mut two = Visitor::signed_in(&shop, "superuser").await;
@@ -149,7 +150,7 @@ async fn a_session_ends_when_it_is_to_end() {
     assert_eq!(one.fill("/account", "/account/sign-out-everywhere", &[]).await.status, 303);
     assert!(!one.is_in().await && !two.is_in().await && admin.is_in().await);
 
-    // By another one, who blocks the user: also when they are unblocked again.
+    // By another administrator, who blocks the user: unblocking them does not bring it back.
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let user = id(&shop.site, "administrator").await;
     ann.fill(&format!("/users/{user}"), &format!("/users/{user}/block"), &[]).await;
@@ -172,7 +173,7 @@ async fn a_session_ends_when_it_is_to_end() {
 }
 
 #[tokio::test]
-async fn a_session_holds_in_every_host_of_a_site_and_ends_in_every_host() {
+async fn a_session_is_valid_and_ends_in_every_host_of_a_site() {
     let place = Place::of_the_store();
     let (left, right) = tokio::join!(place.serve(), place.serve());
     place

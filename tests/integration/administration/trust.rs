@@ -1,6 +1,5 @@
-//! Who is trusted, with what and for how long: names and passwords that are entered, sessions,
-//! changes that have to be confirmed, the entry of each change in the audit trail, numbers that are
-//! not given again, and files that nobody else can read.
+//! Credentials that are entered, sessions, changes that must be confirmed, the audit entry of each
+//! change, ids that are never reused, and files that nobody else can read.
 
 use std::path::Path;
 
@@ -12,10 +11,11 @@ use time::{Duration, OffsetDateTime};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, Role, Shop, library};
-use crate::support::process::{Place, eventually};
+use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters, shop};
+use crate::support::waiting::eventually;
 
-/// A moment that has passed, as it stands in the tables.
+/// A moment in the past, as the tables have it.
 fn ago(time: Duration) -> String {
     let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
     (OffsetDateTime::now_utc() - time).format(format).unwrap()
@@ -62,7 +62,7 @@ async fn state(site: &Site) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_can_have_is_wrong_like_any_other() {
+async fn an_impossible_username_is_refused_like_an_unknown_one() {
     let shop = shop().await;
     let told = {
         let seen = Visitor::of(&shop.url("")).sign_in("nobody", "not the password").await;
@@ -86,7 +86,7 @@ async fn a_name_that_nobody_can_have_is_wrong_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_session_is_refused_after_an_hour_without_use_and_after_twelve() {
+async fn a_session_expires_after_one_idle_hour_and_after_twelve_hours() {
     let shop = shop().await;
     for (column, before, after) in [
         ("used_on", Duration::minutes(58), Duration::minutes(62)),
@@ -99,7 +99,7 @@ async fn a_session_is_refused_after_an_hour_without_use_and_after_twelve() {
         let seen = ann.get("/users").await;
         assert_eq!(seen.status, 303, "{column}");
         assert!(seen.to().starts_with("/administrator/sign-in"), "{}", seen.to());
-        // Its row is gone with the next sign-in, whoever's that is.
+        // Its row is removed with the next sign-in of any user.
         assert_eq!(sessions(&shop).await, 1);
         Visitor::signed_in(&shop, "administrator").await;
         assert_eq!(sessions(&shop).await, 1, "{column}: only that of the administrator");
@@ -146,7 +146,7 @@ async fn overtaken<T: Send + 'static>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
+async fn a_session_signed_in_with_the_old_password_ends_when_it_changes() {
     let shop = shop().await;
     // The old password is right, because the new one is not there yet.
     let mut guest = Visitor::of(&shop.url(""));
@@ -160,7 +160,7 @@ async fn a_session_begun_with_the_old_password_does_not_outlive_its_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_ends_meanwhile_changes_nothing_any_more() {
+async fn a_session_that_ends_during_a_request_changes_nothing() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = format!("/users/{}", id(&shop.site, "manager").await);
@@ -173,7 +173,7 @@ async fn a_session_that_ends_meanwhile_changes_nothing_any_more() {
 }
 
 #[tokio::test]
-async fn what_decides_who_gets_in_needs_a_password_that_was_entered_lately() {
+async fn changes_of_access_need_a_recently_entered_password() {
     let shop = shop().await;
     let (own, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
     let (own, user) = (format!("/users/{own}"), format!("/users/{manager}"));
@@ -232,7 +232,7 @@ async fn what_decides_who_gets_in_needs_a_password_that_was_entered_lately() {
 }
 
 #[tokio::test]
-async fn what_had_to_be_confirmed_goes_on_with_all_that_was_entered() {
+async fn a_confirmed_form_continues_with_everything_entered() {
     let shop = shop().await;
     let own = id(&shop.site, "superuser").await;
     let manager = id(&shop.site, "manager").await;
@@ -297,7 +297,7 @@ async fn what_had_to_be_confirmed_goes_on_with_all_that_was_entered() {
 }
 
 #[tokio::test]
-async fn whoever_guesses_at_a_browser_that_somebody_left_has_to_wait() {
+async fn guessing_the_password_in_an_open_session_is_throttled() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let fields = [("current", "not the password"), ("password", "mine for ever")];
@@ -326,7 +326,7 @@ async fn whoever_guesses_at_a_browser_that_somebody_left_has_to_wait() {
 }
 
 #[tokio::test]
-async fn a_change_and_its_entry_are_there_together_or_not_at_all() {
+async fn a_change_and_its_audit_entry_are_one_transaction() {
     let shop = shop().await;
     let manager = id(&shop.site, "manager").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -397,7 +397,7 @@ async fn a_change_and_its_entry_are_there_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn the_use_of_a_replaced_token_is_not_that_of_its_successor() {
+async fn the_last_use_of_a_replaced_token_is_not_its_successors() {
     let shop = shop().await;
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
     shop.get("/zones").by(Role::Administrator).send().await.expect(200);
@@ -413,7 +413,7 @@ async fn the_use_of_a_replaced_token_is_not_that_of_its_successor() {
 }
 
 #[tokio::test]
-async fn the_number_of_a_removed_group_or_user_is_never_given_again() {
+async fn ids_of_removed_groups_and_users_are_never_reused() {
     let database = Database::new().await;
     let open = async || Site::open(&database.address(), &[library()]).await.unwrap();
     let user = |name: &str| NewUser {
@@ -457,7 +457,7 @@ async fn the_number_of_a_removed_group_or_user_is_never_given_again() {
 
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is made anew on SQLite alone")]
-async fn a_site_of_an_earlier_version_keeps_its_groups_and_all_that_names_them() {
+async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade() {
     let database = Database::new().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");
     let mut earlier = Migrator::new(folder).await.unwrap();
@@ -508,7 +508,7 @@ fn open_to_others(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 #[cfg(unix)]
-async fn nobody_else_on_the_machine_can_read_what_a_host_writes() {
+async fn other_users_of_the_machine_cannot_read_the_files_of_a_host() {
     /// Where nothing is kept from anybody unless a program sees to it.
     const OPEN: &str = "umask 0; exec";
     let place = Place::of_the_fixture();
@@ -534,7 +534,7 @@ async fn nobody_else_on_the_machine_can_read_what_a_host_writes() {
 #[tokio::test]
 #[cfg(unix)]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has locks of its own")]
-async fn a_lock_that_an_earlier_version_left_open_to_everybody_is_closed() {
+async fn a_world_readable_lock_file_of_an_earlier_version_is_restricted() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::of_the_fixture();
     std::fs::write(place.data("host.lock"), "").unwrap();
@@ -549,7 +549,7 @@ async fn a_lock_that_an_earlier_version_left_open_to_everybody_is_closed() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has locks of its own")]
-async fn opening_a_site_a_second_time_takes_no_lock_from_the_first() {
+async fn opening_a_site_twice_keeps_the_locks_of_the_first() {
     use std::os::unix::fs::MetadataExt;
     let shop = Shop::open().await;
     shop.get("/zones").send().await.expect(200);

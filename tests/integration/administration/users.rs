@@ -3,11 +3,11 @@
 use example_host::NewUser;
 
 use crate::support::harness::Role;
-use crate::support::process::eventually;
 use crate::support::visitor::{Visitor, add, beside, field, id, shop};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
-async fn who_may_manage_does_not_become_who_may_do_everything() {
+async fn core_manage_cannot_escalate_to_core_admin() {
     let shop = shop().await;
     let boss = id(&shop.site, "superuser").await;
     let own = id(&shop.site, "administrator").await;
@@ -63,7 +63,7 @@ async fn who_may_manage_does_not_become_who_may_do_everything() {
 }
 
 #[tokio::test]
-async fn nobody_locks_themselves_out_and_so_somebody_is_always_left() {
+async fn administrators_cannot_lock_themselves_out() {
     let shop = shop().await;
     let own = id(&shop.site, "superuser").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -83,7 +83,7 @@ async fn nobody_locks_themselves_out_and_so_somebody_is_always_left() {
     let user = shop.site.user("superuser").await.unwrap();
     assert_eq!((user.blocked, user.groups), (false, vec!["Super Users".to_owned()]));
 
-    // Of two who take it from each other at the same moment one keeps it.
+    // Of two administrators who take it from each other at the same moment one keeps it.
     add(&shop.site, "bob", "Super Users").await;
     for _ in 0..5 {
         let mut bob = Visitor::signed_in(&shop, "bob").await;
@@ -105,7 +105,7 @@ async fn nobody_locks_themselves_out_and_so_somebody_is_always_left() {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_once_and_its_use_is_seen() {
+async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
     let shop = shop().await;
     let user = id(&shop.site, "manager").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -140,7 +140,7 @@ async fn a_token_is_shown_once_and_its_use_is_seen() {
 }
 
 #[tokio::test]
-async fn users_are_found_in_any_case_and_paged_without_repeating_any() {
+async fn users_are_found_in_any_case_and_paged_without_repeats() {
     let shop = shop().await;
     for number in 0..45 {
         let name = format!("kunde{number:02}");
@@ -211,7 +211,7 @@ async fn users_are_found_in_any_case_and_paged_without_repeating_any() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
+async fn errors_of_a_user_form_are_shown_beside_their_fields() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let wrong = [
@@ -265,7 +265,7 @@ async fn what_is_wrong_with_a_user_is_said_beside_each_field() {
 }
 
 #[tokio::test]
-async fn a_rule_counts_with_the_next_request_and_why_names_it() {
+async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = "/permissions?asset=com_shop.manufacturers";

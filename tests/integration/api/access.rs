@@ -1,4 +1,4 @@
-//! Who may do what: one table of all routes, which drives every role against every route. A route
+//! Permissions: one table of all routes, which drives every role against every route. A route
 //! that the plugin registers and the table lacks fails the test.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,7 @@ fn permitted(method: &str, path: &str) -> u16 {
     match method {
         // A list below a record that does not exist is empty.
         "GET" if !path.ends_with("{id}") => 200,
-        // A record that does not exist is said before a field that is missing.
+        // A missing record is reported before a missing field.
         "POST" if path.contains("{id}") => 404,
         "POST" => 400,
         _ => 404,
@@ -146,7 +146,7 @@ fn permitted(method: &str, path: &str) -> u16 {
 }
 
 #[test]
-fn every_registered_route_stands_in_the_table() {
+fn every_registered_route_is_in_the_table() {
     let table: BTreeSet<(String, String)> =
         ROUTES.iter().map(|(method, path, _)| (method.to_string(), path.to_string())).collect();
     assert_eq!(table.len(), ROUTES.len(), "no route stands in the table twice");
@@ -212,7 +212,7 @@ async fn a_method_not_offered_on_a_known_path_is_405_with_allow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accept_is_looked_at_before_the_token() {
+async fn accept_is_checked_before_the_token() {
     let shop = Shop::open().await;
     for (method, path, _) in ROUTES {
         for accept in ["*/*", "application/json", "application/vnd.api+json; charset=utf-8"] {
@@ -225,7 +225,7 @@ async fn accept_is_looked_at_before_the_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_that_is_no_route_is_404_before_anything_else() {
+async fn an_unknown_path_is_404_before_anything_else() {
     let shop = Shop::open().await;
     let wrong = [
         "",
@@ -249,7 +249,7 @@ async fn a_path_that_is_no_route_is_404_before_anything_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_permission_comes_before_syntax_and_record() {
+async fn permission_is_checked_before_syntax_and_existence() {
     let shop = Shop::open().await;
     let ask = shop.request("PATCH", "/manufacturers/999999999?filter[x]=1");
     ask.text("{").by(Role::Registered).send().await.expect(403);
@@ -258,7 +258,7 @@ async fn a_permission_comes_before_syntax_and_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_on_one_asset_reaches_that_asset_alone() {
+async fn a_rule_on_an_asset_applies_to_that_asset_alone() {
     let shop = Shop::open().await;
     let deny = example_host::Setting::Deny;
     shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny).await.unwrap();
@@ -266,7 +266,7 @@ async fn a_rule_on_one_asset_reaches_that_asset_alone() {
     // What is returned counts, not what the path begins with.
     shop.get("/countries/1/zones").by(Role::Manager).send().await.expect(403);
     shop.get("/countries").by(Role::Manager).send().await.expect(200);
-    // A deny reaches the groups below; core.admin stands above it.
+    // A deny reaches the groups below; core.admin overrides it.
     shop.get("/zones").by(Role::Administrator).send().await.expect(403);
     shop.get("/zones").by(Role::SuperUser).send().await.expect(200);
     let inherit = example_host::Setting::Inherit;
@@ -275,7 +275,7 @@ async fn a_rule_on_one_asset_reaches_that_asset_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn switching_an_extension_off_takes_its_routes_or_all_tokens_away() {
+async fn disabling_an_extension_disables_its_routes_or_all_tokens() {
     let shop = Shop::open().await;
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
     shop.get("/zones").send().await.expect(404);
@@ -288,7 +288,7 @@ async fn switching_an_extension_off_takes_its_routes_or_all_tokens_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_acts_for_its_user_until_it_is_replaced_revoked_or_the_user_blocked() {
+async fn a_token_works_until_it_is_replaced_or_revoked_or_its_user_is_blocked() {
     let shop = Shop::open().await;
     let ask = async |token: &str| {
         let ask = shop.get("/zones").header("authorization", &format!("Bearer {token}"));
@@ -310,7 +310,7 @@ async fn a_token_acts_for_its_user_until_it_is_replaced_revoked_or_the_user_bloc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_varies_by_accept_and_authorization_and_has_a_request_id() {
+async fn every_response_varies_by_accept_and_authorization_and_has_a_request_id() {
     let shop = Shop::open().await;
     let answers = [
         shop.get("/zones").send().await.expect(200),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_needs_content_type_json_and_has_no_effect_without() {
+async fn a_write_without_content_type_json_has_no_effect() {
     let shop = Shop::open().await;
     let id = shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let path = format!("/manufacturers/{id}");
@@ -64,7 +64,7 @@ async fn a_body_has_one_content_type_and_no_encoding() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_is_one_json_object_whose_names_stand_once() {
+async fn a_body_is_one_json_object_without_duplicate_names() {
     let shop = Shop::open().await;
     let before = shop.get("/manufacturers").send().await.expect(200).total();
     for body in [
@@ -144,7 +144,7 @@ async fn a_json_api_document_is_accepted_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_read_can_be_sent_back() {
+async fn a_record_can_be_sent_back_as_it_was_read() {
     let shop = Shop::stocked().await;
     // What names a record of no other resource is sent back, too.
     shop.patch("/taxrates/1", json!({"geozone_id": 7})).send().await.expect(200);
@@ -165,7 +165,7 @@ async fn what_was_read_can_be_sent_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relationship_that_is_written_sets_its_key() {
+async fn writing_a_relationship_sets_its_key() {
     let shop = Shop::stocked().await;
     let document = |kind: &str, attributes: Value, relationships: Value| json!({"data": {"type": kind, "attributes": attributes, "relationships": relationships}});
     let to = |kind: &str, id: &str| json!({"data": {"type": kind, "id": id}});
@@ -215,7 +215,7 @@ async fn a_relationship_that_is_written_sets_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relationship_that_cannot_be_set_is_a_fault_and_changes_nothing() {
+async fn an_invalid_relationship_is_a_fault_and_changes_nothing() {
     let shop = Shop::stocked().await;
     let before = shop.get("/products/1").send().await.expect(200).json();
     let maker = |value: Value| json!({"manufacturer": value});
@@ -285,7 +285,7 @@ async fn a_relationship_that_cannot_be_set_is_a_fault_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_request_that_is_wrong_everywhere_so_many_faults_are_reported() {
+async fn at_most_100_faults_of_a_request_are_reported() {
     let shop = Shop::open().await;
     let long = "n".repeat(1_000);
     // As many names as a body may have, nearly a mebibyte of them.
@@ -321,7 +321,7 @@ async fn of_a_request_that_is_wrong_everywhere_so_many_faults_are_reported() {
 }
 
 #[test]
-fn a_name_is_suggested_that_is_like_the_one_that_was_sent() {
+fn a_similar_name_is_suggested_for_an_unknown_one() {
     let nearest = |name: &str| plugin::wire::request::nearest(name, ["enabled", "sku"].into_iter());
     assert_eq!(nearest("enable"), Some("enabled"));
     assert_eq!(nearest("skus"), Some("sku"));
@@ -330,96 +330,7 @@ fn a_name_is_suggested_that_is_like_the_one_that_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn params_go_back_as_they_came_or_are_refused() {
-    let shop = Shop::stocked().await;
-    let path = "/shippingmethods/1";
-    let method =
-        |params: &str| shop.request("PATCH", path).text(&format!(r#"{{"params":{params}}}"#));
-    let order = |attributes: &str| {
-        let item = format!(r#"{{"orderitem_name":"x","orderitem_attributes":{attributes}}}"#);
-        let order = format!(r#"{{"user_email":"ada@example.com","items":[{item}]}}"#);
-        shop.request("POST", "/orders").text(&order)
-    };
-    for kept in [
-        r#"{"a":"\\u0000"}"#,
-        r#"{"a":[1e2,1.50,-0,123456789012345678901234567890],"b":{"a":"\ud83d\ude00"}}"#,
-    ] {
-        let answer = method(kept).send().await.expect(200);
-        let text = String::from_utf8(answer.body).unwrap();
-        assert!(text.contains(&format!(r#""params":{kept}"#)), "{text}");
-        order(kept).send().await.expect(201);
-    }
-    let before = shop.get(path).send().await.expect(200).body;
-    let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
-    for refused in [
-        r#"{"a":"\u0000"}"#,
-        r#"{"a":"\\\u0000"}"#,
-        r#"{"\u0000":0}"#,
-        r#"{"a":1e400}"#,
-        r#"{"a":"\ud800"}"#,
-        r#"{"a":1,"a":1}"#,
-        r#"{"b":[{"a":1,"\u0061":2}]}"#,
-        &deep,
-        "[]",
-        "\"text\"",
-    ] {
-        let answer = method(refused).send().await.expect(422);
-        assert_eq!(answer.errors(), ["422 invalid_value pointer /params"], "{refused}");
-        let answer = order(refused).send().await.expect(422);
-        let error = "422 invalid_value pointer /items/0/orderitem_attributes";
-        assert_eq!(answer.errors(), [error], "{refused}");
-    }
-    assert_eq!(shop.get(path).send().await.expect(200).body, before);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_moment_in_a_body_is_strict_and_the_same_on_every_engine() {
-    let shop = Shop::open().await;
-    let coupon = |moment: &str| json!({"coupon_name": "c", "coupon_code": moment.replace(' ', ""), "value": 1, "valid_from": moment});
-    let order = |moment: &str| json!({"user_email": "ada@example.com", "created_on": moment});
-    for wrong in [
-        " 2026-01-01",
-        "2026-01-01 ",
-        "+2026-01-01",
-        "-2026-01-01T00:00:00",
-        "+026-01-01T00:00:00",
-        "2026-01-01T+1:00:00",
-        "2026-01-01T24:00:00",
-        "2026-01-01T00:00:60",
-        "2026-01-01Z",
-        "2026-01-01T00:00:00+25:00",
-        "2026-01-01T00:00:00+24:00",
-        "2026-01-01T00:00:00+01:60",
-        "2026-01-01T00:00:00+0100",
-        "2026-01-01T00:00:00 +01:00",
-        "0000-01-01",
-        "0000-12-31T23:30:00-01:00",
-        "0001-01-01T00:30:00+01:00",
-        "9999-12-31T23:30:00-01:00",
-    ] {
-        let answer = shop.post("/coupons", coupon(wrong)).send().await.expect(422);
-        assert_eq!(answer.errors(), ["422 invalid_value pointer /valid_from"], "{wrong}");
-        let answer = shop.post("/orders", order(wrong)).send().await.expect(422);
-        assert_eq!(answer.errors(), ["422 invalid_value pointer /created_on"], "{wrong}");
-    }
-    for (sent, kept) in [
-        ("0001-01-01", "0001-01-01T00:00:00"),
-        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59"),
-        ("2026-01-01T00:30:00+23:59", "2025-12-31T00:31:00"),
-        ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00"),
-    ] {
-        let coupon = shop.post("/coupons", coupon(sent)).send().await.expect(201);
-        assert_eq!(coupon.attribute("valid_from"), kept);
-        let order = shop.post("/orders", order(sent)).send().await.expect(201);
-        assert_eq!(order.attribute("created_on"), kept);
-        let day = &kept[..10];
-        let query = format!("/orders?filter[date_from]={day}&filter[date_to]={day}");
-        assert_eq!(shop.get(&query).send().await.expect(200).ids(), [order.id()], "{day}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_missing_record_is_said_before_wrong_values_and_after_wrong_syntax() {
+async fn a_missing_record_is_reported_before_invalid_values_and_after_invalid_syntax() {
     let shop = Shop::open().await;
     for id in ["999999999", "99999999999999999999999999", "0"] {
         let path = format!("/manufacturers/{id}");

@@ -1,6 +1,6 @@
-//! What the readers of requests make of generated input: no panic, what is accepted is written as it
-//! was meant and read again as the same, and everything else is refused. The expectations are worked
-//! out here, from the specification. `PROPTEST_CASES=1000000` looks for longer.
+//! Generated input for the parsers of requests: none of it panics, accepted values are rendered and
+//! parsed back unchanged, and everything else is refused. The expectations are computed here, from
+//! the specification. `PROPTEST_CASES=1000000` tries more.
 
 use std::collections::BTreeMap;
 
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_draft_takes_is_written_and_read_again_as_the_same((resource, text) in body()) {
+    fn accepted_values_are_rendered_and_parsed_back_unchanged((resource, text) in body()) {
         let request = request(text.as_bytes());
         let Ok(body) = Body::read(&request, resource, Some(1)) else { return Ok(()) };
         for intent in [Intent::Create, Intent::Update] {
@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn a_query_is_read_again_from_the_links_of_its_page(
+    fn a_query_is_parsed_back_from_the_links_of_its_page(
         pairs in proptest::collection::vec(parameter(), 0..5),
     ) {
         for kind in ["products", "orders", "zones"] {
@@ -295,7 +295,7 @@ proptest! {
     }
 
     #[test]
-    fn a_day_is_one_of_the_calendar_or_refused(
+    fn a_day_is_in_the_calendar_or_refused(
         text in prop_oneof![
             "[0-9]{4}-[01][0-9]-[0-3][0-9]",
             "[+-]?[0-9]{3,5}-?[0-9]{1,2}-?[0-9 ]{1,2}",
@@ -355,7 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn the_text_of_a_decimal_is_taken_exactly_or_refused(
+    fn the_text_of_a_decimal_is_accepted_exactly_or_refused(
         text in prop_oneof!["-?[0-9]{1,14}(\\.[0-9]{1,9})?", "[-+.0-9e]{0,8}", any::<String>()],
         places in 0_u8..=8,
     ) {
@@ -379,7 +379,7 @@ proptest! {
     }
 
     #[test]
-    fn an_object_goes_back_as_it_came(object in object(), spaced: bool) {
+    fn an_object_is_returned_unchanged(object in object(), spaced: bool) {
         let text = match spaced {
             true => serde_json::to_string_pretty(&object).unwrap(),
             false => object.to_string(),

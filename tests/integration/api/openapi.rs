@@ -1,4 +1,4 @@
-//! The OpenAPI document: it knows every route and says of answers what they really are.
+//! The OpenAPI document: it has every route, and describes responses as they really are.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// Every reference in the document, wherever it stands.
+/// Every reference in the document, wherever it is.
 fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(members) => {
@@ -30,13 +30,13 @@ fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 #[test]
-fn the_document_is_as_it_was_reviewed() {
+fn the_document_equals_the_reviewed_snapshot() {
     let document = plugin::app::openapi("/api/index.php");
     insta::assert_json_snapshot!("openapi", document);
 }
 
 #[test]
-fn every_registered_route_stands_in_the_document_and_every_reference_is_kept() {
+fn every_registered_route_is_in_the_document_and_every_reference_resolves() {
     let document = plugin::app::openapi("/api/index.php");
     let mut described = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -64,7 +64,7 @@ fn every_registered_route_stands_in_the_document_and_every_reference_is_kept() {
 
 /// JSON:API has one name space for both.
 #[test]
-fn no_resource_has_an_attribute_and_a_relationship_of_one_name() {
+fn attributes_and_relationships_of_a_resource_have_different_names() {
     let document = plugin::app::openapi("/api/index.php");
     for resource in plugin::resources::REGISTRY.iter() {
         let names: Vec<&str> =
@@ -87,7 +87,7 @@ fn no_resource_has_an_attribute_and_a_relationship_of_one_name() {
     assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus"]);
 }
 
-/// Whether a value is what a schema says, as far as the document uses schemas.
+/// Whether a value matches a schema, as far as the document uses schemas.
 fn check(document: &Value, schema: &Value, value: &Value, at: &str) {
     let schema = resolve(document, schema);
     if let Some(types) = schema.get("type") {
@@ -131,7 +131,7 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_answered_is_what_the_document_says_and_so_is_every_example() {
+async fn responses_and_examples_match_the_document() {
     let shop = Shop::filled().await;
     let document: Value = serde_json::from_str(&shop.site.openapi().unwrap()[0]).unwrap();
     assert_eq!(document["servers"][0]["url"], ROOT);
@@ -178,7 +178,7 @@ async fn what_is_answered_is_what_the_document_says_and_so_is_every_example() {
 
 /// The example of a body is one that the store takes.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_example_of_each_new_record_can_be_sent() {
+async fn the_example_of_each_new_record_is_accepted() {
     let shop = Shop::stocked().await;
     let document = plugin::app::openapi("/api/index.php");
     // A stock record can only be made where there is none.
@@ -201,7 +201,7 @@ async fn the_example_of_each_new_record_can_be_sent() {
 
 /// The patterns of what may be sent as a string take what the store takes, and nothing else.
 #[test]
-fn the_patterns_of_the_document_are_those_of_the_store() {
+fn the_patterns_of_the_document_accept_what_the_store_accepts() {
     let document = plugin::app::openapi("/api/index.php");
     for (field, taken, refused) in [
         (

@@ -20,7 +20,7 @@ fn links(value: &Value, found: &mut BTreeSet<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_link_and_location_leads_to_what_can_be_read() {
+async fn every_link_and_location_can_be_read() {
     let shop = Shop::stocked().await;
     let mut found = BTreeSet::new();
     let new = json!({"user_email": "ada@example.com", "items": [{"product_id": 1}]});
@@ -59,7 +59,7 @@ async fn every_link_and_location_leads_to_what_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_page_has_no_next_one_where_it_is_full() {
+async fn a_full_last_page_has_no_next_link() {
     let shop = Shop::open().await;
     for number in 1..=6 {
         let name = format!("Birch {number}");
@@ -83,7 +83,7 @@ async fn the_last_page_has_no_next_one_where_it_is_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_link_to_each_other_and_count() {
+async fn pages_link_to_each_other_and_give_the_total() {
     let shop = Shop::open().await;
     for number in 1..=7 {
         let body = json!({"manufacturer_name": format!("Birch {number}"), "enabled": number % 2});
@@ -117,7 +117,7 @@ async fn pages_link_to_each_other_and_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn following_next_meets_every_record_once() {
+async fn following_next_links_visits_every_record_once() {
     let shop = Shop::open().await;
     let mut path =
         "/zones?page[limit]=100&list[ordering]=enabled&list[direction]=desc&filter[search]=A"

@@ -25,7 +25,7 @@ const NO_DAYS: [&str; 16] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_day_in_a_filter_is_one_of_the_calendar() {
+async fn a_day_in_a_filter_must_be_in_the_calendar() {
     let shop = Shop::stocked().await;
     for list in [
         "/orders",
@@ -55,7 +55,7 @@ async fn a_day_in_a_filter_is_one_of_the_calendar() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_below_an_id_that_fits_no_key_is_empty() {
+async fn a_list_below_an_id_too_long_for_a_key_is_empty() {
     let shop = Shop::stocked().await;
     // A guest's records have the user id 0.
     let guest = json!({"first_name": "Ada", "last_name": "Berg", "email": "ada@example.com"});
@@ -81,7 +81,7 @@ async fn a_list_below_an_id_that_fits_no_key_is_empty() {
     for path in ["/customers/0/orders", "/customers/0/addresses"] {
         assert_eq!(shop.get(path).send().await.expect(200).total(), 1, "{path}");
     }
-    // A filter or a body by such an id is told so.
+    // A filter or a body with such an id is refused.
     for query in ["filter[customer_id]=99999999999999999999", "filter[status]=99999999999999999999"]
     {
         shop.get(&format!("/orders?{query}")).send().await.expect(422);
@@ -149,7 +149,7 @@ async fn faults_of_the_query_name_the_parameter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_parameters_are_ignored_and_none_overrides_the_path() {
+async fn unknown_parameters_are_ignored_and_none_overrides_the_path() {
     let shop = Shop::open().await;
     let plain = shop.get("/countries/84/zones").send().await.expect(200);
     let query = "/countries/84/zones?country_id=1&id=1&utm=%zz&filter=x&pages=2&=";
@@ -162,7 +162,7 @@ async fn other_parameters_are_ignored_and_none_overrides_the_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_route_ignores_a_member_of_the_query_that_json_api_means() {
+async fn query_members_reserved_by_json_api_are_never_ignored() {
     let shop = Shop::stocked().await;
     for route in plugin::app::describe().routes {
         let path = route.pattern.strip_prefix("v1/shop").unwrap().replace("{id:digits}", "1");

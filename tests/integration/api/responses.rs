@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::harness::{Role, Shop};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn get_answers_head_too() {
+async fn head_is_answered_like_get() {
     let shop = Shop::open().await;
     for path in ["/countries", "/countries/1", "/countries/999999999"] {
         let get = shop.get(path).send().await;
@@ -20,7 +20,7 @@ async fn get_answers_head_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_requests_are_all_answered() {
+async fn many_parallel_requests_are_all_answered() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let asking = (0..8).map(|_| {
         let shop = shop.clone();
@@ -36,7 +36,7 @@ async fn many_requests_are_all_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_not_changed_is_not_sent_again() {
+async fn an_unchanged_resource_is_not_sent_again() {
     let shop = Shop::stocked().await;
     let tag_of = async |path: &str| {
         let answer = shop.get(path).send().await.expect(200);
@@ -69,7 +69,7 @@ async fn what_has_not_changed_is_not_sent_again() {
     }
     assert_eq!(tag_of("/products/2").await, other);
 
-    // Who may not read is told so, whatever is known.
+    // A user who may not read gets a 403, whatever the client knows.
     let ask = shop.get("/products").header("if-none-match", &list);
     ask.by(Role::Registered).send().await.expect(403);
     let missing = shop.get("/products/999").header("if-none-match", "*").send().await.expect(404);
@@ -77,7 +77,7 @@ async fn what_has_not_changed_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_is_compressed_when_the_client_asks() {
+async fn a_response_is_compressed_if_the_client_asks() {
     let shop = Shop::open().await;
     let path = "/countries?page[limit]=100";
     let plain = shop.get(path).send().await.expect(200);
@@ -94,7 +94,7 @@ async fn an_answer_is_compressed_when_the_client_asks() {
         let vary = vary.collect::<Vec<_>>().join(", ").to_lowercase();
         assert_eq!(vary, "accept, authorization, accept-encoding");
     }
-    // Not what is small already, and not for who cannot read it.
+    // Neither small responses nor those for clients that cannot decompress them.
     for (path, encoding) in [("/countries/1", "gzip"), (path, "gzip;q=0"), (path, "identity")] {
         let answer = shop.get(path).header("accept-encoding", encoding).send().await.expect(200);
         assert!(answer.headers.get("content-encoding").is_none(), "{path} {encoding}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn search_takes_text_plainly_anywhere_and_in_any_case() {
+async fn search_matches_literal_text_anywhere_in_any_case() {
     let shop = Shop::open().await;
     for name in ["100% Wolle", "under_score", r"back\slash", "ŁĄKA Straße", "Ünïcode 'quoted'"]
     {
@@ -33,7 +33,7 @@ async fn search_takes_text_plainly_anywhere_and_in_any_case() {
 
 /// Each expectation is written out, from Unicode's table of full case folding.
 #[tokio::test(flavor = "multi_thread")]
-async fn letters_are_the_same_in_any_case_where_unicode_folds_them_to_the_same() {
+async fn search_folds_case_as_unicode_does() {
     let shop = Shop::open().await;
     for name in ["Straße", "İzmir", "ırmak", "ΟΔΟΣ", "Éclair", "Žižka"] {
         shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
@@ -83,7 +83,7 @@ async fn text_sorts_by_code_point_of_the_folded_value() {
 
 /// What a text costs that is searched for does not grow with what a stranger sends.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_longer_than_any_that_is_searched_is_refused() {
+async fn a_search_longer_than_255_characters_is_refused() {
     let shop = Shop::open().await;
     for (kind, filter) in [("products", "search"), ("products", "sku"), ("zones", "search")] {
         let search = |text: &str| format!("/{kind}?filter[{filter}]={text}");
@@ -101,7 +101,7 @@ async fn a_text_longer_than_any_that_is_searched_is_refused() {
 
 /// Long texts are found by a part of them, and must be there as a whole.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_text_is_found_as_a_whole() {
+async fn a_long_search_text_is_matched_as_a_whole() {
     let shop = Shop::open().await;
     let letters =
         |from: u32| (from..from + 80).map(|n| char::from_u32('a' as u32 + n * 7 % 26).unwrap());

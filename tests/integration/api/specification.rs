@@ -1,62 +1,10 @@
-//! The specification's tables, held against what is really served.
-
-use std::collections::BTreeMap;
+//! The tables of the specification, compared with what is really served.
 
 use serde_json::Value;
 
 use crate::support::harness::Shop;
 use crate::support::project::has_test;
-
-const FIELDS: &str = include_str!("../../spec/fields.md");
-const ROWS: &str = include_str!("../../spec/rows.md");
-
-/// One row of the table of fields.
-pub struct Row {
-    pub kind: &'static str,
-    key: &'static str,
-    pub list: Vec<&'static str>,
-    detail: Vec<&'static str>,
-}
-
-/// The rows of the table whose header begins with these cells, as lists of cells.
-fn table(text: &'static str, header: &[&str]) -> Vec<Vec<&'static str>> {
-    let cells = |line: &'static str| -> Vec<&'static str> {
-        line.trim_matches('|').split('|').map(str::trim).collect()
-    };
-    let mut lines = text.lines().skip_while(|line| cells(line) != header).skip(2);
-    let mut rows = Vec::new();
-    while let Some(line) = lines.next().filter(|line| line.starts_with('|')) {
-        rows.push(cells(line));
-    }
-    assert!(!rows.is_empty(), "there is a table {header:?}");
-    rows
-}
-
-fn names(cell: &'static str) -> Vec<&'static str> {
-    match cell {
-        "none" => Vec::new(),
-        _ => cell.split(", ").collect(),
-    }
-}
-
-/// The table of fields.
-pub fn fields() -> Vec<Row> {
-    table(FIELDS, &["type", "key", "list fields", "detail fields"])
-        .into_iter()
-        .map(|row| Row { kind: row[0], key: row[1], list: names(row[2]), detail: names(row[3]) })
-        .collect()
-}
-
-/// The table of filters, by resource.
-pub fn filters() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let rows = table(FIELDS, &["type", "filters"]).into_iter();
-    rows.map(|row| (row[0], names(row[1]))).collect()
-}
-
-/// Whether single records of the resource can be read.
-pub fn is_read_alone(kind: &str) -> bool {
-    plugin::resources::REGISTRY.find(kind).unwrap().crud
-}
+use crate::support::tables::{ROWS, Row, fields, filters, is_read_alone, table};
 
 #[track_caller]
 fn attributes(record: &Value) -> Vec<&str> {
@@ -85,7 +33,7 @@ async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
 }
 
 #[test]
-fn the_table_and_the_plugin_know_the_same_resources() {
+fn the_table_and_the_plugin_have_the_same_resources() {
     let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
     for resource in plugin::resources::REGISTRY.iter() {
         // What the configuration has depends on the site, and reports are worked out.
@@ -97,7 +45,7 @@ fn the_table_and_the_plugin_know_the_same_resources() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_filter_of_the_table_is_taken_and_no_other() {
+async fn every_filter_of_the_table_is_accepted_and_no_other() {
     let shop = Shop::open().await;
     let filters = filters();
     let all: Vec<&str> = filters.values().flatten().copied().collect();
@@ -116,7 +64,7 @@ async fn every_filter_of_the_table_is_taken_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_list_can_be_ordered_by_each_of_its_fields_both_ways() {
+async fn every_list_can_be_sorted_by_each_of_its_fields_in_both_directions() {
     let shop = Shop::filled().await;
     for row in fields() {
         let list = shop.list_of(row.kind);

@@ -16,7 +16,7 @@ fn decimal_kind(places: u8) -> Kind {
 
 proptest! {
     #[test]
-    fn a_decimal_is_read_exactly_or_refused(
+    fn a_decimal_is_parsed_exactly_or_refused(
         whole in 0_u64..1_000_000_000_000, fraction in "[0-9]{0,8}", negative: bool,
         exponent in -6_i32..6, places in 0_u8..=8,
     ) {
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn a_decimal_is_written_as_it_is_read(
+    fn a_decimal_is_rendered_as_it_is_parsed(
         count in -999_999_999_999_999_999_i64..=999_999_999_999_999_999,
         places in 0_u8..=8, shown in 0_u8..=8,
     ) {
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn any_literal_is_a_value_or_a_complaint(text in any::<String>()) {
+    fn any_literal_is_a_value_or_an_error(text in any::<String>()) {
         let string = RawValue::from_string(serde_json::to_string(&text).unwrap()).unwrap();
         for kind in [
             Kind::Flag, Kind::DateTime, Kind::Ids, Kind::Json, Kind::Key("zones"), decimal_kind(5),
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn a_page_is_read_as_it_was_asked_for(offset in 0_i64.., limit in 1_i64..) {
+    fn a_page_is_parsed_as_requested(offset in 0_i64.., limit in 1_i64..) {
         let resource = plugin::resources::REGISTRY.find("zones").unwrap();
         let query = format!("page[offset]={offset}&page%5Blimit%5D={limit}&utm=1");
         let listing = Listing::read(&query, Scope::All(resource)).unwrap();
@@ -146,7 +146,7 @@ fn a_moment_is_kept_in_utc_to_the_second() {
 }
 
 #[test]
-fn ids_and_objects_keep_what_they_say() {
+fn ids_and_objects_are_kept_exactly() {
     let read = |kind, text: &str| {
         let raw = RawValue::from_string(text.to_owned()).unwrap();
         read(kind, false, &raw)
@@ -169,7 +169,7 @@ fn ids_and_objects_keep_what_they_say() {
 }
 
 #[test]
-fn an_object_is_one_that_every_reader_takes_for_the_same() {
+fn ambiguous_objects_are_refused() {
     let read =
         |text: &str| read(Kind::Json, false, &RawValue::from_string(text.to_owned()).unwrap());
     for kept in [
@@ -201,7 +201,7 @@ fn an_object_is_one_that_every_reader_takes_for_the_same() {
 /// Letters whose folding is more than their lower case, with what Unicode's table of full case folding
 /// says of them.
 #[test]
-fn folding_is_that_of_unicode() {
+fn folding_follows_unicode() {
     for (text, folded) in [
         ("STRASSE", "strasse"),
         ("Straße", "strasse"),

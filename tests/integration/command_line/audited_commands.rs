@@ -29,7 +29,7 @@ const CHANGES: [(&str, &str, &str, &str); 16] = [
     ("recount", "", "correct counts and sums", " "),
     // Its entry is in the copy; the site itself is not changed.
     ("copy", "", "copy the site from ", " "),
-    // Without any command it is the quick start, whose entries stand in its own test.
+    // Without any command it is the quick start, whose entries are in its own test.
     ("", "", "", ""),
 ];
 
@@ -52,7 +52,7 @@ fn is_given(change: &(&str, &str, &str, &str)) -> bool {
     !matches!(change.0, "copy" | "")
 }
 
-/// The commands that the program says it has, those of several words with all of them.
+/// The commands that the help of the program lists, with all their words.
 async fn commands(place: &Place, above: &str) -> BTreeSet<String> {
     let help = place.run(&format!("{above} --help")).await;
     let Some((_, listed)) = help.split_once("\nCommands:\n") else {
@@ -74,7 +74,7 @@ async fn entries(database: &Database) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_changing_command_leaves_an_entry_by_whoever_has_given_it() {
+async fn every_changing_command_leaves_an_audit_entry_with_its_user() {
     let place = Place::of_the_fixture();
     let named: BTreeSet<String> =
         CHANGES.iter().map(|change| change.0).chain(READS).map(str::to_owned).collect();
@@ -117,7 +117,7 @@ async fn every_changing_command_leaves_an_entry_by_whoever_has_given_it() {
 }
 
 #[tokio::test]
-async fn a_command_whose_entry_cannot_be_written_changes_nothing() {
+async fn a_command_changes_nothing_if_its_audit_entry_cannot_be_written() {
     let place = Place::of_the_fixture();
     let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
     let add = "user add ann --email ann@example.com --group Manager";

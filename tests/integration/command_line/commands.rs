@@ -1,7 +1,8 @@
 //! What each command does and prints, how it fails, and that a running host follows within a second.
 
 use crate::support::harness::Answer;
-use crate::support::process::{MANUFACTURERS, Place, eventually, table};
+use crate::support::process::{MANUFACTURERS, Place, table};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn a_user_is_added_and_listed() {
@@ -53,7 +54,7 @@ async fn a_password_is_set_from_standard_input_where_nobody_can_be_asked() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_user_is_said_in_one_line() {
+async fn errors_about_a_user_are_reported_in_one_line() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;
     for (arguments, says) in [
@@ -77,7 +78,7 @@ async fn what_is_wrong_with_a_user_is_said_in_one_line() {
 }
 
 #[tokio::test]
-async fn a_token_stands_alone_on_standard_output() {
+async fn a_token_is_alone_on_standard_output() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;
     let first = place.run("token generate ann").await;
@@ -159,7 +160,7 @@ async fn a_decision_is_explained_by_its_rule() {
 }
 
 #[tokio::test]
-async fn a_permission_names_what_exists() {
+async fn a_permission_must_name_an_existing_group_action_and_asset() {
     let place = Place::of_the_fixture();
     place.user("ann", "Manager").await;
     for (arguments, says) in [
@@ -269,7 +270,7 @@ async fn parameters_are_set_as_json_of_their_kind() {
 }
 
 #[tokio::test]
-async fn reports_are_read_from_a_replica_on_the_same_kind_of_server_alone() {
+async fn a_replica_must_be_the_same_kind_of_server() {
     let place = Place::of_the_store();
     let file = "--database-reports sqlite://data/replica.db user list";
     let why = "reports can only be read from a replica of a database on the same kind of server";
@@ -286,7 +287,7 @@ async fn a_parameter_that_the_extension_refuses_is_not_stored() {
             "greeting cannot be \"good-bye\": nobody begins with it",
         ),
         ("config set mood \"cross\"", "mood cannot be \"cross\": it is too early for that"),
-        // What is wrong with the extension is told apart from what is wrong with the value.
+        // A failure of the extension is not reported as an invalid value.
         ("config set greeting \"fail\"", "misbehaves: check failed: nobody knows today"),
     ] {
         assert_eq!(place.refusal(arguments).await, says, "{arguments}");
@@ -296,7 +297,7 @@ async fn a_parameter_that_the_extension_refuses_is_not_stored() {
 }
 
 #[tokio::test]
-async fn the_demonstration_fills_the_store_and_says_what_it_made() {
+async fn the_demonstration_fills_the_store_and_prints_what_it_created() {
     let place = Place::of_the_store();
     let line = place.run("demo --products 40 --orders 30").await;
     assert_eq!(line, "40 products, 250 customers, 30 orders\n");
@@ -322,7 +323,7 @@ async fn the_demonstration_fills_the_store_and_says_what_it_made() {
 }
 
 #[tokio::test]
-async fn serving_an_empty_database_brings_reference_data_and_nothing_else() {
+async fn serving_an_empty_database_adds_reference_data_only() {
     let place = Place::of_the_store();
     let served = place.serve().await;
     assert_eq!(served.out.all(), [""; 0], "nothing is printed, secret or not");
@@ -338,7 +339,7 @@ async fn serving_an_empty_database_brings_reference_data_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn every_command_teaches_its_use() {
+async fn every_command_prints_its_usage() {
     let place = Place::with([]);
     let commands = [
         "serve",
@@ -391,7 +392,7 @@ async fn every_command_teaches_its_use() {
 }
 
 #[tokio::test]
-async fn a_running_host_follows_what_is_done_to_users_and_tokens() {
+async fn a_running_host_follows_changes_of_users_and_tokens() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Manager").await;
     let served = place.serve().await;
@@ -413,7 +414,7 @@ async fn a_running_host_follows_what_is_done_to_users_and_tokens() {
 }
 
 #[tokio::test]
-async fn a_running_host_follows_permissions_extensions_and_parameters() {
+async fn a_running_host_follows_changes_of_permissions_extensions_and_parameters() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Manager").await;
     let served = place.serve().await;

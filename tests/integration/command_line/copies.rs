@@ -11,12 +11,13 @@ use serde_json::json;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, fixture};
-use crate::support::process::{Call, Place, Served, eventually};
+use crate::support::process::{Call, Place, Served};
 use crate::support::smtp::Sink;
+use crate::support::waiting::eventually;
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
-/// What the program says of a site, command by command.
+/// What the program prints about a site, command by command.
 const LISTS: [&str; 5] =
     ["user list", "group list", "permission list", "extension list", "config list"];
 
@@ -66,7 +67,7 @@ async fn moves(from: Engine, to: Engine) {
     let served = about(&place, &to, "serve --listen 127.0.0.1:0").start().await;
     served.until(200, ECHO, &token).await;
     served.stop().await;
-    // The number of the user who was removed is not given again, and new rows find their place.
+    // The id of the removed user is not reused, and new rows can be added.
     let add = "user add eve --email eve@example.com --group Juniors";
     assert_eq!(about(&place, &to, add).finish().await.succeeds(), "5\n");
     let add = "group add Seniors --parent Clerks";
@@ -89,7 +90,7 @@ async fn a_site_moves_within_an_engine_with_all_it_has() {
 }
 
 #[tokio::test]
-async fn a_copy_that_was_not_finished_is_not_served_and_starts_over() {
+async fn an_unfinished_copy_is_not_served_and_starts_over() {
     let place = Place::of_the_fixture();
     let (source, target) = (Database::on(Engine::Sqlite).await, Database::new().await);
     let (from, to) = (source.url(), target.url());
@@ -116,7 +117,7 @@ async fn a_copy_that_was_not_finished_is_not_served_and_starts_over() {
 }
 
 #[tokio::test]
-async fn what_must_not_be_copied_is_said_in_one_line_and_stays_as_it_is() {
+async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
     let place = Place::of_the_fixture();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
     let (from, to) = (source.url(), target.url());
@@ -144,7 +145,7 @@ async fn what_must_not_be_copied_is_said_in_one_line_and_stays_as_it_is() {
 
 #[tokio::test]
 #[cfg_attr(engine = "sqlite", ignore = "a file without a site is no database")]
-async fn a_database_without_a_site_is_not_copied_and_not_made_one() {
+async fn a_database_without_a_site_is_neither_copied_nor_changed() {
     let place = Place::of_the_fixture();
     let target = Database::on(Engine::Sqlite).await;
     let line = copy(&place, &place.database.url(), &target.url()).finish().await.fails();
@@ -314,7 +315,7 @@ fn route() -> &'static [Engine] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_moves_from_engine_to_engine_and_answers_the_same_of_everything() {
+async fn a_store_copied_between_engines_gives_the_same_answers() {
     let place = Place::of_the_store();
     let mut source = Database::on(route()[0]).await;
     let (token, last) = stock(&place, &source.url()).await;
@@ -346,7 +347,7 @@ async fn a_store_moves_from_engine_to_engine_and_answers_the_same_of_everything(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_is_killed_half_way_is_not_served_and_copying_again_completes_it() {
+async fn a_copy_killed_half_way_is_not_served_and_can_be_repeated() {
     let place = Place::of_the_store();
     let (source, target) = (Database::on(Engine::Sqlite).await, Database::new().await);
     let (from, to) = (source.url(), target.url());
@@ -381,7 +382,7 @@ async fn has_rows_of_the_store(database: &Database) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_file_beside_that_of_a_site_would_share_its_store_and_is_refused() {
+async fn a_second_site_that_would_share_a_store_file_is_refused() {
     let place = Place::of_the_store();
     let source = Database::on(Engine::Sqlite).await;
     let from = source.url();
@@ -399,7 +400,7 @@ async fn a_new_file_beside_that_of_a_site_would_share_its_store_and_is_refused()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_that_waits_moves_and_is_sent_once_from_the_new_place() {
+async fn a_pending_mail_moves_and_is_sent_once_from_the_new_database() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
@@ -427,7 +428,7 @@ async fn a_mail_that_waits_moves_and_is_sent_once_from_the_new_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_of_a_store_that_is_written_to_is_of_one_moment() {
+async fn a_copy_of_a_store_in_use_is_consistent() {
     let place = Place::of_the_store();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
     let (from, to) = (source.url(), target.url());
@@ -461,7 +462,7 @@ async fn store_of(database: &Database) -> Store {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_difference_is_said_with_its_table_and_both_numbers() {
+async fn a_difference_is_reported_with_its_table_and_both_numbers() {
     let (here, there) = (Database::new().await, Database::on(Engine::Sqlite).await);
     let source = store_of(&here).await;
     let size = plugin::bulk::demo::Size { products: 10, orders: 5 };
@@ -500,7 +501,7 @@ async fn a_difference_is_said_with_its_table_and_both_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_bar_of_a_copy_goes_from_nothing_to_all_and_never_back() {
+async fn the_progress_of_a_copy_never_goes_back() {
     struct Bar(Arc<Mutex<Vec<(String, u64, u64)>>>);
     impl Progress for Bar {
         fn report(&self, step: &str, done: u64, total: u64) {

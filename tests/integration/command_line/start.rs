@@ -7,9 +7,8 @@ use tokio::process::Command;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, fixture, library};
-use crate::support::process::{
-    Call, ENTRIES, Lines, MANUFACTURERS, Place, eventually, patiently, table,
-};
+use crate::support::process::{Call, ENTRIES, Lines, MANUFACTURERS, Place, table};
+use crate::support::waiting::{eventually, patiently};
 
 /// The value after a label in what the quick start prints.
 fn labelled(lines: &[String], label: &str) -> String {
@@ -31,7 +30,7 @@ async fn printed(out: &Lines, last: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_address_with_a_password_need_not_be_an_argument() {
+async fn an_address_with_a_password_can_come_from_the_environment() {
     let place = Place::of_the_fixture();
     let from = place.database.url();
     let list = place.call("user list").env("DATABASE_URL", &from).finish().await;
@@ -53,7 +52,7 @@ async fn an_address_with_a_password_need_not_be_an_argument() {
 }
 
 #[tokio::test]
-async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
+async fn wrong_usage_and_failure_have_different_exit_codes() {
     let place = Place::with([]);
     for arguments in [
         "users",
@@ -75,7 +74,7 @@ async fn wrong_usage_is_told_apart_from_failure_by_its_exit_code() {
 }
 
 #[tokio::test]
-async fn an_environment_that_has_no_meaning_is_said_in_one_line() {
+async fn an_invalid_environment_is_reported_in_one_line() {
     let place = Place::of_the_fixture();
     for (name, value) in [
         ("HOST_LOG", "a=b=c"),
@@ -104,7 +103,7 @@ async fn an_environment_that_has_no_meaning_is_said_in_one_line() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_used_is_said_in_one_line() {
+async fn an_unusable_database_is_reported_in_one_line() {
     let place = Place::of_the_fixture();
     std::fs::write(
         place.path("text.db"),
@@ -133,7 +132,7 @@ async fn a_database_that_cannot_be_used_is_said_in_one_line() {
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_listened_on_is_said_in_one_line() {
+async fn an_unusable_listen_address_is_reported_in_one_line() {
     let place = Place::of_the_fixture();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -142,7 +141,7 @@ async fn an_address_that_cannot_be_listened_on_is_said_in_one_line() {
         assert!(by_flag.contains(says) && by_flag.contains(address), "{address}: {by_flag}");
         let by_name = place.call("serve").env("HOST_LISTEN", address).finish().await.fails();
         assert_eq!(by_name, by_flag);
-        // The quick start says so before it fills the store.
+        // The quick start reports it before it fills the store.
         let quick = place.call("").env("HOST_LISTEN", address).finish().await.fails();
         assert_eq!(quick, by_flag);
     }
@@ -153,7 +152,7 @@ async fn an_address_that_cannot_be_listened_on_is_said_in_one_line() {
 
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "finds the database by its file")]
-async fn the_environment_stands_in_for_the_global_options() {
+async fn the_environment_can_replace_the_global_options() {
     let place = Place::with([]);
     let both = std::env::join_paths([library(), fixture("misbehaves")]).unwrap();
     let call = |words: &str| {
@@ -166,7 +165,7 @@ async fn the_environment_stands_in_for_the_global_options() {
     assert!(place.path("elsewhere/site.db").exists());
     assert!(place.path("elsewhere/shop.db").exists());
 
-    // What is said on the command line wins.
+    // The command line has precedence.
     let library = fixture("misbehaves");
     let named = call("--database sqlite://here/host.db --plugin");
     let named = named.word(library).word("extension").word("list").finish().await.succeeds();
@@ -179,7 +178,7 @@ async fn the_environment_stands_in_for_the_global_options() {
 }
 
 #[tokio::test]
-async fn a_quick_start_prints_what_one_needs_once() {
+async fn a_quick_start_prints_credentials_once() {
     let place = Place::of_the_store();
     let served = quick_start(&place).start().await;
     let lines = printed(&served.out, "curl").await;
@@ -219,7 +218,7 @@ async fn a_quick_start_prints_what_one_needs_once() {
     assert!(!log.contains(&token) && !log.contains(&password), "a secret in the log");
     served.stop().await;
 
-    // Started again, it serves the same and says no more than where.
+    // Started again, it serves the same and prints its address only.
     let again = quick_start(&place).start().await;
     let lines = printed(&again.out, "http://").await;
     let second = Answer::to(again.get(MANUFACTURERS, &token)).await.expect(200);
@@ -243,7 +242,7 @@ async fn a_first_start_that_was_killed_is_completed_by_the_next() {
     let served = quick_start(&place).start().await;
     let lines = printed(&served.out, "http://").await;
     if users.is_empty() {
-        // Nobody was told a password, so there is a new one.
+        // No password was printed, so there is a new one.
         let lines = printed(&served.out, "curl").await;
         let token = labelled(&lines, "API token");
         let answer = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);

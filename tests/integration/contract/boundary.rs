@@ -1,5 +1,5 @@
-//! The contract without a host around it: what crosses, what is checked, and what a panic on
-//! either side comes to.
+//! The contract without a host around it: what crosses, what is checked, and what a panic on either
+//! side causes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 
 use crate::support::harness::{fixture, library};
 
-/// A host that knows one user, and panics over everything when it is told to.
+/// A host that knows one user, and panics at every call when a test asks for it.
 #[derive(Clone, Default)]
 struct Small {
     panics: Arc<AtomicBool>,
     mails: Arc<Mutex<Vec<Mail>>>,
-    /// What the host says instead of sending a mail.
+    /// The error of the host instead of sending a mail.
     mood: Arc<Mutex<Option<Excuse>>>,
 }
 
@@ -119,7 +119,7 @@ fn refused(name: &str) -> LoadError {
 }
 
 #[test]
-fn a_library_is_opened_with_the_contract_that_it_was_built_with() {
+fn a_library_is_opened_with_the_contract_it_was_built_with() {
     for path in [library(), fixture("misbehaves"), fixture("authenticates")] {
         let library = host_interface::open(&path).unwrap();
         assert_eq!(library.contract_version(), CONTRACT_VERSION);
@@ -161,7 +161,7 @@ fn a_file_that_is_no_library_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_reason_that_the_host_found_itself_reads_like_the_others() {
+fn a_load_error_of_the_host_has_the_format_of_the_others() {
     let error = LoadError::because("some.so".as_ref(), "truncated");
     assert_eq!((error.to_string().as_str(), error.details()), ("some.so: truncated", ""));
 }
@@ -187,7 +187,7 @@ async fn a_panic_in_install_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_failure_in_install_keeps_its_words() {
+async fn an_error_of_install_keeps_its_message() {
     let (plugin, _) = plugin("fails_in_install");
     assert!(matches!(
         plugin.install().await,
@@ -267,7 +267,7 @@ impl Headers for Twice {
 }
 
 #[tokio::test]
-async fn a_request_arrives_as_it_was_put_together() {
+async fn a_request_arrives_unchanged() {
     let (plugin, _) = plugin("misbehaves");
     let request = request(&plugin, "echo")
         .path("/api/v1/misbehaves/echo/1/a%20b")
@@ -307,7 +307,7 @@ async fn bodies_cross_without_being_copied() {
 }
 
 #[tokio::test]
-async fn what_a_plugin_asks_reaches_the_host() {
+async fn questions_of_a_plugin_reach_the_host() {
     let (plugin, host) = plugin("misbehaves");
     let answer = json(plugin.handle(request(&plugin, "host").build()).await.unwrap());
     assert_eq!(answer["by_id"]["username"], "ann");
@@ -329,7 +329,7 @@ async fn what_a_plugin_asks_reaches_the_host() {
 }
 
 #[tokio::test]
-async fn a_mail_that_can_never_be_sent_is_told_apart_from_one_that_may_be_tried_again() {
+async fn permanent_and_temporary_mail_failures_are_different_errors() {
     let (plugin, host) = plugin("misbehaves");
     let mail =
         json!({ "id": "m-7", "to": "b@example.com", "to_name": "", "subject": "", "text": "" });
@@ -357,7 +357,7 @@ async fn a_host_that_panics_grants_nothing_and_harms_no_plugin() {
     assert_eq!(json(plugin.handle(request.build()).await.unwrap()), lost);
 }
 
-/// Keeps what it is told, or panics over it.
+/// Keeps its calls, or panics at them.
 struct Listener(Option<Arc<Mutex<Vec<String>>>>);
 
 impl Progress for Listener {
@@ -368,7 +368,7 @@ impl Progress for Listener {
 }
 
 #[tokio::test]
-async fn demonstration_data_tell_how_far_they_have_come() {
+async fn demonstration_data_report_progress() {
     let (plugin, _) = plugin("misbehaves");
     let told = Arc::default();
     let options = |products: u64| Map::from_iter([("products".to_owned(), json!(products))]);
@@ -381,7 +381,7 @@ async fn demonstration_data_tell_how_far_they_have_come() {
 }
 
 #[tokio::test]
-async fn a_plugin_is_asked_whether_a_parameter_may_have_a_value() {
+async fn a_plugin_validates_its_parameters() {
     let (plugin, _) = plugin("misbehaves");
     let check = async |name, value: &str| plugin.check_parameter(name, &json!(value)).await;
     check("greeting", "hello").await.unwrap();
@@ -397,7 +397,7 @@ async fn a_plugin_is_asked_whether_a_parameter_may_have_a_value() {
 }
 
 #[tokio::test]
-async fn a_plugin_says_what_it_measures() {
+async fn a_plugin_reports_its_metrics() {
     let (plugin, _) = plugin("misbehaves");
     let metrics = plugin.metrics().await.unwrap();
     let patience = Metric::gauge("patience_left", "How long it\nstill waits.").value(2.5);
@@ -428,7 +428,7 @@ async fn a_panel_crosses_as_data() {
 }
 
 #[tokio::test]
-async fn an_extension_tells_users_by_their_credentials() {
+async fn an_extension_authenticates_users_by_their_credentials() {
     let (plugin, _) = plugin("authenticates");
     assert!(plugin.describe().unwrap().authenticates);
     let ask = async |scheme, secret| plugin.authenticate(Credentials::new(scheme, secret)).await;
@@ -445,7 +445,7 @@ fn a_secret_is_not_shown_by_a_debug_format() {
 }
 
 #[tokio::test]
-async fn what_a_plugin_leaves_out_has_an_answer() {
+async fn everything_a_plugin_leaves_out_has_a_default() {
     let (plugin, _) = plugin("authenticates");
     plugin.install().await.unwrap();
     plugin.health().await.unwrap();

@@ -1,5 +1,5 @@
-//! A library that cannot be loaded ends the program before it listens; one that can and then
-//! misbehaves costs the one request that met it.
+//! A library that cannot be loaded ends the program before it listens; one that misbehaves later
+//! costs one request.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, fixture, library};
 use crate::support::process::{Place, Served};
+use crate::support::waiting::eventually;
 
 const MISBEHAVES: &str = "/api/index.php/v1/misbehaves";
 
@@ -41,7 +42,7 @@ async fn a_file_that_is_no_library_is_refused() {
 }
 
 #[tokio::test]
-async fn a_library_that_is_cut_off_is_refused_wherever_it_is_cut() {
+async fn a_truncated_library_is_refused_wherever_it_is_cut() {
     for whole in [library(), fixture("misbehaves")] {
         let whole = std::fs::read(whole).unwrap();
         for length in [100, 5000, whole.len() / 2, whole.len() - 100] {
@@ -51,11 +52,11 @@ async fn a_library_that_is_cut_off_is_refused_wherever_it_is_cut() {
     }
 }
 
-/// Without the table at its end, only the extent of its segments tells that something is missing:
+/// Without the table at its end, only the extent of its segments shows that something is missing:
 /// the system's loader would map what is not there, and die of it.
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 #[tokio::test]
-async fn a_stripped_library_that_is_cut_off_is_refused() {
+async fn a_truncated_stripped_library_is_refused() {
     let mut whole = std::fs::read(fixture("misbehaves")).unwrap();
     let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
     let (segments, count) = (number(0x20), usize::from(whole[0x38]));
@@ -115,7 +116,7 @@ async fn a_plugin_that_fails_or_panics_before_it_serves_is_refused() {
 }
 
 #[tokio::test]
-async fn one_library_that_cannot_be_loaded_among_several_is_refused() {
+async fn one_unusable_library_among_several_is_refused() {
     let place = Place::with([library(), fixture("not_a_plugin")]);
     let line = place.refusal("user list").await;
     assert!(line.contains("not_a_plugin"), "{line}");
@@ -129,7 +130,7 @@ async fn a_library_that_is_named_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_cannot_have_its_own_default_is_refused() {
+async fn a_parameter_with_an_invalid_default_is_refused() {
     let place = Place::with([fixture("impossible_default")]);
     let why = "impossible-default: stars must be a whole number, from 1 to 5, but its default is 0";
     assert_eq!(place.refusal("user list").await, why);
@@ -170,7 +171,7 @@ async fn a_panic_is_a_500_for_that_request_alone() {
         for _ in 0..3 {
             is_discreet(&get(&served, &token, path).await.expect(500), "500 internal_error");
         }
-        // Whoever runs the site is told.
+        // The log has it for the operator.
         served.log.wait_for(secret).await;
     }
     get(&served, &token, "echo/1/after").await.expect(200);
@@ -199,20 +200,20 @@ async fn a_destructor_that_panics_ends_neither_the_process_nor_the_connection() 
 }
 
 #[tokio::test]
-async fn a_header_that_http_does_not_permit_is_dropped() {
+async fn an_invalid_response_header_is_dropped() {
     let (_place, served, token) = misbehaving().await;
     let answer = get(&served, &token, "illegal-header").await.expect(200);
     assert_eq!(answer.header("x-legal"), "kept");
     for dropped in ["x-illegal", "x-smuggled"] {
         assert!(!answer.headers.contains_key(dropped), "{dropped}");
     }
-    // The body's length is the server's to tell.
+    // The server sets the length of the body.
     assert_eq!(answer.json(), json!({}));
     served.stop().await;
 }
 
 #[tokio::test]
-async fn a_status_that_http_does_not_have_is_a_500() {
+async fn an_invalid_status_is_a_500() {
     let (_place, served, token) = misbehaving().await;
     is_discreet(&get(&served, &token, "illegal-status").await.expect(500), "500 internal_error");
     served.stop().await;
@@ -233,7 +234,7 @@ async fn a_large_body_arrives_whole_in_either_direction() {
 }
 
 #[tokio::test]
-async fn everything_of_a_request_reaches_the_plugin() {
+async fn every_part_of_a_request_reaches_the_plugin() {
     let (_place, served, token) = misbehaving().await;
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
         let path = "/api/index.php/v1/misbehaves/echo/007/a%20b";
@@ -259,7 +260,7 @@ async fn everything_of_a_request_reaches_the_plugin() {
 }
 
 #[tokio::test]
-async fn a_parameter_of_digits_takes_nothing_else() {
+async fn a_digits_parameter_matches_digits_only() {
     let (_place, served, token) = misbehaving().await;
     for path in ["echo/x/word", "echo/1x/word", "echo/-1/word", "echo//word", "echo/1", "echo/1/"] {
         assert_eq!(get(&served, &token, path).await.expect(404).errors(), ["404 not_found"]);
@@ -268,14 +269,14 @@ async fn a_parameter_of_digits_takes_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_public_route_answers_without_a_user_and_knows_one_that_has_a_token() {
+async fn a_public_route_answers_anyone_and_knows_the_user_of_a_token() {
     let (_place, served, token) = misbehaving().await;
     let path = format!("{MISBEHAVES}/public");
     let anonymous = served.bare("GET", &path).header("accept", crate::support::harness::MEDIA_TYPE);
     assert_eq!(Answer::to(anonymous).await.expect(200).json()["user"], Value::Null);
     let known = get(&served, &token, "public").await.expect(200).json();
     assert_eq!(known["user"]["username"], "ann");
-    // Whoever says who they are, and is not, is told so.
+    // Wrong credentials are refused.
     let wrong = get(&served, "wrong", "public").await.expect(401);
     assert_eq!(wrong.errors(), ["401 unauthorised header Authorization"]);
     served.stop().await;
@@ -302,7 +303,7 @@ async fn a_plugin_can_ask_its_host() {
     // What the site decides is in force there without a restart.
     place.run("config set patience 5").await;
     place.run("permission set Manager fixture.look com_fixture deny").await;
-    let changed = crate::support::process::eventually("the plugin sees it", async || {
+    let changed = eventually("the plugin sees it", async || {
         let now = get(&served, &token, "host").await.json();
         (now["parameters"]["patience"] == 5 && now["may_look"] == false).then_some(now)
     });
@@ -311,7 +312,7 @@ async fn a_plugin_can_ask_its_host() {
 }
 
 #[tokio::test]
-async fn parameters_of_one_name_are_each_of_their_extension() {
+async fn parameters_of_the_same_name_belong_to_their_extensions() {
     let place = Place::with([fixture("misbehaves"), fixture("neighbour")]);
     let token = place.user("ann", "Manager").await;
     let list = place.run("config list").await;
@@ -345,7 +346,7 @@ async fn parameters_of_one_name_are_each_of_their_extension() {
 }
 
 #[tokio::test]
-async fn a_mail_of_a_plugin_is_written_once_however_often_it_is_asked_for() {
+async fn a_mail_is_written_once_however_often_a_plugin_asks() {
     let (place, served, token) = misbehaving().await;
     let mail = json!({
         "id": "order-7-paid",
@@ -409,14 +410,12 @@ async fn an_extension_can_authenticate_users_beside_the_hosts_tokens() {
     assert_eq!(ask("ApiKey panic").await.expect(503).errors(), ["503 unavailable"]);
     ask("ApiKey user-2").await.expect(200);
 
-    // Who a user is says the extension; who may come in says the host.
+    // The extension authenticates the user; the host decides about access.
     place.run("user block bob").await;
-    crate::support::process::eventually("bob is blocked", async || {
-        (ask("ApiKey user-2").await.status == 401).then_some(())
-    })
-    .await;
+    eventually("bob is blocked", async || (ask("ApiKey user-2").await.status == 401).then_some(()))
+        .await;
     place.run("extension disable authenticates").await;
-    crate::support::process::eventually("the extension is disabled", async || {
+    eventually("the extension is disabled", async || {
         (ask("ApiKey user-1").await.status == 401).then_some(())
     })
     .await;

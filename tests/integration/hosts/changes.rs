@@ -1,5 +1,5 @@
-//! Changes whose clients do not wait for them: each runs to its end, and the audit trail tells what
-//! has become of it.
+//! Changes whose clients do not wait for them: each runs to its end, and the audit trail has its
+//! outcome.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
+use crate::support::waiting::{eventually, patiently};
 
 const CHANGE: &str = "/api/index.php/v1/misbehaves/change";
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
@@ -62,7 +63,7 @@ async fn hang_up(served: &Served, request: &str, after: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_whose_client_hangs_up_has_its_one_entry() {
+async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
     let served = place.serve().await;
@@ -118,7 +119,7 @@ async fn leave_behind(served: &Served, token: &str, file: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_takes_too_long_is_noted_as_what_it_becomes() {
+async fn a_change_that_times_out_is_recorded_with_its_outcome() {
     let (place, served, token) = serve(&[("HOST_REQUEST_TIMEOUT", "1")]).await;
     let ask = served.ask("POST", &format!("{CHANGE}/release"), &token);
     assert_eq!(Answer::to(ask).await.expect(504).errors(), ["504 timeout"]);
@@ -136,7 +137,7 @@ async fn a_change_that_takes_too_long_is_noted_as_what_it_becomes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_so_many_changes_under_way_and_no_more() {
+async fn the_number_of_concurrent_changes_is_limited() {
     let environment = [("HOST_REQUEST_TIMEOUT", "1"), ("HOST_CONNECTIONS", "2")];
     let (place, served, token) = serve(&environment).await;
     let change = || Answer::to(served.ask("POST", &format!("{CHANGE}/release"), &token));
@@ -156,7 +157,7 @@ async fn there_are_so_many_changes_under_way_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_waits_for_a_change_whose_client_has_gone() {
+async fn a_stop_waits_for_changes_of_disconnected_clients() {
     let (place, mut served, token) = serve(&[]).await;
     leave_behind(&served, &token, "release").await;
     served.signal("TERM").await;
@@ -173,7 +174,7 @@ async fn a_stop_waits_for_a_change_whose_client_has_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_a_stop_cuts_off_is_noted_as_such() {
+async fn a_change_cut_off_by_a_stop_is_recorded_as_such() {
     let (place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
     leave_behind(&served, &token, "never").await;
     served.signal("TERM").await;
@@ -185,7 +186,7 @@ async fn a_change_that_a_stop_cuts_off_is_noted_as_such() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_panics_is_noted_because_it_may_be_done() {
+async fn a_change_that_panics_is_recorded_because_it_may_be_done() {
     let (place, served, token) = serve(&[]).await;
     let path = "/api/index.php/v1/misbehaves/break";
     Answer::to(served.ask("POST", path, &token)).await.expect(500);

@@ -1,6 +1,5 @@
-//! A host beside each node of a Galera cluster. The nodes know nothing of one another's locks:
-//! what two of them have written at the same time is only told apart when it is committed, and one
-//! of the two is refused.
+//! A host beside each node of a Galera cluster. The nodes do not share locks: conflicting writes
+//! are only found when they are committed, and one of the two is refused.
 //!
 //! `TEST_GALERA` names the three nodes, which `tests/cluster/galera.sh` makes.
 
@@ -17,10 +16,11 @@ use tokio::process::Command;
 use tokio::sync::{Mutex as Turn, MutexGuard};
 use tokio::task::JoinSet;
 
-use crate::store::season::{Client, key};
 use crate::support::databases::servers;
 use crate::support::harness::ROOT;
-use crate::support::process::{Place, Served, eventually};
+use crate::support::ledger::{Client, key};
+use crate::support::process::{Place, Served};
+use crate::support::waiting::eventually;
 
 /// How many nodes there are.
 const NODES: usize = 3;
@@ -59,7 +59,7 @@ impl Cluster {
         cluster
     }
 
-    /// Someone who asks the host beside this node.
+    /// A client of the host beside this node.
     fn client(&self, node: usize) -> Client {
         Client::of(&self.hosts[node], &self.token)
     }
@@ -122,7 +122,7 @@ fn others(answers: &[(u16, Value)], statuses: &[u16]) -> Vec<(u16, Value)> {
 
 #[tokio::test]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn hosts_on_three_nodes_that_start_at_the_same_moment_install_once() {
+async fn hosts_that_start_together_on_three_nodes_install_once() {
     for _ in 0..3 {
         let cluster = Cluster::start().await;
         let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../example-host/migrations/mysql");
@@ -140,7 +140,7 @@ async fn hosts_on_three_nodes_that_start_at_the_same_moment_install_once() {
 
 #[tokio::test]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn the_turn_of_a_start_that_was_killed_on_another_node_is_taken_over() {
+async fn the_lock_of_a_start_killed_on_another_node_is_taken_over() {
     let cluster = Cluster::start().await;
     let mut node = MySqlConnection::connect(&cluster.nodes[2]).await.unwrap();
     let taken = "UPDATE host_start SET holder = 'a node that is gone', beats = beats + 1";
@@ -155,7 +155,7 @@ async fn the_turn_of_a_start_that_was_killed_on_another_node_is_taken_over() {
 
 #[tokio::test]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn what_is_done_on_one_node_the_hosts_of_all_follow() {
+async fn hosts_of_all_nodes_follow_changes_on_one() {
     let cluster = Cluster::start().await;
     let path = format!("{ROOT}/currencies");
     for (command, status) in [
@@ -175,7 +175,7 @@ async fn what_is_done_on_one_node_the_hosts_of_all_follow() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn of_150_parallel_debits_on_three_nodes_exactly_99_succeed() {
+async fn exactly_99_of_150_parallel_debits_on_three_nodes_succeed() {
     let cluster = Cluster::start().await;
     let voucher = json!({"voucher_value": "100.00"});
     let voucher = cluster.client(0).create("/vouchers", voucher).await;
@@ -197,7 +197,7 @@ async fn of_150_parallel_debits_on_three_nodes_exactly_99_succeed() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn of_32_parallel_posts_of_one_code_on_three_nodes_one_is_created() {
+async fn one_of_32_parallel_posts_of_the_same_code_on_three_nodes_succeeds() {
     let cluster = Cluster::start().await;
     let product = json!({"product_name": "Twin", "sku": "TWIN"});
     let coupon = json!({"coupon_name": "Twin", "coupon_code": "TWIN", "value": 1});
@@ -216,7 +216,7 @@ async fn of_32_parallel_posts_of_one_code_on_three_nodes_one_is_created() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn moves_of_one_order_on_three_nodes_leave_every_entry() {
+async fn status_changes_of_an_order_on_three_nodes_leave_every_entry() {
     let cluster = Cluster::start().await;
     let client = cluster.client(0);
     let order = client.create("/orders", json!({"user_email": "ada@example.com"})).await;
@@ -261,7 +261,7 @@ async fn two_categories_are_never_moved_below_each_other_on_two_nodes() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn a_record_is_not_removed_on_one_node_while_it_is_named_on_another() {
+async fn a_record_is_not_removed_on_one_node_while_another_refers_to_it() {
     let cluster = Cluster::start().await;
     let client = cluster.client(0);
     for round in 0..40 {
@@ -296,7 +296,7 @@ struct Load {
     refused: usize,
 }
 
-/// Asks a host for one thing after another until it is told to stop.
+/// Sends one request after another until it is asked to stop.
 async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>, on: &AtomicBool) {
     let mut last = None;
     for turn in 0.. {
@@ -323,7 +323,7 @@ async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>
         let (status, document) = client.ask("POST", &path, Some(body)).await.unwrap();
         assert!(status == expected || status == 503, "{path}: {status} {document}");
         if status == 503 {
-            // Whoever is told to try again later does.
+            // A client that gets a 503 tries again.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let mut load = load.lock().unwrap();
@@ -344,7 +344,7 @@ async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
-async fn a_node_that_is_killed_under_load_loses_nothing_and_catches_up() {
+async fn a_node_killed_under_load_loses_nothing_and_catches_up() {
     static ON: AtomicBool = AtomicBool::new(true);
     let cluster = Cluster::start().await;
     let voucher = json!({"voucher_value": "100000"});

@@ -1,5 +1,5 @@
-//! The end of a host at any moment: what was acknowledged is there, nothing is half-written, and
-//! every mail that is due is sent all the same.
+//! A host that is killed at any moment: acknowledged writes are there, nothing is half-written, and
+//! every mail that is due is still sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use time::{Date, Month};
 
-use crate::store::season::{Client, Order, check_reports, decimal, key, new_order};
+use crate::support::ledger::{Client, Order, check_reports, decimal, key, new_order};
 use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
 
@@ -49,7 +49,7 @@ struct Known {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_killed_twenty_times_loses_nothing_and_tells_every_customer() {
+async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;

@@ -1,5 +1,5 @@
-//! Those who take places and do nothing with them: connections that are silent, that do not read, or
-//! that are too many, and bodies that nobody has asked for.
+//! Clients that occupy connections: silent ones, ones that never read, too many of them, and bodies
+//! that nobody asked for.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Place, Raw, Served, eventually, exchange, patiently};
+use crate::support::process::{Place, Raw, Served, exchange};
+use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
@@ -54,13 +55,13 @@ async fn ask_from(address: &str, served: &Served, path: &str, token: &str) -> Ra
 }
 
 #[tokio::test]
-async fn silent_connections_lock_nobody_out() {
+async fn silent_connections_do_not_lock_others_out() {
     let environment = [("HOST_CONNECTIONS", "8"), ("HOST_HEADER_TIMEOUT", "3600")];
     let (_place, served, token) = serve(&environment).await;
     let mut silent = Vec::new();
     for number in 0..40 {
         let mut connection = served.connect().await;
-        // Some say nothing, and some do not come to an end.
+        // Some send nothing, and some never finish a request.
         let start = if number % 2 == 0 { "" } else { "GET /health HTTP/1.1\r\nhost: local" };
         connection.write_all(start.as_bytes()).await.unwrap();
         silent.push(connection);
@@ -74,7 +75,7 @@ async fn silent_connections_lock_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_idle_makes_room_for_the_next() {
+async fn an_idle_connection_makes_room_for_the_next() {
     let (_place, served, token) =
         serve(&[("HOST_CONNECTIONS", "1"), ("HOST_HEADER_TIMEOUT", "3600")]).await;
     let mut first = served.connect().await;
@@ -93,7 +94,7 @@ async fn a_connection_that_is_idle_makes_room_for_the_next() {
 }
 
 #[tokio::test]
-async fn where_every_connection_is_busy_health_is_answered_and_the_rest_told_to_come_again() {
+async fn health_is_answered_when_all_connections_are_busy_and_the_rest_get_503() {
     let (place, served, token) = serve(&[("HOST_CONNECTIONS", "2")]).await;
     let flying = busy(&served, &token, 2).await;
     let mut outside = Vec::new();
@@ -121,7 +122,7 @@ async fn where_every_connection_is_busy_health_is_answered_and_the_rest_told_to_
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn a_client_has_so_many_connections_and_others_have_theirs() {
+async fn the_connections_of_one_client_are_limited_and_others_keep_theirs() {
     let environment = [("HOST_CONNECTIONS_PER_ADDRESS", "2")];
     let (place, served, token) = serve(&environment).await;
     let flying = busy(&served, &token, 2).await;
@@ -135,7 +136,7 @@ async fn a_client_has_so_many_connections_and_others_have_theirs() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_known_has_as_many_as_it_needs() {
+async fn a_trusted_proxy_has_as_many_connections_as_it_needs() {
     let environment =
         [("HOST_CONNECTIONS_PER_ADDRESS", "1"), ("HOST_TRUSTED_PROXIES", "127.0.0.1")];
     let (place, served, token) = serve(&environment).await;
@@ -147,13 +148,13 @@ async fn a_proxy_that_is_known_has_as_many_as_it_needs() {
 }
 
 #[tokio::test]
-async fn a_peer_that_never_reads_its_answer_loses_its_place() {
+async fn a_client_that_never_reads_its_response_is_disconnected() {
     let environment = [("HOST_STALL_TIMEOUT", "1"), ("HOST_LOG", "info,example_host=debug")];
     let (_place, served, token) = serve(&environment).await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut peer = socket.connect(served.address).await.unwrap();
-    // More than the system keeps for whoever may read it later.
+    // More than the system buffers.
     let asked = request(LARGE, &token).repeat(40);
     peer.write_all(asked.as_bytes()).await.unwrap();
     served.log.wait_for("a connection ended early").await;
@@ -162,7 +163,7 @@ async fn a_peer_that_never_reads_its_answer_loses_its_place() {
 }
 
 #[tokio::test]
-async fn a_body_that_stands_still_is_given_up() {
+async fn a_stalled_body_is_given_up() {
     let (_place, served, token) = serve(&[("HOST_STALL_TIMEOUT", "1")]).await;
     let (accept, bearer) =
         (format!("accept: {MEDIA_TYPE}"), format!("authorization: Bearer {token}"));
@@ -175,7 +176,7 @@ async fn a_body_that_stands_still_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_stranger_sends_no_more_to_a_page_than_a_name_and_a_password() {
+async fn a_form_before_signing_in_holds_a_name_and_a_password_only() {
     let (_place, served, _) = serve(&[]).await;
     for path in ["/administrator/sign-in", "/administrator/users/new", "/administrator/nothing"] {
         let send = async |length: usize| {
@@ -191,7 +192,7 @@ async fn a_stranger_sends_no_more_to_a_page_than_a_name_and_a_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_state_of_a_site_is_found_out_once_for_all_who_ask_at_the_same_moment() {
+async fn concurrent_health_requests_share_one_check() {
     let (_place, served, _) = serve(&[]).await;
     let asked = || served.log.all().iter().filter(|line| line.contains("how am I")).count();
     let ask = || Answer::to(served.bare("GET", "/health"));
@@ -202,14 +203,14 @@ async fn the_state_of_a_site_is_found_out_once_for_all_who_ask_at_the_same_momen
     assert!(answers.iter().all(|answer| answer.status == 200));
     let looks = asked() - before;
     assert!(looks < 100, "a hundred strangers had it asked {looks} times");
-    // Whoever comes later is told how it is then.
+    // Later requests get the state of their time.
     ask().await;
     eventually("it is asked again", async || (asked() > before + looks).then_some(())).await;
     served.stop().await;
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_to_its_end_takes_little() {
+async fn an_unfinished_head_uses_little_memory() {
     let (_place, served, _) = serve(&[("HOST_HEADER_TIMEOUT", "3600")]).await;
     let mut connection = served.connect().await;
     let head = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx: {}", "x".repeat(200_000));
@@ -220,7 +221,7 @@ async fn a_head_that_does_not_come_to_its_end_takes_little() {
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_a_request_that_has_only_been_begun() {
+async fn a_stop_does_not_wait_for_an_unfinished_request() {
     let environment = [("HOST_HEADER_TIMEOUT", "3600"), ("HOST_STOP_TIMEOUT", "3600")];
     let (_place, mut served, _) = serve(&environment).await;
     let mut begun = served.connect().await;

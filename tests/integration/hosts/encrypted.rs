@@ -1,5 +1,4 @@
-//! HTTPS: the certificate that is asked for, a new one while connections are open, and files that
-//! are of no use.
+//! HTTPS: the configured certificate, a new one while connections are open, and unusable files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +13,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::support::certificate::Pair;
-use crate::support::process::{Place, Served, eventually, exchange, patiently};
+use crate::support::process::{Place, Served, exchange};
+use crate::support::waiting::{eventually, patiently};
 
 const FILES: [(&str, &str); 2] = [("HOST_TLS_CERT", "cert.pem"), ("HOST_TLS_KEY", "key.pem")];
 
@@ -59,7 +59,7 @@ async fn ask(connection: &mut TlsStream<TcpStream>) -> String {
 }
 
 #[tokio::test]
-async fn a_site_with_a_certificate_speaks_nothing_but_https() {
+async fn a_site_with_a_certificate_serves_https_only() {
     let pair = Pair::new();
     let (_place, served) = serve(&pair).await;
     assert!(served.log.all().iter().any(|line| line.contains("listening on https://")));
@@ -76,7 +76,7 @@ async fn a_site_with_a_certificate_speaks_nothing_but_https() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_keep_to_https_unless_the_site_says_otherwise() {
+async fn strict_transport_security_is_sent_unless_it_is_switched_off() {
     let pair = Pair::new();
     let place = Place::of_the_fixture();
     pair.write(&place.path(""));
@@ -90,14 +90,14 @@ async fn browsers_are_told_to_keep_to_https_unless_the_site_says_otherwise() {
         assert_eq!(header.as_deref(), told, "{answer}");
         served.stop().await;
     }
-    // Who speaks in clear text is told nothing of it.
+    // A client that speaks clear text gets no response.
     let served = Place::of_the_fixture().serve().await;
     let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
     assert!(!plain.contains("strict-transport-security"), "{plain}");
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_taken_from_the_files_while_connections_stay() {
+async fn a_new_certificate_is_loaded_while_connections_stay_open() {
     let first = Pair::new();
     let (place, served) = serve(&first).await;
     let mut old = connect(&served, &[&first]).await.unwrap();
@@ -136,7 +136,7 @@ async fn a_new_certificate_is_taken_from_the_files_while_connections_stay() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_cannot_be_used_ends_the_program_before_it_serves() {
+async fn an_unusable_certificate_prevents_the_start() {
     let place = Place::of_the_fixture();
     let (pair, other) = (Pair::new(), Pair::new());
     pair.write(&place.path(""));
@@ -178,7 +178,7 @@ async fn a_certificate_that_cannot_be_used_ends_the_program_before_it_serves() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_begins_tls_keeps_nobody_waiting() {
+async fn a_client_that_never_starts_tls_delays_nobody() {
     let pair = Pair::new();
     let place = Place::of_the_fixture();
     pair.write(&place.path(""));
@@ -197,7 +197,7 @@ async fn a_client_that_never_begins_tls_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn the_quick_start_names_the_address_that_it_serves_at() {
+async fn the_quick_start_prints_the_https_address() {
     let place = Place::of_the_fixture();
     Pair::new().write(&place.path(""));
     let mut call = place.call("").env("HOST_LISTEN", "127.0.0.1:0");

@@ -1,5 +1,5 @@
-//! The store's database goes away, stalls, or cannot be written to while it is used: who asks is
-//! told so, what was acknowledged stays, and everything goes on by itself.
+//! The store's database goes away, stalls, or cannot be written to while it is used: requests get a
+//! 503, acknowledged writes stay, and everything resumes by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,14 @@ use tokio::task::JoinSet;
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, ROOT};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Loss, Proxy};
+use crate::support::waiting::{eventually, patiently};
 
 /// How many ask at the same time.
 const WORKERS: usize = 8;
 
-/// A store whose database is behind a proxy, and the token of somebody who may write.
+/// A store whose database is behind a proxy, and the token of a user who may write.
 async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
@@ -78,7 +79,7 @@ async fn create_until(
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "a file does not go away")]
-async fn a_database_that_goes_away_and_comes_back_has_every_acknowledged_write() {
+async fn acknowledged_writes_survive_a_database_outage() {
     let (place, proxy, served, token) = behind_a_proxy().await;
     let (served, stop) = (Arc::new(served), Arc::new(AtomicBool::new(false)));
     let mut workers = JoinSet::new();
@@ -131,7 +132,7 @@ async fn a_database_that_goes_away_and_comes_back_has_every_acknowledged_write()
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "a file does not stall")]
-async fn a_database_that_stalls_is_waited_for_so_long_and_no_longer() {
+async fn waiting_for_a_stalled_database_is_limited() {
     let (place, proxy, served, token) = behind_a_proxy().await;
     create_product(&served, &token, "first").await.expect(201);
     let most = place.database.others().await + 40;
@@ -182,10 +183,10 @@ async fn create_manufacturer(store: &Bare) -> Response {
 
 const MANUFACTURERS: &str = "SELECT count(*) FROM shop_manufacturers";
 
-/// Nobody can tell whether a commit has happened whose answer is lost, so it is not done again.
+/// It is unknown whether a commit whose answer is lost has happened, so it is not repeated.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
-async fn a_commit_whose_answer_is_lost_is_not_done_again() {
+async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     let (store, proxy) = bare_behind_a_proxy().await;
     let words: &[u8] = match store.database.engine {
         Engine::MariaDb => b"RELEASE SAVEPOINT begun; COMMIT",
@@ -201,7 +202,7 @@ async fn a_commit_whose_answer_is_lost_is_not_done_again() {
 /// A connection that is lost before the commit takes everything with it.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
-async fn a_write_whose_connection_is_lost_before_the_commit_is_done_again() {
+async fn a_write_is_repeated_if_its_connection_is_lost_before_the_commit() {
     for loss in [Loss::OfStatement, Loss::OfAnswer] {
         let (store, proxy) = bare_behind_a_proxy().await;
         proxy.lose(loss, b"INSERT INTO shop_manufacturers");
@@ -216,7 +217,7 @@ async fn a_write_whose_connection_is_lost_before_the_commit_is_done_again() {
 /// than it has for all connections.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "one writes at a time")]
-async fn a_write_that_others_are_in_the_way_of_is_done_again() {
+async fn a_write_is_repeated_after_a_conflict() {
     let refused: &[&str] = match Engine::of_this_run() {
         Engine::MariaDb => &[
             "IF NEXTVAL(tries) < 3 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
@@ -238,7 +239,7 @@ async fn a_write_that_others_are_in_the_way_of_is_done_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "mariadb"), ignore = "of this server alone")]
-async fn a_server_that_prepares_no_more_statements_is_a_503() {
+async fn a_server_without_free_prepared_statements_is_a_503() {
     let store = Bare::open().await;
     let full = "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461";
     store.trigger("full", "BEFORE INSERT", "shop_manufacturers", "1 = 1", full).await;
@@ -263,7 +264,7 @@ fn endless(engine: Engine) -> Statement {
     Statement::fixed(text, Vec::new())
 }
 
-/// How many such statements a server runs; of SQLite nobody can tell.
+/// How many such statements a server runs; SQLite does not report it.
 async fn running(store: &Bare) -> i64 {
     store
         .database
@@ -282,7 +283,7 @@ async fn running(store: &Bare) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_ends_soon_after_its_request_is_over() {
+async fn a_statement_is_cancelled_soon_after_its_request_ends() {
     let store = Bare::open().await;
     let engine = store.database.engine;
     for _ in 0..3 {
@@ -314,7 +315,7 @@ async fn a_statement_ends_soon_after_its_request_is_over() {
 /// A connection whose statement went on would be closed only when that is over.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server ends it")]
-async fn who_only_reads_and_leaves_is_soon_not_at_work_any_more() {
+async fn a_read_is_cancelled_soon_after_its_client_disconnects() {
     const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                            SELECT count(*) AS c0 FROM n";
     let store = Bare::on(Engine::Sqlite).await;
@@ -340,9 +341,9 @@ async fn who_only_reads_and_leaves_is_soon_not_at_work_any_more() {
     store.app.shop.store.close().await;
 }
 
-/// A statement that takes too long is ended while its request still waits, which is told so.
+/// A statement that takes too long is cancelled while its request still waits, which gets a 503.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_takes_too_long_is_ended_and_undoes_its_transaction() {
+async fn a_statement_that_takes_too_long_is_cancelled_and_rolled_back() {
     let store = Bare::open().await;
     let url = store.database.url();
     let hasty = Store::open_for(&url, Duration::from_secs(1)).unwrap();
@@ -386,7 +387,7 @@ fn locks_on(file: &std::path::Path) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server locks its own files")]
-async fn a_store_that_is_opened_again_keeps_the_locks_on_its_file() {
+async fn reopening_a_store_keeps_the_locks_on_its_file() {
     let store = Bare::on(Engine::Sqlite).await;
     let file = store.database.folder.path().join("host.db");
     let reading = store.app.shop.store.begin_read().await.unwrap();
@@ -413,7 +414,7 @@ const ORDINARY: &str = "[ $(id -u) -ne 0 ] || set -- setpriv --bounding-set=-dac
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
-async fn a_disk_that_is_full_is_a_503_for_writers_and_harms_nothing() {
+async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
     let limit = std::fs::metadata(place.data("shop.db")).unwrap().len() + 200_000;
@@ -460,7 +461,7 @@ async fn a_disk_that_is_full_is_a_503_for_writers_and_harms_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
-async fn a_disk_that_can_only_be_read_is_said_before_anything_is_served() {
+async fn a_read_only_disk_is_reported_before_serving() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::of_the_store();
     place.user("ann", "Administrator").await;

@@ -7,7 +7,7 @@ use crate::support::fixture::{BELIEVED, ECHO, HELD, PENDING, echo, request, serv
 use crate::support::harness::Answer;
 
 #[tokio::test]
-async fn every_response_carries_an_id_of_its_own() {
+async fn every_response_has_an_id_of_its_own() {
     let (_place, served, token) = serve(&[]).await;
     let mut seen = std::collections::HashSet::new();
     for path in [ECHO, ECHO, PENDING, "/health", "/", "/api/index.php/v1/nothing"] {
@@ -22,7 +22,7 @@ async fn every_response_carries_an_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_id_of_a_proxy_is_kept_if_it_may_stand_in_a_log() {
+async fn the_request_id_of_a_proxy_is_kept_if_it_is_safe_to_log() {
     let (_place, served, token) = serve(&[BELIEVED]).await;
     let ask = async |id: &str| {
         let answer = Answer::to(echo(&served, &token).header("x-request-id", id)).await.expect(200);
@@ -44,7 +44,7 @@ async fn the_id_of_a_proxy_is_kept_if_it_may_stand_in_a_log() {
 }
 
 #[tokio::test]
-async fn a_client_does_not_choose_the_id_of_its_requests() {
+async fn clients_cannot_choose_the_id_of_their_requests() {
     let (_place, served, token) = serve(&[]).await;
     let mut given = std::collections::HashSet::new();
     for _ in 0..2 {
@@ -108,7 +108,7 @@ async fn every_request_has_its_line_in_the_log() {
 }
 
 #[tokio::test]
-async fn lines_about_a_request_carry_its_id() {
+async fn log_lines_about_a_request_have_its_id() {
     let (_place, served, token) = serve(&[BELIEVED]).await;
     let panic = served.get("/api/index.php/v1/misbehaves/panic", &token);
     Answer::to(panic.header("x-request-id", "quoted-1")).await.expect(500);
@@ -120,7 +120,7 @@ async fn lines_about_a_request_carry_its_id() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_is_logged_and_forgotten() {
+async fn a_client_that_disconnects_is_logged_and_forgotten() {
     let (_place, served, token) = serve(&[BELIEVED]).await;
     let mut leaving = served.connect().await;
     leaving.write_all(request(&token, HELD, "leaver").as_bytes()).await.unwrap();
@@ -133,10 +133,10 @@ async fn a_client_that_leaves_is_logged_and_forgotten() {
 }
 
 #[tokio::test]
-async fn the_log_names_the_client_as_far_as_it_can_be_known() {
+async fn the_log_names_the_client_behind_trusted_proxies() {
     for (proxies, expected) in [("", "127.0.0.1"), ("10.0.0.0/8, 127.0.0.1", "203.0.113.5")] {
         let (_place, served, token) = serve(&[("HOST_TRUSTED_PROXIES", proxies)]).await;
-        // What stands further left is what the client says of itself.
+        // What is further left is the claim of the client itself.
         let forwarded = echo(&served, &token).header("x-forwarded-for", "9.9.9.9, 203.0.113.5");
         Answer::to(forwarded).await.expect(200);
         let line = served.log.wait_for("access").await;

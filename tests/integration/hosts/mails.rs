@@ -8,7 +8,7 @@ use crate::support::harness::Answer;
 use crate::support::process::{Place, Served, is_empty};
 use crate::support::smtp::{Security, Sink};
 
-/// The fixture, which sends what it is told to, in a host with this mail server.
+/// The fixture, which sends mails on request, in a host with this mail server.
 struct Post {
     place: Place,
     served: Served,
@@ -74,7 +74,7 @@ fn mail_with(member: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_mail_reaches_the_server_once_with_everything_that_belongs_to_one() {
+async fn a_mail_reaches_the_server_once_and_complete() {
     let post = Post::open().await;
     let text =
         "Grüße,\n.\n.one dot\n\nFrom here on: 20 €\n".to_owned() + &"long ".repeat(300) + "end";
@@ -108,7 +108,7 @@ async fn a_mail_reaches_the_server_once_with_everything_that_belongs_to_one() {
 }
 
 #[tokio::test]
-async fn what_an_extension_gives_becomes_neither_a_header_nor_a_recipient() {
+async fn text_of_an_extension_cannot_add_headers_or_recipients() {
     let post = Post::open().await;
     let injection = "Thank you\r\nBcc: all@example.com\r\n\r\nAnother text";
     for (member, value) in [
@@ -163,7 +163,7 @@ async fn what_an_extension_gives_becomes_neither_a_header_nor_a_recipient() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_not_now_is_told_apart_from_one_that_says_never() {
+async fn temporary_and_permanent_refusals_are_different_errors() {
     let post = Post::open().await;
     for (code, expected) in [
         (421, "failed"),
@@ -180,7 +180,7 @@ async fn a_server_that_says_not_now_is_told_apart_from_one_that_says_never() {
         post.served.log.wait_for(&code.to_string()).await;
     }
     assert_eq!(post.sink.mails().len(), 0);
-    // One refusal says nothing about the next mail.
+    // A refusal of one mail has no effect on the next.
     post.sink.accept();
     assert_eq!(post.send(mail("order-7")).await, "sent");
     assert_eq!(post.sink.wait_for(1).await.len(), 1);
@@ -188,7 +188,7 @@ async fn a_server_that_says_not_now_is_told_apart_from_one_that_says_never() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_may_be_asked_again() {
+async fn an_unreachable_server_is_a_temporary_failure() {
     let post = Post::open().await;
     assert_eq!(post.send(mail("order-6")).await, "sent");
     post.sink.stop().await;
@@ -203,7 +203,7 @@ async fn a_server_that_is_down_may_be_asked_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_given_up_and_never_taken_up_in_the_middle() {
+async fn a_hanging_server_is_given_up_and_its_connection_is_not_reused() {
     let post = Post::open().await;
     // Once while the connection is made, once on the one that is kept.
     post.sink.hang();
@@ -224,7 +224,7 @@ async fn a_server_that_hangs_is_given_up_and_never_taken_up_in_the_middle() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_one_mail_after_another() {
+async fn a_connection_is_reused_for_the_next_mail() {
     let post = Post::open().await;
     for number in 0..5 {
         assert_eq!(post.send(mail(&format!("order-{number}"))).await, "sent");
@@ -247,13 +247,13 @@ async fn a_connection_serves_one_mail_after_another() {
 }
 
 #[tokio::test]
-async fn an_address_beyond_ascii_goes_as_far_as_the_server_takes_it() {
+async fn a_non_ascii_address_is_sent_only_to_a_server_that_supports_it() {
     let post = Post::open().await;
     // A domain has a form in ASCII that every server knows.
     assert_eq!(post.send(mail_with("to", "bob@łąka.example")).await, "sent");
     let received = &post.sink.wait_for(1).await[0];
     assert_eq!(received.to, ["bob@xn--ka-ola7v.example"]);
-    // What stands before it has none, and this server does not take it.
+    // The part before it has no ASCII form, and this server does not support it.
     assert_eq!(post.send(mail_with("to", "bjørn@example.com")).await, "refused");
     assert_eq!(post.sink.mails().len(), 1);
     post.served.stop().await;
@@ -275,7 +275,7 @@ async fn the_host_signs_in_as_the_user_of_the_address() {
 }
 
 #[tokio::test]
-async fn a_mail_goes_through_tls_as_the_address_says() {
+async fn the_address_decides_how_tls_is_used() {
     let pair = Pair::new();
     for security in [Security::Wrapped(pair.acceptor()), Security::OnDemand(pair.acceptor())] {
         let sink = Sink::start_with(security.clone()).await;
@@ -288,7 +288,7 @@ async fn a_mail_goes_through_tls_as_the_address_says() {
         assert_eq!(post.sink.connections(), 1, "{url}");
         post.served.stop().await;
 
-        // A server that cannot show who it is gets nothing, and may be put right.
+        // A server that cannot prove its identity gets nothing, and may be corrected.
         let sink = Sink::start_with(security).await;
         let url = sink.url();
         let post = Post::with(sink, &url).await;
@@ -299,7 +299,7 @@ async fn a_mail_goes_through_tls_as_the_address_says() {
 }
 
 #[tokio::test]
-async fn a_mail_that_must_be_encrypted_never_goes_in_clear_text() {
+async fn a_mail_that_requires_tls_is_never_sent_in_clear_text() {
     let pair = Pair::new();
     let required = |url: String| format!("{url}?tls=required");
     let opportunistic = |url: String| url.replace("?tls=required", "") + "?tls=opportunistic";

@@ -1,4 +1,4 @@
-//! What the host measures, read as Prometheus reads it, while what is measured happens.
+//! The metrics of the host, read as Prometheus reads them, while what they measure happens.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
-use crate::support::process::{Place, Served, eventually};
+use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
+use crate::support::waiting::eventually;
 
 const API: &str = "/api/index.php/v1/misbehaves";
 
@@ -107,7 +108,7 @@ fn requests(route: &str, status: u16) -> String {
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_the_name_of_their_route_and_never_by_their_path() {
+async fn requests_are_counted_by_route_and_never_by_path() {
     let watched = Watched::open(&[]).await;
     let before = watched.scrape().await;
     assert_eq!(before.series("host_http_requests_total"), [""; 0]);
@@ -153,7 +154,7 @@ async fn requests_are_counted_by_the_name_of_their_route_and_never_by_their_path
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_counted_until_it_is_over() {
+async fn requests_in_progress_are_counted_until_they_end() {
     let watched = Watched::open(&[]).await;
     let none = watched.scrape().await;
     assert_eq!(none.get("host_http_requests_in_flight"), 0.0);
@@ -189,7 +190,7 @@ async fn what_is_under_way_is_counted_until_it_is_over() {
 }
 
 #[tokio::test]
-async fn the_store_shows_its_connections_and_the_mails_that_wait() {
+async fn the_store_reports_its_connections_and_pending_mails() {
     let sink = Sink::start().await;
     sink.refuse(550);
     let environment = [("HOST_SMTP_URL", sink.url())];
@@ -216,7 +217,7 @@ async fn the_store_shows_its_connections_and_the_mails_that_wait() {
 }
 
 #[tokio::test]
-async fn mails_are_counted_by_what_became_of_them() {
+async fn mails_are_counted_by_outcome() {
     let sink = Sink::start().await;
     let watched = Watched::open(&[("HOST_SMTP_URL", &sink.url())]).await;
     let mails = async || {
@@ -244,7 +245,7 @@ async fn mails_are_counted_by_what_became_of_them() {
 }
 
 #[tokio::test]
-async fn an_extension_shows_what_it_measures_under_its_own_name() {
+async fn metrics_of_an_extension_have_its_name() {
     let watched = Watched::open(&[]).await;
     let now = watched.scrape().await;
     assert_eq!(now.get("misbehaves_patience_left"), 2.5);
@@ -275,7 +276,7 @@ async fn an_extension_shows_what_it_measures_under_its_own_name() {
 }
 
 #[tokio::test]
-async fn the_use_of_the_hosts_database_is_shown() {
+async fn the_use_of_the_hosts_database_is_reported() {
     let watched = Watched::open(&[]).await;
     watched.get("echo/1/x").await.expect(200);
     let now = watched.scrape().await;
@@ -288,7 +289,7 @@ async fn the_use_of_the_hosts_database_is_shown() {
 }
 
 #[tokio::test]
-async fn metrics_are_at_their_own_address_alone() {
+async fn metrics_are_served_at_their_own_address_only() {
     let watched = Watched::open(&[]).await;
     assert_eq!(Answer::to(watched.served.bare("GET", "/metrics")).await.status, 404);
     let client = reqwest::Client::new();

@@ -5,11 +5,12 @@
 use serde_json::json;
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::store::season::Client;
 use crate::support::databases::servers;
 use crate::support::harness::{Answer, ROOT};
-use crate::support::process::{Place, eventually};
+use crate::support::ledger::Client;
+use crate::support::process::Place;
 use crate::support::proxy::{Line, Proxy};
+use crate::support::waiting::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(replica), ignore = "needs a primary and its replica: TEST_REPLICA")]

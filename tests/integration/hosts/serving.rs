@@ -5,10 +5,11 @@ use serde_json::json;
 
 use crate::support::fixture::{BELIEVED, ECHO, HELD, echo, serve};
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Raw, eventually, exchange};
+use crate::support::process::{Raw, exchange};
+use crate::support::waiting::eventually;
 
 #[tokio::test]
-async fn a_request_names_one_host_whatever_it_asks_for() {
+async fn every_request_must_name_exactly_one_host() {
     let (_place, served, _) = serve(&[]).await;
     let ask = async |line: &str, hosts: &[&str]| {
         let mut head = format!("{line}\r\nconnection: close\r\n");
@@ -44,7 +45,7 @@ async fn a_request_names_one_host_whatever_it_asks_for() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_limit_however_it_is_sent() {
+async fn the_limit_of_bodies_holds_however_they_are_sent() {
     let (_place, served, token) = serve(&[("HOST_BODY_LIMIT", "1000")]).await;
     let accept = format!("accept: {MEDIA_TYPE}");
     let authorization = format!("authorization: Bearer {token}");
@@ -73,7 +74,7 @@ async fn a_body_has_a_limit_however_it_is_sent() {
     }
     assert!([400, 413].contains(&endless.status()), "{}", endless.0);
 
-    // Who may not come in is not told about bodies.
+    // Without permission the body is not even judged.
     let stranger = served.raw(&[&line, &accept, "content-length: 1001"], &[b'x'; 1001]).await;
     assert_eq!(stranger.status(), 401);
     served.is_alive().await;
@@ -81,7 +82,7 @@ async fn a_body_has_a_limit_however_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_body_of_one_mebibyte_is_the_limit_unless_the_site_says_otherwise() {
+async fn the_default_limit_of_bodies_is_one_mebibyte() {
     let (_place, served, token) = serve(&[]).await;
     let post = async |length: usize| {
         Answer::to(served.ask("POST", ECHO, &token).body(vec![b'x'; length])).await
@@ -93,7 +94,7 @@ async fn a_body_of_one_mebibyte_is_the_limit_unless_the_site_says_otherwise() {
 }
 
 #[tokio::test]
-async fn a_connection_that_sends_no_whole_head_is_closed() {
+async fn a_connection_without_a_complete_head_is_closed() {
     let (_place, served, _) = serve(&[("HOST_HEADER_TIMEOUT", "1")]).await;
     for start in ["GET /health HTTP/1.1\r\nhost: local", ""] {
         let mut connection = served.connect().await;
@@ -121,7 +122,7 @@ async fn a_body_that_does_not_arrive_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_no_http_harms_nobody() {
+async fn malformed_http_does_no_harm() {
     let (_place, served, token) = serve(&[]).await;
     for garbage in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"[..],
@@ -139,7 +140,7 @@ async fn a_request_that_is_no_http_harms_nobody() {
 }
 
 #[tokio::test]
-async fn no_origin_is_allowed_unless_the_site_names_it() {
+async fn no_origin_is_allowed_by_default() {
     let (_place, served, token) = serve(&[]).await;
     let origin = "https://shop.example.com";
     let answer = Answer::to(echo(&served, &token).header("origin", origin)).await.expect(200);
@@ -154,7 +155,7 @@ async fn no_origin_is_allowed_unless_the_site_names_it() {
 }
 
 #[tokio::test]
-async fn pages_of_an_allowed_origin_may_call_the_interface() {
+async fn pages_of_an_allowed_origin_may_call_the_api() {
     let allowed = ["https://shop.example.com", "http://localhost:3000"];
     let (_place, served, token) = serve(&[("HOST_CORS_ORIGINS", &allowed.join(", "))]).await;
     let names = |headers: &HeaderMap, name: &str| {
@@ -226,7 +227,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn a_path_that_nothing_has_is_a_404_before_anything_is_looked_at() {
+async fn an_unknown_path_is_a_404_before_any_other_check() {
     let (_place, served, _) = serve(&[]).await;
     for path in [
         "/",
@@ -250,7 +251,7 @@ async fn a_path_that_nothing_has_is_a_404_before_anything_is_looked_at() {
 }
 
 #[tokio::test]
-async fn a_method_that_a_path_does_not_offer_is_a_405_that_says_which_it_does() {
+async fn an_unsupported_method_is_a_405_with_the_supported_ones() {
     let (_place, served, _) = serve(&[]).await;
     for (path, method, allow) in [
         (ECHO, "OPTIONS", "GET, HEAD, POST, PUT, PATCH, DELETE"),
@@ -260,7 +261,7 @@ async fn a_method_that_a_path_does_not_offer_is_a_405_that_says_which_it_does() 
         ("/api/index.php/v1/misbehaves/mail", "HEAD", "POST"),
         ("/health", "POST", "GET, HEAD"),
     ] {
-        // Neither what is accepted nor who asks is looked at.
+        // Neither Accept nor the token is checked.
         let answer = Answer::to(served.bare(method, path)).await.expect(405);
         assert_eq!(answer.header("allow"), allow, "{method} {path}");
     }
@@ -268,7 +269,7 @@ async fn a_method_that_a_path_does_not_offer_is_a_405_that_says_which_it_does() 
 }
 
 #[tokio::test]
-async fn the_media_type_has_to_be_accepted_by_name() {
+async fn the_media_type_must_be_accepted_by_name() {
     let (_place, served, token) = serve(&[]).await;
     let authorization = format!("authorization: Bearer {token}");
     let line = format!("GET {ECHO} HTTP/1.1");
@@ -320,7 +321,7 @@ async fn the_media_type_has_to_be_accepted_by_name() {
 }
 
 #[tokio::test]
-async fn a_token_has_to_be_sent_as_a_bearers() {
+async fn a_token_must_be_sent_as_a_bearer_token() {
     let (place, served, token) = serve(&[]).await;
     place.user("bob", "Manager").await;
     let revoked = place.run("token generate bob").await;
@@ -374,7 +375,7 @@ async fn a_token_has_to_be_sent_as_a_bearers() {
 }
 
 #[tokio::test]
-async fn the_state_of_the_site_can_be_asked_for_by_anyone() {
+async fn anyone_can_read_the_health_of_the_site() {
     let (place, served, _) = serve(&[]).await;
     let health = || Answer::to(served.bare("GET", "/health"));
     let well = health().await;

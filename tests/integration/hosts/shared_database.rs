@@ -1,5 +1,5 @@
-//! Several hosts on one database, and a database that newer programs, faults and restarts have been
-//! at.
+//! Several hosts on one database; and databases of newer programs, with interrupted migrations, or
+//! out of reach.
 
 use example_host::{Error, NewUser, Site};
 use serde_json::{Value, json};
@@ -7,11 +7,12 @@ use sqlx::{Connection, Executor, SqliteConnection};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
-use crate::store::season::Client;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, fixture};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::ledger::Client;
+use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Proxy};
+use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
@@ -32,7 +33,7 @@ async fn open(database: &Database) -> Site {
 }
 
 #[tokio::test]
-async fn hosts_that_start_at_the_same_moment_install_once() {
+async fn hosts_that_start_together_install_once() {
     let place = Place::of_the_fixture();
     let (a, b, c, d) = tokio::join!(place.serve(), place.serve(), place.serve(), place.serve());
     let token = place.user("ann", "Manager").await;
@@ -46,7 +47,7 @@ async fn hosts_that_start_at_the_same_moment_install_once() {
 }
 
 #[tokio::test]
-async fn what_one_process_changes_every_host_follows() {
+async fn every_host_follows_changes_of_another_process() {
     let place = Place::of_the_fixture();
     let (one, other) = tokio::join!(place.serve(), place.serve());
     let token = place.user("ann", "Manager").await;
@@ -68,7 +69,7 @@ async fn what_one_process_changes_every_host_follows() {
 }
 
 #[tokio::test]
-async fn hosts_follow_each_other_both_ways() {
+async fn hosts_follow_each_other_in_both_directions() {
     let database = Database::new().await;
     let (one, other) = (open(&database).await, open(&database).await);
     let (left, right) = (serving(&one).await, serving(&other).await);
@@ -105,7 +106,7 @@ async fn serving(site: &Site) -> (example_host::Running, String) {
 }
 
 #[tokio::test]
-async fn of_parallel_changes_through_two_hosts_each_name_is_taken_once() {
+async fn parallel_changes_through_two_hosts_keep_names_unique() {
     let database = Database::new().await;
     let (one, other) = (open(&database).await, open(&database).await);
     let mut tasks = JoinSet::new();
@@ -166,7 +167,7 @@ async fn a_database_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 #[cfg_attr(not(engine = "mariadb"), ignore = "other engines undo a migration that is cut off")]
-async fn a_migration_that_was_cut_off_is_completed_by_the_next_start() {
+async fn an_interrupted_migration_is_completed_by_the_next_start() {
     let place = Place::of_the_fixture();
     place.run("user list").await;
     // What a program leaves behind that is killed after some of the statements.
@@ -179,7 +180,7 @@ async fn a_migration_that_was_cut_off_is_completed_by_the_next_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_hosts_that_start_together_make_one_store() {
+async fn ten_hosts_that_start_together_create_one_store() {
     let place = Place::of_the_store();
     let started = futures_util::future::join_all((0..10).map(|_| place.serve())).await;
     let token = place.user("ann", "Administrator").await;
@@ -258,7 +259,7 @@ async fn until(served: &Served, status: u16, token: &str) -> Answer {
 
 #[tokio::test]
 #[cfg_attr(engine = "sqlite", ignore = "a file does not go away")]
-async fn a_database_that_goes_away_is_a_503_until_it_is_back() {
+async fn an_unreachable_database_is_a_503_until_it_is_back() {
     let (place, proxy, served, token) = behind_a_proxy().await;
     proxy.set(Line::Cut);
     let answer = until(&served, 503, &token).await;
@@ -282,7 +283,7 @@ async fn a_database_that_goes_away_is_a_503_until_it_is_back() {
 
 #[tokio::test]
 #[cfg_attr(engine = "sqlite", ignore = "a file does not stall")]
-async fn a_database_that_stalls_exhausts_neither_the_host_nor_itself() {
+async fn a_stalled_database_exhausts_neither_the_host_nor_itself() {
     let (place, proxy, served, token) = behind_a_proxy().await;
     proxy.set(Line::Stalled);
     // Each of an unknown token, so that each wants to ask the database.
@@ -315,7 +316,7 @@ fn with_a_neighbour() -> Place {
 }
 
 #[tokio::test]
-async fn a_site_answers_from_its_first_request_however_long_it_was_installed() {
+async fn a_site_answers_its_first_request_after_a_long_installation() {
     let place = Place::with([fixture("neighbour")]);
     place.run("user list").await;
     std::fs::write(place.data("installing"), "").unwrap();
@@ -381,7 +382,7 @@ async fn a_start_that_loses_its_lock_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_ends_in_its_time_whatever_hangs() {
+async fn a_stop_keeps_its_time_limit_whatever_hangs() {
     let place = with_a_neighbour();
     let token = place.user("ann", "Manager").await;
     let (url, proxy) = match place.database.engine {

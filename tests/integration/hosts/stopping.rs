@@ -4,7 +4,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::support::fixture::{HELD, request, serve};
-use crate::support::process::{eventually, exchange};
+use crate::support::process::exchange;
+use crate::support::waiting::eventually;
 
 /// Tells the program to stop while a request is in flight, and gives what became of it.
 async fn stops_by(signal: &str) {
@@ -38,7 +39,7 @@ async fn a_request_in_flight_is_finished_when_the_program_is_interrupted() {
 }
 
 #[tokio::test]
-async fn a_request_that_never_ends_does_not_keep_the_program_from_stopping() {
+async fn an_endless_request_does_not_prevent_a_stop() {
     let (_place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
     let mut flying = served.connect().await;
     flying.write_all(request(&token, HELD, "for-ever").as_bytes()).await.unwrap();

@@ -10,7 +10,7 @@
 //! | `text`, `json` after one that is run | compared with its output; `…` stands for anything |
 //! | the same, `(numbers differ)` | compared without regard to digits, because the demo store ends today |
 //! | `rust` | the code of the file in `tests/fixtures` whose name is given |
-//! | any, `(not run: why)` | listed by [`every_block_is_run_or_gives_the_reason_why_not`] |
+//! | any, `(not run: why)` | listed by [`every_block_is_run_or_gives_a_reason`] |
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,8 +22,9 @@ use regex_lite::Regex;
 use tokio::process::Command;
 
 use crate::support::harness::{fixture, library, profile_dir};
-use crate::support::process::{Place, Served, eventually, patiently};
+use crate::support::process::{Place, Served};
 use crate::support::project::{has_test, root};
+use crate::support::waiting::{eventually, patiently};
 
 /// The documents whose commands are run.
 const TOURS: [&str; 3] = ["README.md", "plugin/TOUR.md", "plugin/API.md"];
@@ -39,7 +40,7 @@ const TOKEN: &str = "PASTE-THE-TOKEN-HERE";
 /// How long the commands of a document may take, on a machine that has other work.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What is another one each time, and what stands for it in a comparison.
+/// What differs each time, and its replacement in a comparison.
 const VARYING: [(&str, &str); 6] = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
     (r"[A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (GMT|\+0000)", "MOMENT"),
@@ -54,7 +55,7 @@ struct Block {
     document: String,
     line: usize,
     language: String,
-    /// What stands in parentheses behind the language.
+    /// The text in parentheses behind the language.
     note: String,
     text: String,
 }
@@ -224,12 +225,12 @@ impl FirstStart {
     }
 }
 
-/// Does what a document says, and compares what comes of it with what the document shows.
+/// Runs the commands of a document, and compares their output with what the document shows.
 async fn follow(document: &str) {
     let host = FirstStart::of(Place::of_the_store()).await;
     let mut blocks: Vec<Block> = blocks(document);
     if !blocks.iter().any(|block| block.text == START) {
-        // It begins where the tour has told how to ask.
+        // It continues where the tour has shown how to send requests.
         let tour = self::blocks("plugin/TOUR.md").into_iter();
         blocks.splice(..0, tour.filter(|block| block.text.contains("shop() {")));
     }
@@ -279,7 +280,7 @@ async fn the_commands_of_the_api_document_print_what_it_shows() {
 
 /// Prints the list of those that are not run: `cargo test -p tests every_block -- --nocapture`.
 #[test]
-fn every_block_is_run_or_gives_the_reason_why_not() {
+fn every_block_is_run_or_gives_a_reason() {
     for document in documents() {
         let runs = TOURS.contains(&document.as_str());
         let blocks = blocks(&document);
@@ -438,7 +439,7 @@ fn every_test_that_a_document_names_exists() {
 }
 
 #[tokio::test]
-async fn the_synopsis_of_the_command_line_names_commands_that_there_are() {
+async fn the_synopsis_of_the_command_line_names_existing_commands() {
     let blocks = blocks("example-host/README.md");
     let synopsis = blocks.iter().find(|block| block.text.starts_with("example-host [")).unwrap();
     // A line that is indented further continues the one before.

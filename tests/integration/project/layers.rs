@@ -80,6 +80,16 @@ const HOUSES: &[House] = &[
         foundations: &["site/mod.rs"],
         left: 0,
     },
+    House {
+        source: "tests/integration",
+        layers: &[
+            &["administration", "api", "command_line", "contract", "hosts", "project", "store"],
+            &["support"],
+        ],
+        // It names the file that the benchmarks share.
+        foundations: &["support/mod.rs"],
+        left: 0,
+    },
 ];
 
 #[test]

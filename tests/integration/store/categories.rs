@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_category_has_an_alias_of_its_own_a_level_and_a_path() {
+async fn a_category_has_a_unique_alias_a_level_and_a_path() {
     let shop = Shop::open().await;
     let make = async |body: Value| shop.post("/categories", body).send().await.expect(201);
     let lamps = make(json!({"title": "Große Lampen!"})).await;
@@ -38,7 +38,7 @@ async fn a_category_has_an_alias_of_its_own_a_level_and_a_path() {
 /// Found by requests made up from the OpenAPI document: the alias that was made is the one that the
 /// category had, so nothing seemed to change, and the empty one was written.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_alias_is_made_from_the_title_also_where_the_category_has_it_already() {
+async fn an_empty_alias_is_made_from_the_title_even_if_the_category_has_it_already() {
     let shop = Shop::open().await;
     shop.create("/categories", json!({"title": "Lamps"})).await;
     for alias in ["", "lights", "", ""] {

@@ -17,7 +17,7 @@ use super::writers::{CURRENCIES, Client, OWN, PAYMENTS, own_payment};
 use crate::support::databases::Engine;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() {
+async fn totals_are_exact_after_many_concurrent_writes() {
     let store = Arc::new(Shelves::open().await);
     let seed = seed();
     let clients: Vec<_> = (0..CLIENTS)
@@ -49,7 +49,7 @@ async fn totals_equal_the_counted_truth_after_a_long_mix_of_concurrent_writes() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_total_has_ones_own_write_in_it_at_once() {
+async fn a_total_includes_ones_own_write_at_once() {
     let store = Arc::new(Shelves::open().await);
     let mut client = Client::new(&store, 0, seed());
     let all = ["/products", "/orders", "/customers", "/inventory"];
@@ -81,7 +81,7 @@ async fn a_total_has_ones_own_write_in_it_at_once() {
 
 /// Nobody can fill the tables of kept counts by values that nothing has any more.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nothing_has_any_more_leaves_no_row_behind() {
+async fn counts_that_become_zero_leave_no_row() {
     const TURNS: i64 = 12;
     let store = Arc::new(Shelves::open().await);
     let before = store.rows_of_counts().await;
@@ -153,7 +153,7 @@ fn seed() -> u64 {
 }
 
 impl Shelves {
-    /// The lists whose totals are told, each with the rows that are in it.
+    /// The lists whose totals are given, each with the rows that are in it.
     fn totals(&self) -> Vec<(String, String)> {
         let mut totals = Vec::new();
         for resource in resources::REGISTRY.iter().filter(|resource| resource.crud) {

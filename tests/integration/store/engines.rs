@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::api::specification;
 use crate::support::databases::Engine;
 use crate::support::harness::{Setup, Shop};
+use crate::support::tables;
 
 /// Names that engines would put in different orders, fold differently, or take for the same.
 const NAMES: [&str; 34] = [
@@ -120,7 +120,7 @@ async fn shop(engine: Engine) -> Shop {
 /// Everything that can be listed, in every order, and searched, filtered and paged.
 fn lists(shop: &Shop) -> Vec<String> {
     let mut paths = Vec::new();
-    for row in specification::fields() {
+    for row in tables::fields() {
         let list = shop.list_of(row.kind);
         paths.push(list.clone());
         for name in &row.list {
@@ -131,7 +131,7 @@ fn lists(shop: &Shop) -> Vec<String> {
             }
         }
     }
-    for (kind, filters) in specification::filters() {
+    for (kind, filters) in tables::filters() {
         if !filters.contains(&"search") {
             continue;
         }
@@ -186,7 +186,7 @@ async fn answer(shop: &Shop, path: &str, begun: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "compares SQLite with a server")]
-async fn the_same_documents_come_back_byte_for_byte() {
+async fn every_engine_returns_the_same_bytes() {
     let begun = plugin::model::moment::render(plugin::model::moment::now());
     let embedded = shop(Engine::Sqlite).await;
     let server = shop(Engine::of_this_run()).await;
@@ -195,7 +195,7 @@ async fn the_same_documents_come_back_byte_for_byte() {
         assert!(expected.starts_with("200\n"), "{path}: {expected}");
         assert_eq!(answer(&server, &path, &begun).await, expected, "{path}");
     }
-    for row in specification::fields().iter().filter(|row| specification::is_read_alone(row.kind)) {
+    for row in tables::fields().iter().filter(|row| tables::is_read_alone(row.kind)) {
         let list = embedded.get(&format!("/{}?page[limit]=100", row.kind)).send().await;
         for id in list.expect(200).ids() {
             let path = format!("/{}/{id}", row.kind);

@@ -1,5 +1,5 @@
-//! A store that is filled at once: it is the one that is filled record by record, and one whose
-//! filling was cut off is served as a whole or not at all.
+//! A store that is filled in bulk: it equals one that is filled record by record, and one whose
+//! filling was interrupted is served as a whole or not at all.
 
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_filled_at_once_is_the_one_that_is_filled_record_by_record() {
+async fn bulk_filling_equals_filling_record_by_record() {
     let databases = [Database::new().await, Database::new().await];
     let [at_once, by_record] = [store_of(&databases[0]).await, store_of(&databases[1]).await];
     let before = structure(&at_once, databases[0].engine).await;
@@ -113,7 +113,7 @@ async fn a_store_filled_at_once_is_the_one_that_is_filled_record_by_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_filling_that_is_killed_leaves_a_whole_store_and_is_gone_on_with() {
+async fn a_killed_filling_leaves_a_valid_store_and_is_resumed() {
     const DEMO: &str = "demo --products 12000 --orders 14000";
     let place = Place::of_the_store();
     let url = match place.database.engine {

@@ -13,7 +13,7 @@ mod plans;
 mod products;
 mod records;
 mod reports;
-pub mod season;
+mod season;
 mod shelves;
 mod statements;
 mod transactions;

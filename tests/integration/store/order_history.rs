@@ -28,7 +28,7 @@ async fn a_core_order_status_can_be_neither_disabled_nor_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_moves_by_history_and_by_change_and_each_leaves_an_entry() {
+async fn every_status_change_of_an_order_leaves_an_entry() {
     let shop = Shop::stocked().await;
     let entry = json!({"order_state_id": "7", "notify_customer": true, "comment": "On its way."});
     let added = shop.post("/orders/1/history", entry).send().await.expect(201);
@@ -77,7 +77,7 @@ async fn an_order_moves_by_history_and_by_change_and_each_leaves_an_entry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_moves_are_taken_one_after_the_other() {
+async fn concurrent_status_changes_are_serialised() {
     let shop = std::sync::Arc::new(Shop::stocked().await);
     let moves = (0..24_i64).map(|number| {
         let shop = shop.clone();
@@ -96,9 +96,9 @@ async fn concurrent_moves_are_taken_one_after_the_other() {
     assert_eq!(order.attribute("order_state_id"), last);
 }
 
-/// What the customer is told, by a mail server that is down at first.
+/// The mail to the customer, through a mail server that is down at first.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_is_told_of_a_move_in_the_words_of_the_site() {
+async fn a_customer_gets_a_mail_about_a_new_status_in_the_words_of_the_site() {
     let sink = Sink::start().await;
     let shop = Shop::with(&sink).await;
     let order = json!({
@@ -146,7 +146,7 @@ async fn a_customer_is_told_of_a_move_in_the_words_of_the_site() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_that_is_refused_for_ever_is_given_up_and_keeps_no_other_waiting() {
+async fn a_permanently_refused_mail_is_given_up_and_delays_no_other() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Manager").await;

@@ -15,7 +15,7 @@ async fn items_of(shop: &Shop, order: &Answer) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_skus_and_prices_come_from_the_catalogue_where_omitted() {
+async fn omitted_names_skus_and_prices_come_from_the_catalogue() {
     let shop = Shop::stocked().await;
     shop.patch("/products/2", json!({"sale_price": "1.50"})).send().await.expect(200);
     let body = json!({
@@ -42,7 +42,7 @@ async fn names_skus_and_prices_come_from_the_catalogue_where_omitted() {
     assert_eq!(order.attribute("order_tax"), "11.39");
     assert_eq!(order.attribute("order_total"), "90.01");
 
-    // What is given for the order stands, whatever the items come to.
+    // Amounts given for the order are kept, whatever the items add up to.
     let body = json!({
         "user_email": "ada@example.com", "order_subtotal": "5", "order_tax": "1",
         "items": [{"product_id": 1}],
@@ -53,7 +53,7 @@ async fn names_skus_and_prices_come_from_the_catalogue_where_omitted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_may_bring_items_and_an_order_may_have_none() {
+async fn an_order_is_created_with_items_or_without() {
     let shop = Shop::stocked().await;
     let attributes = json!({"user_email": "ada@example.com", "items": [{"product_id": 1}]});
     let body = json!({"data": {"type": "orders", "attributes": attributes}});
@@ -68,7 +68,7 @@ async fn a_document_may_bring_items_and_an_order_may_have_none() {
 
 /// The same sums by another library, for many random lines in three currencies.
 #[tokio::test(flavor = "multi_thread")]
-async fn amounts_are_exact_and_rounded_once_at_the_line() {
+async fn amounts_are_exact_and_rounded_once_per_line() {
     let shop = Shop::open().await;
     let mut rng = fastrand::Rng::with_seed(4);
     let mut random =
@@ -149,7 +149,7 @@ async fn a_half_is_rounded_away_from_zero() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_of_items_name_their_places_and_nothing_is_written() {
+async fn faults_of_items_name_their_positions_and_nothing_is_written() {
     let shop = Shop::stocked().await;
     let before = shop.get("/orders").send().await.expect(200).total();
     let huge = "999999999999.99999";
@@ -208,7 +208,7 @@ async fn faults_of_items_name_their_places_and_nothing_is_written() {
     let twice = r#"{"user_email": "a@example.com", "items": [{"product_id": 1, "product_id": 2}]}"#;
     let answer = shop.request("POST", "/orders").text(twice).send().await.expect(400);
     assert_eq!(answer.errors(), ["400 malformed_body pointer /items/0"]);
-    // A missing field makes it a 400, and all faults are told together.
+    // A missing field makes it a 400, and all faults are reported together.
     let both = json!({"items": [{"orderitem_quantity": 0}]});
     let answer = shop.post("/orders", both).send().await.expect(400);
     assert_eq!(
@@ -225,7 +225,7 @@ async fn faults_of_items_name_their_places_and_nothing_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_item_that_says_it_all_is_a_snapshot_of_what_may_have_gone() {
+async fn a_complete_item_may_refer_to_a_removed_product() {
     let shop = Shop::stocked().await;
     let item = json!({
         "product_id": 77, "variant_id": 78, "orderitem_name": "Old lamp", "orderitem_sku": "OLD",
@@ -252,7 +252,7 @@ async fn a_large_order_is_one_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn references_are_unique_and_sort_as_the_orders_were_made() {
+async fn order_references_are_unique_and_sort_by_creation() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let makers = (0..8).map(|_| {
         let shop = shop.clone();
@@ -276,7 +276,7 @@ async fn references_are_unique_and_sort_as_the_orders_were_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
+async fn an_invalid_parameter_of_the_store_is_refused() {
     let shop = Shop::open().await;
     let own = shop.create("/orderstatuses", json!({"orderstatus_name": "Picked"})).await;
     let off = json!({"orderstatus_name": "Old", "enabled": 0});
@@ -318,7 +318,7 @@ async fn a_parameter_that_the_store_cannot_work_with_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_order_takes_what_is_left_open_from_the_store() {
+async fn a_new_order_takes_its_defaults_from_the_store() {
     let shop = Shop::stocked().await;
     shop.site.set_parameter("invoice_prefix", &json!("R-")).await.unwrap();
     let body = json!({
@@ -370,7 +370,7 @@ async fn a_new_order_takes_what_is_left_open_from_the_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orders_are_found_by_everything_of_the_table() {
+async fn orders_are_found_by_every_filter_of_the_table() {
     let shop = Shop::open().await;
     let user = 4;
     for (email, first, last, created) in [

@@ -1,6 +1,6 @@
-//! Mails that the store has promised: of several hosts on one database one sends each, once, however
-//! slow the mail server is; what fails is tried again after longer and longer pauses; and a stop waits
-//! for what is on its way, but not for ever.
+//! Mails that the store has queued: one of several hosts sends each of them, once, however slow the
+//! mail server is; failures are retried after growing pauses; and a stop waits for a mail being
+//! sent, but not for ever.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
-use crate::support::process::{eventually, patiently};
+use crate::support::waiting::{eventually, patiently};
 
 /// A host whose mail server takes its time.
 #[derive(Clone)]
@@ -180,7 +180,7 @@ const SHORT_CLAIMS: Pace = Pace {
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hosts_one_sends_a_due_mail_once_also_when_that_takes_longer_than_a_claim() {
+async fn a_due_mail_is_sent_once_by_one_of_two_hosts_even_if_that_outlasts_a_claim() {
     let due = Due::with(Slow::taking(Duration::from_secs(8))).await;
     let hosts = [due.host(SHORT_CLAIMS), due.host(SHORT_CLAIMS)];
     due.is_sent().await;
@@ -192,7 +192,7 @@ async fn of_two_hosts_one_sends_a_due_mail_once_also_when_that_takes_longer_than
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renewal_that_fails_sends_no_mail_again() {
+async fn a_failed_renewal_of_a_claim_sends_no_mail_twice() {
     let due = Due::with(Slow::taking(Duration::from_secs(2))).await;
     // A renewal moves the end of the claim and leaves the number of attempts.
     let renewal = "NEW.attempts = OLD.attempts";
@@ -204,7 +204,7 @@ async fn a_renewal_that_fails_sends_no_mail_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_lost_its_claim_leaves_the_mail_to_whoever_has_it() {
+async fn a_host_that_has_lost_a_claim_leaves_the_mail_to_its_new_owner() {
     let due = Due::with(Slow::taking(Duration::from_secs(60))).await;
     let host = due.host(SHORT_CLAIMS);
     due.host.is_asked().await;
@@ -212,7 +212,7 @@ async fn who_has_lost_its_claim_leaves_the_mail_to_whoever_has_it() {
     due.store
         .run("UPDATE shop_mails SET claim = 'another', attempts = 2, due_at = due_at + 1000")
         .await;
-    // This one learns of it when it wants to renew its claim.
+    // This one notices it when it renews its claim.
     eventually("it takes the mail back", async || {
         (due.host.broken_off.load(Ordering::Relaxed) == 1).then_some(())
     })
@@ -226,7 +226,7 @@ async fn who_has_lost_its_claim_leaves_the_mail_to_whoever_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pauses_are_1_2_4_and_so_on_up_to_3600_seconds() {
+async fn retry_pauses_double_from_1_to_3600_seconds() {
     let due = Due::with(Slow::failing(usize::MAX)).await;
     let doubled = (0..12).map(|doublings| 1_i64 << doublings);
     for (expected, before) in doubled.chain([3_600, 3_600]).zip(0..) {
@@ -255,7 +255,7 @@ async fn pauses_are_1_2_4_and_so_on_up_to_3600_seconds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_that_fails_twice_is_sent_with_the_third_attempt() {
+async fn a_mail_that_fails_twice_is_sent_by_the_third_attempt() {
     let due = Due::with(Slow::failing(2)).await;
     let host = due.host(Pace::default());
     due.is_sent().await;
@@ -267,7 +267,7 @@ async fn a_mail_that_fails_twice_is_sent_with_the_third_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_waits_for_the_mail_on_its_way_but_not_for_ever() {
+async fn a_stop_waits_for_a_mail_being_sent_but_not_for_ever() {
     let due = Due::with(Slow::taking(Duration::from_secs(1))).await;
     let host = due.host(Pace::default());
     due.host.is_asked().await;
@@ -275,7 +275,7 @@ async fn a_stop_waits_for_the_mail_on_its_way_but_not_for_ever() {
     assert_eq!((due.waiting().await, due.host.ended.load(Ordering::Relaxed)), (0, 1));
     assert_eq!(due.host.asked().len(), 1);
 
-    // Who has waited long enough leaves the mail to whoever comes next.
+    // After the time limit the mail is left to the next start.
     let due = Due::with(Slow::taking(Duration::from_secs(3_600))).await;
     let host = due.host(Pace { stopping: Duration::from_millis(200), ..Pace::default() });
     due.host.is_asked().await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rate_of_exchange_is_exact_to_eight_places() {
+async fn an_exchange_rate_is_exact_to_eight_places() {
     let shop = Shop::open().await;
     // (literal as sent, as shown)
     let cases = [
@@ -65,7 +65,7 @@ async fn the_default_currency_cannot_be_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_patch_cannot_disable_the_default_currency_nor_take_away_its_code() {
+async fn a_patch_can_neither_disable_the_default_currency_nor_change_its_code() {
     let shop = Shop::open().await;
     let euro = format!("/currencies/{}", shop.currency("EUR").await);
     let both = json!({"currency_code": "EUX", "enabled": 0});
@@ -85,7 +85,7 @@ async fn a_patch_cannot_disable_the_default_currency_nor_take_away_its_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn zones_of_a_country_are_its_own_and_none_for_a_missing_one() {
+async fn zones_are_listed_by_country_and_a_missing_country_has_none() {
     let shop = Shop::open().await;
     let germany = shop.get("/countries?filter[search]=deu").send().await.expect(200).ids()[0];
     let zones = shop.get(&format!("/countries/{germany}/zones?page[limit]=100"));

@@ -1,22 +1,23 @@
-//! How the engine finds what lists ask for: by walking an index as far as the page, or by sorting the
-//! few records that a filter leaves. What it says of its plans stands for what a larger store costs.
+//! How each engine executes lists: by reading an index as far as the page, or by sorting the few
+//! records that a filter leaves. Its query plans stand for what a larger store costs.
 
 use futures_util::TryStreamExt;
-use host_interface::ProgressHandle;
+use host_interface::{Method, ProgressHandle};
 use plugin::bulk::{demo, reference};
-use plugin::model::question::{Check, Condition, Page};
-use plugin::model::resource::Resource;
+use plugin::model::question::{Check, Condition, Page, Shape};
+use plugin::model::resource::{Order, Resource, Test};
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
 use plugin::sql::approach::{Approach, Keys, Next, Probe};
 use plugin::sql::{self, Statement};
 use plugin::store::{Store, Transaction};
+use plugin::wire::literal;
 use plugin::wire::request::{Listing, Scope};
 use serde_json::json;
 
+use crate::support::bare::Bare;
 use crate::support::databases::{Database, Engine};
-use crate::support::harness::Shop;
-use crate::support::process::eventually;
+use crate::support::waiting::eventually;
 
 /// The tables that grow with a store.
 const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
@@ -45,7 +46,7 @@ const TOGETHER: [&str; 20] = [
     "customers?filter[country]=77&list[ordering]=zone_name",
 ];
 
-/// A list that is asked for, as it stands in a request.
+/// The list of a request, as its path and query.
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
     let resource = resources::REGISTRY.find(kind).unwrap();
@@ -113,7 +114,7 @@ async fn reading(store: &Store, engine: Engine) -> Transaction {
     transaction
 }
 
-/// What the engine says about how it would run a statement.
+/// The engine's plan of a statement.
 async fn plan(transaction: &mut Transaction, engine: Engine, asked: Statement) -> String {
     let (explain, kinds) = match engine {
         Engine::Sqlite => {
@@ -189,7 +190,7 @@ async fn no_list_scans_or_sorts_a_table() {
 /// Where it is a question of how many records there are, few are sorted and many are walked, and
 /// each is said so that the engine does it.
 #[tokio::test(flavor = "multi_thread")]
-async fn few_records_are_sorted_and_many_are_walked() {
+async fn few_records_are_sorted_and_many_are_read_in_index_order() {
     let database = Database::new().await;
     let store = filled(&database).await;
     let mut transaction = reading(&store, database.engine).await;
@@ -222,7 +223,7 @@ async fn few_records_are_sorted_and_many_are_walked() {
     store.close().await;
 }
 
-/// Whether a value is free is told by the index that keeps it so.
+/// Whether a value is free is found by its unique index.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_check_of_a_unique_value_scans_a_table() {
     let database = Database::new().await;
@@ -251,7 +252,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
 
 /// What is in few records is looked for once: their keys are known then, and the page is read by these.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_in_few_records_is_looked_for_once() {
+async fn a_rare_text_is_searched_for_once() {
     let database = Database::new().await;
     let store = filled(&database).await;
     let mut transaction = store.begin_read().await.unwrap();
@@ -296,7 +297,7 @@ async fn a_text_in_few_records_is_looked_for_once() {
 
 /// Far down a list, what lies before is passed over in steps.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_far_down_is_found_by_what_is_counted() {
+async fn a_distant_page_is_found_by_kept_counts() {
     let database = Database::new().await;
     let store = filled(&database).await;
     let mut transaction = store.begin_read().await.unwrap();
@@ -340,30 +341,65 @@ async fn a_page_far_down_is_found_by_what_is_counted() {
 /// What each write adds to an index of texts is another part of it, which a search has to read.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server keeps its indexes itself")]
-async fn the_parts_of_an_index_of_texts_are_merged_beside_the_writers() {
+async fn segments_of_a_text_index_are_merged_while_others_write() {
     const PARTS: &str = "SELECT count(DISTINCT segid) FROM shop_products_search_idx";
     const IN_WRITES: &str =
         "SELECT v FROM shop_products_search_config WHERE k = 'automerge' AND v = 0";
-    let shop = Shop::open().await;
+    let bare = Bare::open().await;
+    let store = &bare.app.shop.store;
     // With one more, the engine would merge them in the middle of a write after all.
     for number in 0..15 {
         let product = json!({"product_name": format!("Lamp {number}")});
-        shop.post("/products", product).send().await.expect(201);
+        assert_eq!(bare.ask(Method::Post, "/products", product).await.status(), 201);
     }
-    let store = shop.database.store();
     let number = async |asked: &'static str| {
         let mut reading = store.begin_read().await.unwrap();
         reading.numbers(Statement::fixed(asked, Vec::new())).await.unwrap()
     };
     assert_eq!(number(IN_WRITES).await, [0]);
     // Each write is followed by a little of it.
-    let write = async || shop.patch("/products/1", json!({"price": "1"})).send().await.expect(200);
     eventually("they are few", async || {
-        write().await;
+        let change = json!({"price": "1"});
+        assert_eq!(bare.ask(Method::Patch, "/products/1", change).await.status(), 200);
         (number(PARTS).await[0] < 4).then_some(())
     })
     .await;
-    let lamps = shop.get("/products?filter[search]=amp").send().await.expect(200);
-    assert_eq!(lamps.total(), 15);
+    let lamps = bare.ask(Method::Get, "/products?filter[search]=amp", json!(null)).await;
+    let lamps: serde_json::Value = serde_json::from_slice(lamps.body()).unwrap();
+    assert_eq!(lamps["meta"]["total"], 15);
+}
+
+/// Reads through the statically linked engine, from a file that the loaded library never opens.
+#[tokio::test]
+async fn every_column_that_a_resource_names_exists() {
+    let database = Database::new().await;
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate().await.unwrap();
+    // The configuration has no table.
+    for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty())
+    {
+        let searched = resource.filters.iter().map(|filter| match filter.test {
+            Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
+            Test::Equals(name) => {
+                let field = resource.fields().find(|field| field.name == name).unwrap();
+                Condition::Equals(name, literal::read_plain(field.kind, "1").unwrap())
+            }
+            Test::From(field) => Condition::AtLeast(field, Value::now()),
+            Test::To(field) => Condition::AtMost(field, Value::now()),
+        });
+        let orders = resource.list.iter().map(|field| Some(field.name)).chain([None]);
+        for field in orders {
+            let page = Page {
+                resource,
+                shape: Shape::Detail,
+                conditions: searched.clone().collect(),
+                order: Order { field, descending: true },
+                offset: 0,
+                limit: 1,
+            };
+            let read = store.page(&page).await;
+            assert!(read.is_ok(), "{} by {field:?}: {:?}", resource.kind, read.err());
+        }
+    }
     store.close().await;
 }

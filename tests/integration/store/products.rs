@@ -47,7 +47,7 @@ async fn a_product_from_creation_to_removal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_write_of_what_a_record_shows_moves_its_modified_on() {
+async fn every_visible_change_updates_modified_on() {
     const LONG_AGO: &str = "2001-02-03T04:05:06";
     let store = Bare::open().await;
     for (path, body) in [
@@ -85,7 +85,7 @@ async fn every_write_of_what_a_record_shows_moves_its_modified_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_variant_that_is_not_the_master_keeps_what_is_its_own() {
+async fn a_variant_other_than_the_master_keeps_its_own_values() {
     let store = Bare::open().await;
     let product = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "upc": "1"});
     assert_eq!(store.ask(Method::Post, "/products", product).await.status(), 201);
@@ -111,7 +111,7 @@ async fn a_variant_that_is_not_the_master_keeps_what_is_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sku_price_and_quantity_are_one_truth_wherever_they_are_written() {
+async fn sku_price_and_quantity_agree_wherever_they_are_written() {
     let shop = Shop::stocked().await;
     let seen = async || {
         let product = shop.get("/products/1").send().await.expect(200);
@@ -134,7 +134,7 @@ async fn sku_price_and_quantity_are_one_truth_wherever_they_are_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stock_record_can_be_removed_and_made_again() {
+async fn a_stock_record_can_be_removed_and_created_again() {
     let shop = Shop::stocked().await;
     let again = json!({"shop_product_id": 1, "quantity": 7});
     let stands = shop.post("/inventory", again.clone()).send().await.expect(422);
@@ -190,12 +190,12 @@ async fn a_sku_is_unique_in_any_case_among_all_variants_unless_empty() {
     assert_eq!(refused.errors(), ["422 duplicate pointer /sku"]);
     let path = format!("/inventory/{second}");
     shop.patch(&path, json!({"sku": "L-1"})).send().await.expect(422);
-    // A product does not stand in its own way.
+    // A product does not conflict with itself.
     shop.patch("/products/1", json!({"sku": "l-1"})).send().await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn products_are_filtered_by_everything_of_the_table() {
+async fn products_are_found_by_every_filter_of_the_table() {
     let shop = Shop::stocked().await;
     let ids = async |filter: &str| {
         shop.get(&format!("/products?{filter}")).send().await.expect(200).ids()

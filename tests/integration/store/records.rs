@@ -133,12 +133,12 @@ async fn codes_are_unique() {
     let second = shop.create("/zones", zone(2)).await;
     let path = format!("/zones/{second}");
     shop.patch(&path, json!({"country_id": 1})).send().await.expect(422);
-    // A record does not stand in its own way.
+    // A record does not conflict with itself.
     shop.patch(&format!("/zones/{first}"), zone(1)).send().await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_32_parallel_posts_of_one_code_one_is_created() {
+async fn one_of_32_parallel_posts_of_the_same_code_succeeds() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let posts = (0..32).map(|number| {
         let shop = shop.clone();
@@ -161,7 +161,7 @@ async fn of_32_parallel_posts_of_one_code_one_is_created() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_record_is_known_by_stays_while_others_refer_to_it() {
+async fn codes_and_references_stay_while_others_refer_to_them() {
     let shop = Shop::stocked().await;
     for own in [json!({"currency_code": "USD"}), json!({"order_id": "A-1"})] {
         let mut order = own;
@@ -195,7 +195,7 @@ async fn what_a_record_is_known_by_stays_while_others_refer_to_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_32_parallel_posts_of_one_sku_coupon_or_voucher_code_one_is_created() {
+async fn one_of_32_parallel_posts_of_the_same_sku_coupon_or_voucher_code_succeeds() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let product = json!({"product_name": "Twin", "sku": "TWIN"});
     let coupon = json!({"coupon_name": "Twin", "coupon_code": "TWIN", "value": 1});
@@ -235,7 +235,7 @@ async fn a_record_that_others_refer_to_cannot_be_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_values_of_a_coupon_go_together() {
+async fn the_values_of_a_coupon_must_be_consistent() {
     let shop = Shop::stocked().await;
     for (wrong, error) in [
         (json!({"coupon_code": "a b"}), "422 invalid_value pointer /coupon_code"),
@@ -272,7 +272,7 @@ async fn the_values_of_a_coupon_go_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_of_methods_are_unique_across_both_kinds_and_elements_within_one() {
+async fn method_ids_are_unique_across_both_kinds_and_elements_within_each() {
     let shop = Shop::stocked().await;
     shop.get("/paymentmethods/1").send().await.expect(404);
     shop.patch("/paymentmethods/1", json!({"enabled": 0})).send().await.expect(404);
@@ -327,7 +327,7 @@ async fn the_configuration_is_one_record_of_all_parameters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_demonstrations_are_the_same_and_add_up() {
+async fn two_demonstrations_are_equal_and_add_up() {
     let (first, second) = (Shop::filled().await, Shop::filled().await);
     for path in ["/products/7", "/orders/40", "/orders/40/items", "/customers/9", "/vouchers/5"] {
         let one = first.get(path).send().await.expect(200);
@@ -383,4 +383,93 @@ async fn tax_profiles_and_rates_from_creation_to_removal() {
     let whole = shop.patch(&path, whole).send().await.expect(200);
     assert_eq!(whole.attribute("tax_percent"), "100");
     shop.delete(&path).send().await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn params_are_returned_unchanged_or_refused() {
+    let shop = Shop::stocked().await;
+    let path = "/shippingmethods/1";
+    let method =
+        |params: &str| shop.request("PATCH", path).text(&format!(r#"{{"params":{params}}}"#));
+    let order = |attributes: &str| {
+        let item = format!(r#"{{"orderitem_name":"x","orderitem_attributes":{attributes}}}"#);
+        let order = format!(r#"{{"user_email":"ada@example.com","items":[{item}]}}"#);
+        shop.request("POST", "/orders").text(&order)
+    };
+    for kept in [
+        r#"{"a":"\\u0000"}"#,
+        r#"{"a":[1e2,1.50,-0,123456789012345678901234567890],"b":{"a":"\ud83d\ude00"}}"#,
+    ] {
+        let answer = method(kept).send().await.expect(200);
+        let text = String::from_utf8(answer.body).unwrap();
+        assert!(text.contains(&format!(r#""params":{kept}"#)), "{text}");
+        order(kept).send().await.expect(201);
+    }
+    let before = shop.get(path).send().await.expect(200).body;
+    let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
+    for refused in [
+        r#"{"a":"\u0000"}"#,
+        r#"{"a":"\\\u0000"}"#,
+        r#"{"\u0000":0}"#,
+        r#"{"a":1e400}"#,
+        r#"{"a":"\ud800"}"#,
+        r#"{"a":1,"a":1}"#,
+        r#"{"b":[{"a":1,"\u0061":2}]}"#,
+        &deep,
+        "[]",
+        "\"text\"",
+    ] {
+        let answer = method(refused).send().await.expect(422);
+        assert_eq!(answer.errors(), ["422 invalid_value pointer /params"], "{refused}");
+        let answer = order(refused).send().await.expect(422);
+        let error = "422 invalid_value pointer /items/0/orderitem_attributes";
+        assert_eq!(answer.errors(), [error], "{refused}");
+    }
+    assert_eq!(shop.get(path).send().await.expect(200).body, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moments_in_bodies_are_strict_and_equal_on_every_engine() {
+    let shop = Shop::open().await;
+    let coupon = |moment: &str| json!({"coupon_name": "c", "coupon_code": moment.replace(' ', ""), "value": 1, "valid_from": moment});
+    let order = |moment: &str| json!({"user_email": "ada@example.com", "created_on": moment});
+    for wrong in [
+        " 2026-01-01",
+        "2026-01-01 ",
+        "+2026-01-01",
+        "-2026-01-01T00:00:00",
+        "+026-01-01T00:00:00",
+        "2026-01-01T+1:00:00",
+        "2026-01-01T24:00:00",
+        "2026-01-01T00:00:60",
+        "2026-01-01Z",
+        "2026-01-01T00:00:00+25:00",
+        "2026-01-01T00:00:00+24:00",
+        "2026-01-01T00:00:00+01:60",
+        "2026-01-01T00:00:00+0100",
+        "2026-01-01T00:00:00 +01:00",
+        "0000-01-01",
+        "0000-12-31T23:30:00-01:00",
+        "0001-01-01T00:30:00+01:00",
+        "9999-12-31T23:30:00-01:00",
+    ] {
+        let answer = shop.post("/coupons", coupon(wrong)).send().await.expect(422);
+        assert_eq!(answer.errors(), ["422 invalid_value pointer /valid_from"], "{wrong}");
+        let answer = shop.post("/orders", order(wrong)).send().await.expect(422);
+        assert_eq!(answer.errors(), ["422 invalid_value pointer /created_on"], "{wrong}");
+    }
+    for (sent, kept) in [
+        ("0001-01-01", "0001-01-01T00:00:00"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59"),
+        ("2026-01-01T00:30:00+23:59", "2025-12-31T00:31:00"),
+        ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00"),
+    ] {
+        let coupon = shop.post("/coupons", coupon(sent)).send().await.expect(201);
+        assert_eq!(coupon.attribute("valid_from"), kept);
+        let order = shop.post("/orders", order(sent)).send().await.expect(201);
+        assert_eq!(order.attribute("created_on"), kept);
+        let day = &kept[..10];
+        let query = format!("/orders?filter[date_from]={day}&filter[date_to]={day}");
+        assert_eq!(shop.get(&query).send().await.expect(200).ids(), [order.id()], "{day}");
+    }
 }

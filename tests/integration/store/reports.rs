@@ -1,7 +1,8 @@
-//! Reports: what was sold, to whom, and what is left.
+//! Reports: what was sold, to whom, and what is in stock.
 
 use host_interface::Method;
 use plugin::sql::Statement;
+use plugin::store::Store;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ fn line(attributes: &Value, names: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sales_by_day_have_every_day_of_each_currency_and_the_sums_of_all() {
+async fn daily_sales_have_every_day_of_each_currency_and_the_totals() {
     let shop = Shop::open().await;
     let item = json!([{"orderitem_price": "50", "orderitem_quantity": 2}]);
     let beside = json!({
@@ -75,7 +76,7 @@ async fn sales_by_day_have_every_day_of_each_currency_and_the_sums_of_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn weeks_months_and_years_are_those_of_the_calendar_cut_to_the_range() {
+async fn weeks_months_and_years_follow_the_calendar_within_the_range() {
     let shop = Shop::open().await;
     // The last day of 2023 is a Sunday, and 2024 has a leap day.
     for day in ["2023-12-24", "2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01"] {
@@ -132,7 +133,7 @@ async fn weeks_months_and_years_are_those_of_the_calendar_cut_to_the_range() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_range_before_is_as_long_and_ends_where_the_range_begins() {
+async fn the_previous_range_is_as_long_and_ends_where_the_range_begins() {
     let shop = Shop::open().await;
     for (day, subtotal) in [("02-19", "1"), ("02-20", "2"), ("02-29", "4"), ("03-01", "8")] {
         let created_on = format!("2024-{day}T10:00:00");
@@ -181,7 +182,7 @@ async fn sums_follow_every_write_and_the_statuses_of_the_configuration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_is_about_the_last_thirty_days_where_nothing_is_said() {
+async fn a_report_covers_the_last_thirty_days_by_default() {
     let shop = Shop::open().await;
     let today = time::UtcDateTime::now().date();
     let ago = |days| (today - time::Duration::days(days)).to_string();
@@ -205,7 +206,7 @@ async fn a_report_is_about_the_last_thirty_days_where_nothing_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_report_cannot_be_asked_is_refused() {
+async fn invalid_report_requests_are_refused() {
     let shop = Shop::open().await;
     for (query, status, error) in [
         ("filter[period]=decade", 422, "422 invalid_filter parameter filter[period]"),
@@ -226,7 +227,7 @@ async fn what_a_report_cannot_be_asked_is_refused() {
             assert_eq!(answer.errors(), [error], "{name} {query}");
         }
     }
-    // So many periods and no more, also where they are not told one by one.
+    // The number of periods is limited, also where they are not listed one by one.
     let long = "filter[date_from]=1990-01-01&filter[date_to]=2020-01-01";
     let ever = "filter[date_from]=0001-01-01&filter[date_to]=9999-12-31";
     for name in ["sales", "products", "customers"] {
@@ -254,7 +255,7 @@ async fn what_a_report_cannot_be_asked_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn products_are_reported_by_revenue_with_what_has_gone() {
+async fn products_are_reported_by_revenue_including_removed_ones() {
     let shop = Shop::stocked().await;
     let of = |product: i64, quantity: i64| json!({"product_id": product, "orderitem_quantity": quantity});
     let day = "2026-03-01T10:00:00";
@@ -282,7 +283,7 @@ async fn products_are_reported_by_revenue_with_what_has_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn customers_are_reported_by_what_they_spent_guests_by_their_addresses() {
+async fn customers_are_reported_by_spending_and_guests_by_address() {
     let shop = Shop::open().await;
     let ada = json!({"user_id": 1, "order_total": "10", "billing_first_name": "Ada"});
     order(&shop, "2026-03-01T10:00:00", ada.clone()).await;
@@ -309,39 +310,39 @@ async fn customers_are_reported_by_what_they_spent_guests_by_their_addresses() {
     assert_eq!(second["meta"]["totals"], all["meta"]["totals"]);
 }
 
+/// The reports of products and customers, each computed in both ways: the database adds up a range of
+/// more than a year, and a shorter one is added up from days that are cached.
+async fn both(about: &str, fetch: impl AsyncFn(&str) -> Value) -> Vec<(Value, Value)> {
+    let mut reports = Vec::new();
+    for name in ["products", "customers"] {
+        for page in ["", "&page[limit]=1", "&page[offset]=1", "&page[offset]=9"] {
+            let from = |from: &str| {
+                format!("{name}?filter[date_from]={from}&filter[date_to]=2026-03-31{page}")
+            };
+            let kept = fetch(&from("2026-03-01")).await;
+            let truth = fetch(&from("2020-01-01")).await;
+            assert_eq!(kept["data"], truth["data"], "{about}: {name}{page}");
+            assert_eq!(kept["meta"]["total"], truth["meta"]["total"], "{about}: {name}{page}");
+            assert_eq!(kept["meta"]["totals"], truth["meta"]["totals"], "{about}: {name}{page}");
+            reports.push((kept["data"].clone(), kept["meta"]["totals"].clone()));
+        }
+    }
+    reports
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn reports_follow_every_write_whatever_was_told_before() {
+async fn reports_follow_every_write_whatever_was_reported_before() {
     let shop = Shop::stocked().await;
     let of = |product: i64| json!([{"product_id": product, "orderitem_quantity": 2}]);
     let lamp = json!({"items": of(1), "user_email": "cleo@example.com"});
     let order_of_lamps = order(&shop, "2026-03-01T10:00:00", lamp).await;
     order(&shop, "2026-03-03T10:00:00", json!({"items": of(2), "user_id": 1})).await;
-    // A range of more than a year is added up by the database, a shorter one from days that are kept.
-    let both = async |about: &str| {
-        let mut told = Vec::new();
-        for name in ["products", "customers"] {
-            for page in ["", "&page[limit]=1", "&page[offset]=1", "&page[offset]=9"] {
-                let from = |from: &str| {
-                    format!("{name}?filter[date_from]={from}&filter[date_to]=2026-03-31{page}")
-                };
-                let kept = report(&shop, &from("2026-03-01")).await.json();
-                let truth = report(&shop, &from("2020-01-01")).await.json();
-                assert_eq!(kept["data"], truth["data"], "{about}: {name}{page}");
-                assert_eq!(kept["meta"]["total"], truth["meta"]["total"], "{about}: {name}{page}");
-                assert_eq!(
-                    kept["meta"]["totals"], truth["meta"]["totals"],
-                    "{about}: {name}{page}"
-                );
-                told.push((kept["data"].clone(), kept["meta"]["totals"].clone()));
-            }
-        }
-        told
-    };
-    let mut told = both("at first").await;
+    let fetch = async |path: &str| report(&shop, path).await.json();
+    let mut before = both("at first", fetch).await;
     let mut changed = async |about: &str| {
-        let now = both(about).await;
-        assert_ne!(now, told, "{about} is told");
-        told = now;
+        let now = both(about, fetch).await;
+        assert_ne!(now, before, "{about} is reported");
+        before = now;
     };
     let path = format!("/orders/{order_of_lamps}");
     for (about, change) in [
@@ -364,9 +365,31 @@ async fn reports_follow_every_write_whatever_was_told_before() {
     changed("an order that has gone").await;
     shop.site.set_parameter("report_statuses", &json!([1])).await.unwrap();
     changed("the configuration again").await;
+}
 
-    // Also what was written past the program.
-    let store = shop.database.store();
+/// Another program may write to the same database, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_follow_writes_past_the_program() {
+    let bare = Bare::open().await;
+    for name in ["Lamp", "Bulb", "Shade"] {
+        let product = json!({"product_name": name, "price": "5"});
+        assert_eq!(bare.ask(Method::Post, "/products", product).await.status(), 201);
+    }
+    for (product, day) in [(1, "2026-03-01"), (2, "2026-03-03")] {
+        let order = json!({
+            "user_email": "cleo@example.com", "order_state_id": 1,
+            "created_on": format!("{day}T10:00:00"),
+            "items": [{"product_id": product, "orderitem_quantity": 2}],
+        });
+        assert_eq!(bare.ask(Method::Post, "/orders", order).await.status(), 201);
+    }
+    let fetch = async |path: &str| {
+        let answer = bare.ask(Method::Get, &format!("/reports/{path}"), json!(null)).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        serde_json::from_slice::<Value>(answer.body()).unwrap()
+    };
+    let mut before = both("at first", fetch).await;
+    let other = Store::open(&bare.database.url()).unwrap();
     for statement in [
         "UPDATE shop_orderitems SET orderitem_quantity = 7 WHERE product_id = 2",
         "UPDATE shop_orderitems SET product_id = 3 WHERE product_id = 2",
@@ -376,10 +399,12 @@ async fn reports_follow_every_write_whatever_was_told_before() {
         "UPDATE shop_orders SET created_on = '2026-03-31T10:00:00'",
         "DELETE FROM shop_orders",
     ] {
-        store.execute(Statement::fixed(statement, Vec::new())).await.unwrap();
-        changed(statement).await;
+        other.execute(Statement::fixed(statement, Vec::new())).await.unwrap();
+        let now = both(statement, fetch).await;
+        assert_ne!(now, before, "{statement} is reported");
+        before = now;
     }
-    store.close().await;
+    other.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -423,7 +448,7 @@ async fn the_inventory_is_reported_lowest_first_with_exact_values() {
 /// What a report costs does not depend on how many ask for it. While one is computed, others share the
 /// next one, which has in it what was committed before they asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn equal_reports_that_are_asked_for_together_are_computed_once() {
+async fn equal_concurrent_reports_are_computed_once() {
     let store = Bare::open().await;
     // Each day is read by itself, so that the report takes longer than it takes to ask for it.
     for day in 1..=90 {
@@ -464,7 +489,7 @@ const HUGE: &str = "999999999999.99999";
 
 /// So much money that 64 bits do not count it in its smallest unit.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_day_of_a_hundred_of_the_greatest_orders_is_added_up_exactly() {
+async fn a_day_of_a_hundred_of_the_largest_orders_is_summed_exactly() {
     const ORDERS: i64 = 100;
     let shop = Shop::open().await;
     for number in 0..ORDERS {

@@ -1,5 +1,5 @@
-//! How many prepared statements requests need. A server of MariaDB has so many for all connections of
-//! all hosts and no more, so a client must not make a new one with each page, list and change.
+//! How many prepared statements requests need. MariaDB limits their number for all connections of
+//! all hosts together, so pages, lists and changes must not need a new one each time.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::support::bare::Bare;
 
 #[test]
-fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
+fn page_limits_and_list_lengths_need_few_statements() {
     let products = resources::REGISTRY.find("products").unwrap();
     for dialect in [&SQLITE, &POSTGRES, &MYSQL] {
         let (mut pages, mut by_keys, mut tables) = (HashSet::new(), HashSet::new(), HashSet::new());
@@ -41,9 +41,9 @@ fn pages_of_all_limits_and_lists_of_all_lengths_have_few_statements() {
     }
 }
 
-/// Values that stand twice in a list do not show.
+/// Duplicates in a list have no effect.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_was_filled_up_finds_each_record_once() {
+async fn a_padded_list_finds_each_record_once() {
     let store = Bare::open().await;
     let mut transaction = store.app.shop.store.begin_read().await.unwrap();
     for length in 0..10_i64 {
@@ -68,7 +68,7 @@ async fn prepared(store: &Bare) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "mariadb"), ignore = "elsewhere a connection has its own")]
-async fn no_walk_over_pages_filters_and_changes_prepares_many_statements() {
+async fn pages_filters_and_changes_prepare_few_statements() {
     let store = Bare::open().await;
     let ask = async |method: Method, path: &str, body: Json, status: u16| {
         let answer = store.ask(method, path, body).await;

@@ -1,6 +1,6 @@
 //! Writes that span tables are all or nothing: the last statement of each is made to fail, and
-//! nothing is left behind. The database upholds its rules by itself, and says so as validation
-//! does. These tests reach under the services, so they use a store without a host around it.
+//! nothing is left behind. The database enforces its rules by itself, with the errors of
+//! validation. These tests reach under the services, so they use a store without a host around it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn fault(response: &Response) -> (u16, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_last_statement_fails_nothing_of_the_write_is_left() {
+async fn a_write_is_rolled_back_if_its_last_statement_fails() {
     let store = Bare::open().await;
     let product = json!({"product_name": "Lamp", "sku": "L-1"});
     let order = json!({"user_email": "ada@example.com"});
@@ -132,7 +132,7 @@ async fn when_the_last_statement_fails_nothing_of_the_write_is_left() {
 /// Another writer comes between the check and the write: played by triggers that take the value, or
 /// break a rule, at the moment of the write.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_slips_past_validation_is_refused_by_the_database_as_the_same_422() {
+async fn the_database_refuses_what_validation_misses_with_the_same_422() {
     // Elsewhere no trigger may write to its own table, and real writers do come between: see below.
     let store = Bare::on(Engine::Sqlite).await;
     let product = json!({"product_name": "Lamp", "sku": "L-1"});
@@ -162,7 +162,7 @@ async fn what_slips_past_validation_is_refused_by_the_database_as_the_same_422()
 
 /// A request meets another writer that has written, and not committed yet, what decides about it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_waits_for_a_writer_that_decides_about_it() {
+async fn a_request_waits_for_a_concurrent_write_that_it_depends_on() {
     let store = Arc::new(Bare::open().await);
     for (path, body) in [
         ("/products", json!({"product_name": "Lamp", "sku": "L-1"})),

@@ -10,7 +10,7 @@ use crate::support::harness::{Answer, ROOT, Shop};
 use crate::support::process::Place;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_voucher_has_a_code_of_its_own_and_keeps_to_its_rules() {
+async fn a_voucher_has_a_unique_code_and_follows_its_rules() {
     let shop = Shop::stocked().await;
     let made = shop.get("/vouchers/1").send().await.expect(200);
     let code = made.attribute("voucher_code");
@@ -44,7 +44,7 @@ async fn a_voucher_has_a_code_of_its_own_and_keeps_to_its_rules() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_value_of_a_voucher_cannot_drop_below_what_is_spent() {
+async fn the_value_of_a_voucher_cannot_drop_below_the_amount_spent() {
     let shop = Shop::filled().await;
     // Every other voucher of the demonstration has been used for a quarter.
     let voucher = shop.get("/vouchers/3").send().await.expect(200);
@@ -56,7 +56,7 @@ async fn the_value_of_a_voucher_cannot_drop_below_what_is_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_balance_of_a_voucher_is_never_beyond_what_money_can_be() {
+async fn the_balance_of_a_voucher_never_exceeds_the_largest_amount() {
     let shop = Arc::new(Shop::stocked().await);
     let adjust = |kind: &str, amount: &str| {
         let body = json!({"adjustment_type": kind, "amount": amount, "reason": "Test"});
@@ -104,7 +104,7 @@ async fn the_balance_of_a_voucher_is_never_beyond_what_money_can_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vouchers_balance_moves_by_adjustments_and_never_below_zero() {
+async fn adjustments_change_the_balance_of_a_voucher_and_never_below_zero() {
     let shop = Shop::stocked().await;
     let adjust = async |kind: &str, amount: Value| {
         let body = json!({"adjustment_type": kind, "amount": amount, "reason": "Test"});
@@ -149,7 +149,7 @@ async fn a_vouchers_balance_moves_by_adjustments_and_never_below_zero() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_150_parallel_debits_of_1_01_on_100_exactly_99_succeed() {
+async fn exactly_99_of_150_parallel_debits_of_1_01_from_100_succeed() {
     let shop = std::sync::Arc::new(Shop::stocked().await);
     let voucher = shop.create("/vouchers", json!({"voucher_value": "100.00"})).await;
     let debits = (0..150).map(|_| {
@@ -203,7 +203,7 @@ async fn a_voucher_is_not_overspent_through_two_hosts_on_one_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ones_own_vouchers_are_shown_with_masked_codes_balances_and_states() {
+async fn own_vouchers_are_shown_with_masked_codes_balances_and_states() {
     let shop = Shop::open().await;
     for (code, extra) in [
         ("ABCDEFGH", json!({})),
@@ -256,7 +256,7 @@ async fn ones_own_vouchers_are_shown_with_masked_codes_balances_and_states() {
     assert_eq!(shop.get(sorted).by(registered).send().await.expect(200).ids(), [5]);
     assert_eq!(shop.get("/vouchers/mine").send().await.expect(200).total(), 0);
     shop.get("/vouchers/mine?filter[enabled]=1").send().await.expect(400);
-    // The order of the codes would tell what their masks cover.
+    // The order of the codes would reveal what their masks cover.
     for column in ["masked_code", "voucher_code"] {
         let sorted = format!("/vouchers/mine?list[ordering]={column}");
         let refused = shop.get(&sorted).by(registered).send().await.expect(400);
@@ -265,7 +265,7 @@ async fn ones_own_vouchers_are_shown_with_masked_codes_balances_and_states() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ones_own_vouchers_are_those_of_ones_address_in_any_case() {
+async fn own_vouchers_are_found_by_email_address_in_any_case() {
     let shop = Shop::open().await;
     let ada = NewUser {
         username: "ada".to_owned(),

@@ -20,7 +20,7 @@ const NAMES: [&str; 4] = ["x", "Straße", "Ring, ring, ring, ring, ring", "Ähre
 
 pub const PAYMENTS: [&str; 3] = ["", "card", "invoice"];
 
-/// Somebody who writes.
+/// A client that writes.
 pub struct Client {
     pub store: Arc<Shelves>,
     pub number: usize,
@@ -54,7 +54,7 @@ impl Client {
             }
             if turn % (SHARED / OWN) == 0 {
                 self.write_own().await;
-                // What is kept of a day now must not be told when others have changed it.
+                // What is cached of a day now must not be reported when others have changed it.
                 for report in ["products", "customers"] {
                     self.store.report(report, &date(1)).await;
                 }

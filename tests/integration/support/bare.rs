@@ -35,7 +35,7 @@ impl Bare {
         Bare::of(engine, HostHandle::new(PermissiveHost)).await
     }
 
-    /// For a host that says who is who.
+    /// For a host that knows users.
     pub async fn of(engine: Engine, host: HostHandle) -> Bare {
         let database = Database::on(engine).await;
         let store = Store::open(&database.url()).unwrap();

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::support::harness::Shop;
-use crate::support::process::{eventually, patiently};
+use crate::support::waiting::{eventually, patiently};
 
 pub const PASSWORD: &str = "correct horse battery";
 
@@ -50,7 +50,7 @@ struct Driver(Child);
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // The browser is in the group of whoever has started it.
+        // The browser is in the process group of its driver.
         let group = self.0.id().map(|id| format!("-{id}"));
         let killed = group
             .map(|group| std::process::Command::new("kill").args(["-KILL", "--", &group]).status());
@@ -125,7 +125,7 @@ impl Browser {
         Browser { client, origin: shop.url(""), driver: Driver(driver), _profile: profile }
     }
 
-    /// A browser of somebody who has signed in.
+    /// A browser whose user has signed in.
     pub async fn of(shop: &Shop, username: &str, look: Look) -> Browser {
         let browser = Browser::open(shop, look).await;
         browser.goto("/").await;
@@ -176,7 +176,7 @@ impl Browser {
         .await;
     }
 
-    /// What stands in the first element that is like this, on the page that comes next.
+    /// The text of the first element that matches this, on the next page.
     pub async fn text(&self, css: &str) -> String {
         eventually(css, async || {
             // The page may be gone before its element has been asked.
@@ -185,7 +185,7 @@ impl Browser {
         .await
     }
 
-    /// Waits for the page on which this stands in the first element that is like that.
+    /// Waits for the page on which the first element that matches has this text.
     pub async fn says(&self, css: &str, text: &str) {
         eventually(text, async || {
             let found = self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()?;

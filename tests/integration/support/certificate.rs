@@ -1,4 +1,4 @@
-//! Certificates for tests, each of which vouches for itself.
+//! Self-signed certificates for tests.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -155,7 +155,7 @@ impl Database {
         address.parse().unwrap()
     }
 
-    /// The tables of the store, past the program.
+    /// The tables of the store, past the program; on SQLite, only of a program in another process.
     pub fn store(&self) -> Store {
         let url = match self.engine {
             Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("shop.db").display()),

@@ -9,7 +9,7 @@ pub const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
 
 pub const PENDING: &str = "/api/index.php/v1/misbehaves/pending";
 
-/// What has the host believe whoever asks it, as a proxy.
+/// Has the host trust this client as a proxy.
 pub const BELIEVED: (&str, &str) = ("HOST_TRUSTED_PROXIES", "127.0.0.1");
 
 /// The fixture, served in this environment, and the token of a user.

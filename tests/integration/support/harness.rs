@@ -1,5 +1,4 @@
-//! What tests stand on: a shop that is served in this process, and requests to it that read like
-//! sentences.
+//! A shop that is served in this process, with a user for each role, and requests to it.
 //!
 //! The library is the one that was built with the tests. This process has loaded it, so it never
 //! opens the store's database file itself: two copies of the engine in one process break it.
@@ -19,7 +18,7 @@ pub const ROOT: &str = "/api/index.php/v1/shop";
 /// The media type of all answers.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
 
-/// Who asks.
+/// The user of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Sends no token.
@@ -79,7 +78,7 @@ pub fn library_name(name: &str) -> String {
     format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
-/// What a shop is told about its surroundings.
+/// The settings of a shop.
 #[derive(Default)]
 pub struct Setup {
     pub engine: Engine,

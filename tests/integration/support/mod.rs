@@ -7,10 +7,13 @@ pub mod certificate;
 pub mod databases;
 pub mod fixture;
 pub mod harness;
+pub mod ledger;
 #[path = "../../permissive.rs"]
 pub mod permissive;
 pub mod process;
 pub mod project;
 pub mod proxy;
 pub mod smtp;
+pub mod tables;
 pub mod visitor;
+pub mod waiting;

@@ -1,7 +1,6 @@
 //! The program as its users run it: a process with a working directory, arguments, an environment,
 //! signals and exit codes.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -16,13 +15,11 @@ use tokio::sync::watch;
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
+use crate::support::waiting::{PATIENCE, eventually, patiently};
 
-/// How long anything may take before a test gives up; nothing is asserted about time but this.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long a host may take to follow what another process has changed. A second is promised, and
+/// How long a host may take to follow changes of another process. A second is promised, and
 /// a busy machine is given a few.
-const PROMPT: Duration = Duration::from_secs(5);
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// A list of the store that a new site has empty.
 pub const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
@@ -62,7 +59,7 @@ impl Place {
         format!("sqlite://{}", self.data("shop.db").display())
     }
 
-    /// The address that the program takes where it is not told.
+    /// The address that the program takes by default.
     pub fn site_url(&self) -> String {
         match self.database.engine {
             Engine::Sqlite => format!("sqlite://{}", self.data("host.db").display()),
@@ -99,7 +96,7 @@ impl Place {
             command.env_remove(name);
         }
         match self.database.engine {
-            // What the program does where it is not told.
+            // The default of the program.
             Engine::Sqlite => command.env_remove("DATABASE_URL"),
             Engine::Postgres | Engine::MariaDb => command.env("DATABASE_URL", self.database.url()),
         };
@@ -111,7 +108,7 @@ impl Place {
         self.call(words).finish().await.succeeds()
     }
 
-    /// Runs a command line that must fail, and gives the one line that says why.
+    /// Runs a command line that must fail, and returns its one line of error.
     pub async fn refusal(&self, words: &str) -> String {
         self.call(words).finish().await.fails()
     }
@@ -156,7 +153,7 @@ impl Call {
         self
     }
 
-    /// Starts it by way of a shell, which says this before the command line.
+    /// Starts it through a shell, with this in front of the command line.
     pub fn through(mut self, script: &str) -> Call {
         let call = self.command.as_std();
         let mut shell = Command::new("sh");
@@ -185,7 +182,7 @@ impl Call {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{asked}: {error}"));
         let mut stdin = child.stdin.take().unwrap();
-        // Who does not read it closes it, which is no fault of the test.
+        // A program that does not read it closes it, which is no failure.
         let _ = stdin.write_all(self.input.as_bytes()).await;
         drop(stdin);
         let output = patiently(&asked, child.wait_with_output()).await.unwrap();
@@ -387,25 +384,6 @@ impl Lines {
     }
 }
 
-/// Fails the test when something takes for ever.
-pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(PATIENCE, future).await;
-    done.unwrap_or_else(|_| panic!("waited too long: {what}"))
-}
-
-/// Asks again and again until there is an answer.
-pub async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
-    patiently(what, async {
-        loop {
-            if let Some(answer) = ask().await {
-                return answer;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await
-}
-
 /// Sends bytes on a connection and gives all that comes back until it is closed.
 pub async fn exchange(
     connection: &mut (impl AsyncRead + AsyncWrite + Unpin),
@@ -418,7 +396,7 @@ pub async fn exchange(
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// What the system calls whoever runs the tests, and so the program.
+/// The name of the user who runs the tests, and so the program.
 pub fn operator() -> String {
     let asked = std::process::Command::new("id").arg("-un").output().unwrap();
     String::from_utf8(asked.stdout).unwrap().trim().to_owned()

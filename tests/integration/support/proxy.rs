@@ -1,5 +1,6 @@
-//! What stands between a host and its database when a test breaks the line: lets everything
-//! through, keeps everything back, or refuses; or loses one connection at a certain statement.
+//! A proxy between a host and its database, for tests that break the connection: it forwards
+//! everything, holds everything back, or refuses; or it loses one connection at a certain
+//! statement.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +27,7 @@ pub enum Line {
 pub enum Loss {
     /// Before the server gets a statement.
     OfStatement,
-    /// After the server has done it, and before anybody is told.
+    /// After the server has executed it, and before the answer is forwarded.
     OfAnswer,
 }
 
@@ -85,7 +86,7 @@ async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<L
     let server = TcpStream::connect(server).await.unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    // Whether what the server says is lost from now on, with the connection.
+    // Whether the server's answers are lost from now on, with the connection.
     let lost = AtomicBool::new(false);
     let sprung = |bytes: &[u8]| {
         let mut trap = trap.lock().unwrap();

@@ -1,5 +1,5 @@
-//! A mail server for tests: speaks the protocol on a real socket, keeps what it is given, and has
-//! moods.
+//! A mail server for tests: it speaks SMTP on a real socket, keeps every mail, and accepts, refuses
+//! or hangs as a test asks.
 //!
 //! ```ignore
 //! let sink = Sink::start().await;
@@ -20,7 +20,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::process::patiently;
+use crate::support::waiting::patiently;
 
 /// How the server deals with mails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Sink {
         self.shared.mood.send_replace(Mood::Refusing(code));
     }
 
-    /// Takes connections and says nothing on them, until it accepts again.
+    /// Takes connections and sends nothing on them, until it accepts again.
     pub fn hang(&self) {
         self.shared.mood.send_replace(Mood::Hanging);
     }
@@ -252,7 +252,7 @@ enum End {
     Tls,
 }
 
-/// What is said on one connection.
+/// The conversation on one connection.
 struct Session<S> {
     stream: BufStream<S>,
     shared: Arc<Shared>,

@@ -1,4 +1,5 @@
-//! Somebody with a browser, as far as programs see it, and a shop whose users have a password.
+//! A browser without a screen: cookies, forms and CSRF tokens of the administration; and a shop
+//! whose users have a password.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::support::harness::Shop;
 /// The password of every user.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// A browser as far as it matters here: it keeps cookies and says where a form comes from.
+/// A browser as far as it matters here: it keeps cookies and sends the origin of forms.
 pub struct Visitor {
     pub client: reqwest::Client,
     pub origin: String,
@@ -41,7 +42,7 @@ impl Visitor {
         }
     }
 
-    /// Somebody who has signed in to the shop with the password of all.
+    /// A user who has signed in to the shop with the password of all.
     pub async fn signed_in(shop: &Shop, username: &str) -> Visitor {
         let mut visitor = Visitor::of(&shop.url(""));
         let seen = visitor.sign_in(username, PASSWORD).await;
