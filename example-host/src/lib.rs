@@ -4,8 +4,8 @@
 //! [`Site::open`] opens a database and creates the plugins, [`Site::serve`] answers requests, and
 //! the other methods of [`Site`] are what administrators do; the command line is a thin layer
 //! above them. Nothing is kept in the process outside of a [`Site`], so that many can live side by
-//! side, but for whose turn it is to hash a password; only the program itself says where the log
-//! goes.
+//! side, but for the two places to hash a password; only the program itself decides where
+//! the log goes.
 //!
 //! # Invariants
 //!
@@ -16,23 +16,24 @@
 //!   seconds and then answers 503.
 //! - A failing, panicking or never answering plugin costs the one request that met it.
 //!
-//! # Modules
+//! # Rooms
 //!
-//! Tables are in `example-host/migrations`, for each engine; `database/migrations.rs` lists the files.
+//! From top to bottom; a room names only those below it. Tables are in `example-host/migrations`, for each
+//! engine; `database/migrations.rs` lists the files.
 //!
 //! | room | content |
 //! |---|---|
-//! | [`cli`] | the command line; `operator`: who runs the program, as the system knows them |
-//! | `server` | HTTP: `connections` (limits, stopping), `room` (places for connections), `progress` (a client has to read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `health`; `administration` (requests to the pages), `scrape` (the address of the metrics) |
-//! | `admin` | the administration: the table of all pages and what is done for each; `pages`, a file for each with a template in `templates/admin`; `visit`, `view`, `form`, `cookies`, `throttle`, `authority`, `claim` (whether a password is right), `confirm` (asking for it again), `catalogue` (the OpenAPI documents), `assets` |
-//! | `api` | the API: `answer` (the order of the checks, the call of the plugin), `gate` (`Accept`, tokens), `body`, `notes` (changes and refusals), `changes` (they run to their end), `revalidation` (304), `problem` (the table of errors), `request_id` |
-//! | `site` | a site that is open: database, plugins, installation; `state` (what is kept in memory, and following other processes), `services` (what the host offers to a plugin), `storage` (the size of the database), `quickstart` (the first start), `copy` (moving a site to another database), `maintenance` (comparing and mending what extensions keep beside their records) |
-//! | `extensions` | `registry` (which there are, enabled or not), `parameters`, `routing`, `loader` (checks of a library file before it is opened) |
-//! | `identity` | `users`, `groups`, `acl` (rules and decisions, with reasons), `tokens`, `passwords`, `sessions`, `directory` (the list of users with its search) |
-//! | `mail` | the content of a mail; `smtp` and `folder`, the two ways to send it |
-//! | `watch` | `audit` (who changed what), `traffic` (the last hour of the API and its recent refusals), `metrics` |
-//! | `database` | pools and transactions, the only place with SQL for an engine: `statement`, `connection`, `start` (migrations, one start at a time), `lease` (the same on a cluster) |
-//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `private` (files that only the user of the host can read) |
+//! | [`cli`] | the command line: `arguments`, `commands`, `demo` (its options are those of the extensions), `serve`, `signals`, `progress`, `terminal`, `operator` (who runs the program) |
+//! | `server` | HTTP: `router` (the table of addresses), `context` (what every request needs), `connections` (limits, stopping), `room` (places for connections), `progress` (a client has to read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `administration` (requests to the pages), `health`, `scrape` (the address of the metrics), `readings` (what is measured when they are asked for) |
+//! | `admin` | the administration: the table of all pages and what is done for each; `pages`, a file for each with a template in `templates/admin`; `place` (where the pages are), `arrival` (a request), `visit` (one by somebody who has signed in), `authority` (what administrators may do to each other), `door` (whether a password is right), `sign_in`, `confirm` (the password once more), `throttle`, `problem`, `view`, `form`, `cookies`, `catalogue` (the OpenAPI documents), `assets` |
+//! | `api` | the API: `answer` (the order of the checks, the call of the plugin), `gate` (route, `Accept`, token), `body`, `notes` (changes and refusals), `changes` (they run to their end), `revalidation` (304), `problem` (the table of errors), `request_id`, `handled` (for the log) |
+//! | `site` | a site that is open: database, plugins, installation; `administer` (what administrators do, recorded with who does it), `state` (what is kept in memory, and following other processes), `services` (what the host offers to a plugin), `health`, `storage` (sizes), `quickstart` (the first start), `copy` (moving a site to another database), `maintenance` (comparing and mending what extensions keep beside their records) |
+//! | `extensions` | `registry` (which there are, enabled or not), `parameters`, `demo` (options of demonstration data), `routing`, `loader` (checks of a library file before it is opened) |
+//! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `passwords`, `sessions`, `directory` (the list of users with its search) |
+//! | `mail` | `mailer` (the content of a mail), `smtp` and `folder`, the two ways to deliver it |
+//! | `watch` | `audit` (who has changed what), `traffic` (the last hour of the API and its recent refusals), `metrics` |
+//! | `database` | `pools`, `connection`, `statement`, `conflict` (changes that are tried again), `start` (migrations, one start at a time), `lease` (the same on a cluster); the only room with SQL for an engine |
+//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `secret` |
 
 pub mod cli;
 

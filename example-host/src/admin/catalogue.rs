@@ -1,4 +1,4 @@
-//! What extensions say of their routes in their OpenAPI documents, as far as pages show it. Knows no
+//! The routes of extensions as their OpenAPI documents describe them, as far as pages show it. Knows no
 //! extension in particular: what a document leaves out is left out of the page.
 
 use host_interface::Method;

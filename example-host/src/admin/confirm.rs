@@ -1,6 +1,6 @@
-//! Asks for the password once more before something is changed that decides who gets in and what
-//! they may do: a browser that somebody left must not be enough for that. What was being done goes
-//! on from there, with all that was entered.
+//! Asks for the password once more before a change that decides who has access and what they may do: a
+//! browser that was left open must not be enough for that. The change then continues with all that was
+//! entered.
 
 use askama::Template;
 use axum::body::Body;
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
         return Ok(None);
     }
     let Some(password) = visit.form.given(CONFIRMATION) else {
-        return written(visit, arrival, None, "")
+        return render(visit, arrival, None, "")
             .map(|page| Some(page.with_status(StatusCode::FORBIDDEN)));
     };
     let database = visit.site.state().database();
@@ -62,12 +62,12 @@ pub(crate) async fn answer(
         return Ok(None);
     }
     if let Claim::Wait(seconds) = claim {
-        let page = written(visit, arrival, None, &door::too_many(seconds))?;
+        let page = render(visit, arrival, None, &door::too_many(seconds))?;
         let mut response = page.with_status(StatusCode::TOO_MANY_REQUESTS);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         return Ok(Some(response));
     }
-    let page = written(visit, arrival, Some("this is not your password"), "")?;
+    let page = render(visit, arrival, Some("this is not your password"), "")?;
     Ok(Some(page.with_status(StatusCode::UNPROCESSABLE_ENTITY)))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
     before.unwrap_or_else(|| form::page_before(&arrival.headers))
 }
 
-fn written(
+fn render(
     visit: &Visit,
     arrival: &Arrival,
     wrong: Option<&str>,

@@ -1,5 +1,5 @@
-//! The two things that a browser keeps for the administration: the secret of a session, and what
-//! the next page is to say. Neither can be read by a script or sent by a page of another site.
+//! The two things that a browser keeps for the administration: the secret of a session, and the notice
+//! that the next page shows. Neither can be read by a script or sent by a page of another site.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};

@@ -1,6 +1,6 @@
-//! Whether somebody is who they claim to be: the one way in which the pages look at a password,
-//! whatever it is asked for. Slowed down for who guesses, and the same for every name that there
-//! is not.
+//! Whether somebody is who they claim to be: the one place where the administration checks a password,
+//! whatever it is asked for. Guessing is slowed down, and takes the same time for a name that no user
+//! has. What is behind the door is not known here.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -69,7 +69,7 @@ impl Door {
     }
 }
 
-/// What somebody is told who has to wait.
+/// The message to somebody who has to wait.
 pub(crate) fn too_many(seconds: u64) -> String {
     format!("Too many attempts. Try again in {seconds} seconds.")
 }

@@ -9,7 +9,7 @@ use super::arrival::text_of;
 use super::place::{href, inside};
 
 /// The field of each form with the token of the session that it was made for.
-pub(crate) const CSRF_TOKEN: &str = "proof";
+pub(crate) const CSRF_TOKEN: &str = "csrf_token";
 
 /// What browsers say of where a request comes from, on connections that nobody can listen to.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -162,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_another_session_proves_nothing() {
-        let form = Form(vec![("proof".to_owned(), csrf_token("one"))]);
+    fn the_token_of_another_session_does_not_count() {
+        let form = Form(vec![(CSRF_TOKEN.to_owned(), csrf_token("one"))]);
         assert!(is_of_session(&form, "one"));
         assert!(!is_of_session(&form, "other"));
         assert!(!is_of_session(&Form::default(), "one"));

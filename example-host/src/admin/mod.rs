@@ -2,7 +2,7 @@
 //!
 //! A page is a line in [`PAGES`], a function and a template. Everything else is done for all of
 //! them in one place, [`Administration::answer`]: who has signed in, whether they may see the page
-//! or change something by it, that a change comes from a page of this site, what is written down
+//! or change something by it, that a change comes from a page of this site, what is recorded
 //! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
 //! extensions only by way of [`Visit::ask`].
 

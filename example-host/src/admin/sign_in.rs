@@ -15,7 +15,7 @@ use super::place::{MANAGE, SIGN_IN, href, inside, may};
 use super::problem::Problem;
 use super::view::{Field, Layout, Notice, redirect, show};
 
-/// What everybody is told who is not let in, whatever the reason.
+/// The message to everybody who is not let in, whatever the reason.
 const WRONG: &str = "The username or the password is wrong.";
 
 /// How much of a name is shown again: as much as a name can have.

@@ -92,7 +92,7 @@ pub(crate) fn origin(arrival: &Arrival) -> String {
     format!("{scheme}://{host}")
 }
 
-/// What a page says of what has been done before it.
+/// The message of a page about what has just been done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) good: bool,
@@ -328,7 +328,7 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// What says more about it, for those who do not see that it stands beside it.
+    /// The elements that describe it, for people who do not see that they stand beside it.
     fn described_by(&self) -> Option<String> {
         let Self { name, fault, hint, .. } = self;
         match (fault.is_empty(), hint.is_empty()) {
@@ -416,7 +416,7 @@ struct ProblemPage<'a> {
     id: &'a str,
 }
 
-/// The page that says why there is none, and its status.
+/// The page with the reason why there is none, and its status.
 pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
     let (status, title, text) = match problem {
         Problem::NotFound => {

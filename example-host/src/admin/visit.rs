@@ -23,7 +23,7 @@ use super::place::{ADMIN, Needed, may};
 use super::problem::Problem;
 use super::view::{Layout, Link, Notice, SignedIn, View};
 
-/// A request to a page, by somebody who may come in.
+/// A request to a page, by somebody with access to the administration.
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) site: Site,
@@ -57,7 +57,7 @@ pub(crate) struct Visit {
 /// What comes of a form that was sent. What has changed something is certain to stand in the audit
 /// trail: only [`Visit::record`] makes what says so.
 pub(crate) enum Outcome {
-    /// It is done; the browser goes on to another page, which says so.
+    /// It is done; the browser goes on to another page with this message.
     Done { recorded: Recorded, to: String, says: String },
     /// It is done, and what came of it can be shown this once.
     Shown { recorded: Recorded, view: View },

@@ -1,7 +1,7 @@
 //! From a request to its answer: the order of the checks, the call of the plugin, and its response
 //! as HTTP. A plugin that fails, panics or never answers costs this one request. A request
-//! that changes something is never given up: it runs to its end and is written down, whether or not
-//! its client waits for it.
+//! that changes something is never given up: it runs to its end and is recorded, whether or not
+//! its client waits for it. Knows no connection and no page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -204,7 +204,7 @@ pub(crate) enum Asker {
 }
 
 impl Asker {
-    /// Whether a request with these headers says who sends it.
+    /// Whether a request with these headers names who sends it.
     fn is_named(&self, headers: &HeaderMap) -> bool {
         match self {
             Asker::Credentials => headers.contains_key(header::AUTHORIZATION),
@@ -249,7 +249,7 @@ async fn call_plugin(
     }
 }
 
-/// What a client is told that has waited long enough.
+/// The answer to a client that has waited long enough.
 fn gave_up(route: &Route) -> Refusal {
     let extension = &route.extension.name;
     tracing::error!(extension, route = &*route.name, "took too long");

@@ -1,5 +1,5 @@
-//! Reading a request's body within its limit, and getting rid of one that nobody wants. What is in
-//! it is the plugin's.
+//! Reading the body of a request within its limit, and discarding one that is not wanted. What it
+//! contains is the plugin's concern.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const DISCARD_BYTES: usize = 16 * 1024 * 1024;
 /// How long that may take.
 const DISCARD_TIME: Duration = Duration::from_secs(2);
 
-/// Whether the client says itself that the body is too large.
+/// Whether the body is too large by the length that the client has announced.
 pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)

@@ -1,7 +1,7 @@
 //! Changes under way. What changes something runs on a task of its own and to its end, whether or
-//! not whoever asked for it still waits: one that is given up half-way may have happened all the
-//! same, and nobody would write it down. How many there may be is bounded, and the end of the
-//! server waits for them.
+//! not the client still waits for it: a change that is given up half-way may have happened all the
+//! same, and nothing would record it. Their number is bounded, and the end of the server waits for
+//! them. Does not know what is changed.
 
 use std::sync::Arc;
 

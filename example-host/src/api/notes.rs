@@ -1,6 +1,6 @@
 //! What is noted of a request to the API that has been answered: a change for the audit trail, a
-//! refusal for whoever looks for the fault of a client. Of a body only the codes and words of an
-//! error that the site has written itself.
+//! refusal for a person who looks for the fault of a client. Of a body, only the codes and words of
+//! an error that the site itself has written are kept.
 
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ fn record_at(location: &str) -> Option<Record> {
     named.then(|| Record { kind: kind.to_owned(), id: id.to_owned() })
 }
 
-/// The codes of the errors of a document, each once, and what the first one says.
+/// The codes of the errors of a document, each once, and the detail of the first.
 fn said(body: &Bytes) -> (String, String) {
     #[derive(Default, Deserialize)]
     struct Document {

@@ -1,4 +1,4 @@
-//! The one table of what the host itself tells clients when it refuses a request or fails. The
+//! The one table of the errors that the host itself answers when it refuses a request or fails. The
 //! cause of a failure goes to the log and never to the client.
 
 use axum::body::Body;

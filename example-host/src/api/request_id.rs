@@ -1,6 +1,6 @@
-//! The id that stands on each response and on every log line about its request. It is the host's
-//! own, or that of a proxy that the site knows; what anybody else sends is kept beside it, because
-//! whoever could choose the id could have two requests called the same.
+//! The id on each response and on every log line about its request. It is the host's own, or that of a
+//! proxy that the site knows; the id of any other client is kept beside it, because a client that could
+//! choose the id could give two requests the same one.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,7 +61,7 @@ impl RequestId {
         self.id.to_str().unwrap_or_default()
     }
 
-    /// What the client calls the request, if it says so in a way that may stand in a log.
+    /// The client's own id of the request, if it may stand in a log.
     pub(crate) fn of_client(&self) -> Option<&str> {
         self.of_client.as_ref().and_then(|id| id.to_str().ok())
     }

@@ -1,6 +1,5 @@
-//! What a client has already is not sent again: an answer to a read has a tag of its content, and
-//! a client that names the tag is told that nothing has changed. Knows nothing of what is in a
-//! body.
+//! Conditional reads: an answer to a read has a tag of its content, and a client that names the tag gets
+//! a 304 instead of what it has already. Knows nothing of what a body contains.
 
 use std::hash::{DefaultHasher, Hasher};
 

@@ -205,12 +205,12 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// What the address of a PostgreSQL server says, if it is one.
+/// The options in the address of a PostgreSQL server, if it is one.
 pub(crate) fn postgres(url: &str) -> Option<PgConnectOptions> {
     PgConnectOptions::from_str(url).ok()
 }
 
-/// What the address of a MySQL or MariaDB server says, if it is one.
+/// The options in the address of a MySQL or MariaDB server, if it is one.
 pub(crate) fn mysql(url: &str) -> Option<MySqlConnectOptions> {
     MySqlConnectOptions::from_str(url).ok()
 }

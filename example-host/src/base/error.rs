@@ -1,5 +1,5 @@
-//! What may go wrong with a site, each as one line for the person at the terminal. What HTTP
-//! clients are told is another table, `api/problem.rs`.
+//! What may go wrong with a site, each as one line for the person at the terminal. The errors
+//! for HTTP clients are another table, `api/problem.rs`.
 
 use std::path::PathBuf;
 
@@ -113,7 +113,7 @@ impl Error {
     }
 }
 
-/// Whether a database error says that something exists already.
+/// Whether a database error means that something exists already.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }

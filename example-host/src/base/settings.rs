@@ -49,7 +49,7 @@ pub struct ServerSettings {
     /// How long a client may send nothing of a body, or take nothing of an answer.
     pub stall_timeout: Duration,
     /// How many connections may be open, and how many changes under way. For more, those make room
-    /// on which nothing is asked; where there are none, they are told to come again.
+    /// on which nothing is asked; where there are none, new ones get a 503.
     pub connections: usize,
     /// How many of them one client may have, by its address; a network of IPv6 is one client.
     pub connections_per_address: usize,

@@ -13,7 +13,7 @@ pub(super) struct Bar {
     pace: Mutex<Pace>,
 }
 
-/// How often somebody is told who reads lines.
+/// How often a line is logged.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 impl Bar {

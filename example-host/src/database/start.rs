@@ -28,13 +28,13 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// The turn of a start. Whoever else starts on the same database waits until it is over, or its
 /// connection or process has ended.
-pub(crate) struct Start(Held);
+pub(crate) struct Start(Lock);
 
 /// What holds the turn: a locked file, or a session with the lock of a server. The lock that the
 /// migrations take by themselves does not do: it holds for one library alone, and MariaDB
 /// understands its timeout as not to wait. On a cluster the lock of a server is that of one node,
 /// so there is a lease beside it.
-enum Held {
+enum Lock {
     File(File),
     Postgres(Box<PgConnection>),
     MySql(Box<MySqlConnection>, Option<Lease>),
@@ -44,19 +44,19 @@ impl Database {
     /// Waits for the turn of this start, and brings the host's tables up to date.
     pub(crate) async fn start(&self, url: &DatabaseUrl) -> Result<Start, Error> {
         let mut start = Start(match self {
-            Self::Sqlite { .. } => Held::File(lock_file(url.beside("host.lock")).await?),
+            Self::Sqlite { .. } => Lock::File(lock_file(url.beside("host.lock")).await?),
             Self::Postgres(pool) => {
                 let options = Arc::clone(&pool.connect_options());
                 let mut session = in_time(options.connect()).await??;
                 // A table that exists already is no news.
                 in_time(session.execute("SET client_min_messages = warning")).await??;
-                Held::Postgres(Box::new(session))
+                Lock::Postgres(Box::new(session))
             }
             Self::MySql(pool) => {
                 let options = Arc::clone(&pool.connect_options());
                 let mut session = in_time(options.connect()).await??;
                 let lease = Lease::of_a_cluster(&mut session, pool).await?;
-                Held::MySql(Box::new(session), lease)
+                Lock::MySql(Box::new(session), lease)
             }
         });
         let mut told = false;
@@ -103,11 +103,11 @@ impl Start {
     /// Whether the turn is still this start's. A server gives a lock away with its session.
     async fn is_kept(&mut self) -> bool {
         match &mut self.0 {
-            Held::File(_) => true,
-            Held::Postgres(session) => {
+            Lock::File(_) => true,
+            Lock::Postgres(session) => {
                 matches!(in_time(session.execute("SELECT 1")).await, Ok(Ok(_)))
             }
-            Held::MySql(session, lease) => {
+            Lock::MySql(session, lease) => {
                 !lease.as_ref().is_some_and(Lease::is_lost)
                     && matches!(in_time(session.execute("DO 0")).await, Ok(Ok(_)))
             }
@@ -116,10 +116,10 @@ impl Start {
 
     async fn migrate(&mut self, database: &Database) -> Result<(), MigrateError> {
         match (&mut self.0, database) {
-            (Held::Postgres(session), _) => {
+            (Lock::Postgres(session), _) => {
                 in_own_table(migrations::POSTGRES).run(&mut **session).await
             }
-            (Held::MySql(session, _), _) => {
+            (Lock::MySql(session, _), _) => {
                 let migrations = in_own_table(migrations::MYSQL);
                 match migrations.run(&mut **session).await {
                     // Cut off half-way, as this engine can be. They are written to be run again.
@@ -130,11 +130,11 @@ impl Start {
                     done => done,
                 }
             }
-            (Held::File(_), Database::Sqlite { writer, .. }) => {
+            (Lock::File(_), Database::Sqlite { writer, .. }) => {
                 migrations::migrator(migrations::SQLITE).run(writer).await
             }
             // A file is locked for SQLite alone.
-            (Held::File(_), _) => Ok(()),
+            (Lock::File(_), _) => Ok(()),
         }
     }
 
@@ -142,13 +142,13 @@ impl Start {
     async fn try_lock(&mut self) -> Result<bool, Error> {
         let locked: Option<bool> = match &mut self.0 {
             // Locked when it was opened.
-            Held::File(_) => Some(true),
-            Held::Postgres(session) => {
+            Lock::File(_) => Some(true),
+            Lock::Postgres(session) => {
                 // A number that this program chose; the lock is the database's.
                 let lock = sqlx::query_scalar("SELECT pg_try_advisory_lock(7310868735974043764)");
                 in_time(lock.fetch_one(&mut **session)).await??
             }
-            Held::MySql(session, lease) => {
+            Lock::MySql(session, lease) => {
                 // Locks are the server's, so the database gives this one its name.
                 let lock = sqlx::query_scalar(
                     "SELECT GET_LOCK(CONCAT('host_start.', MD5(DATABASE())), 0) = 1",
@@ -168,17 +168,17 @@ impl Start {
         // A server gives a lock back some time after its session has been closed, and the next
         // start would find it taken by nobody.
         let closed = match self.0 {
-            Held::File(file) => {
+            Lock::File(file) => {
                 drop(file);
                 Ok(())
             }
-            Held::Postgres(mut session) => {
+            Lock::Postgres(mut session) => {
                 match session.execute("SELECT pg_advisory_unlock_all()").await {
                     Ok(_) => session.close().await,
                     Err(error) => Err(error),
                 }
             }
-            Held::MySql(mut session, lease) => {
+            Lock::MySql(mut session, lease) => {
                 if let Some(lease) = lease {
                     lease.give_back(&mut session).await;
                 }

@@ -11,7 +11,7 @@ use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
 /// Opens a library and checks that it is a plugin of this contract.
 ///
 /// # Errors
-/// One line that names the file and says why.
+/// One line with the file and the reason.
 pub fn load(path: &Path) -> Result<Library, LoadError> {
     check(path)?;
     // The system's loader looks up a bare name in the system's folders, not in the current one.

@@ -75,28 +75,28 @@ pub(crate) fn entered(kind: ParameterKind, text: &str) -> Value {
 
 /// Why a parameter may not have a value.
 #[derive(Debug)]
-pub(crate) enum Unfit {
+pub(crate) enum Rejection {
     /// It is not what the extension has declared, which is this.
     Kind(String),
-    /// The extension does not take it, and says why.
+    /// The extension does not take it, for this reason.
     Refused(String),
 }
 
 /// Why a parameter of a loaded extension may not have this value, or none for its default.
-pub(crate) async fn unfit(
+pub(crate) async fn rejection(
     extension: &str,
     plugin: &LoadedPlugin,
     parameter: &Parameter,
     value: Option<&Value>,
-) -> Result<Option<Unfit>, Error> {
+) -> Result<Option<Rejection>, Error> {
     if value.is_some_and(|value| !parameter.admits(value)) {
-        return Ok(Some(Unfit::Kind(parameter.expectation().to_string())));
+        return Ok(Some(Rejection::Kind(parameter.expectation().to_string())));
     }
     // A default may have become impossible too: what it names is a record like any other.
     let in_force = value.unwrap_or(&parameter.default);
     match plugin.check_parameter(&parameter.name, in_force).await {
         Ok(()) => Ok(None),
-        Err(host_interface::Error::Refused(why)) => Ok(Some(Unfit::Refused(one_line(why)))),
+        Err(host_interface::Error::Refused(why)) => Ok(Some(Rejection::Refused(one_line(why)))),
         Err(source) => Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source }),
     }
 }

@@ -114,7 +114,7 @@ impl Matched<'_, '_> {
         self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
     }
 
-    /// The record that a request by this route is about, as far as its path says.
+    /// The record that a request by this route is about, as far as its path names it.
     pub(crate) fn record(&self, route: &Route) -> Record {
         let id = self.params().next().unwrap_or_default().to_owned();
         Record { kind: route.kind.as_ref().to_owned(), id }
@@ -204,7 +204,7 @@ fn insert(
         }
         None => endpoints.push(endpoint),
     }
-    // Where both fit, digits say more than any text, as a literal says more than a parameter.
+    // Where both fit, digits come before any text, as a literal comes before a parameter.
     endpoints.sort_by_key(|endpoint| {
         endpoint.digits.iter().map(|digits| !digits).collect::<Vec<bool>>()
     });

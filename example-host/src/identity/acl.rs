@@ -12,19 +12,19 @@ use crate::database::{Connection, Database, Engine, sql};
 pub const ROOT: &str = "root";
 /// Allows everything, on [`ROOT`].
 pub const CORE_ADMIN: &str = "core.admin";
-/// Lets a user come in by a token, on [`ROOT`].
+/// Lets a user use the API by a token, on [`ROOT`].
 pub const CORE_LOGIN_API: &str = "core.login.api";
 /// Lets a user into the administration pages, on [`ROOT`].
 pub const CORE_MANAGE: &str = "core.manage";
 
-/// What a rule says.
+/// The effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// Members may, unless another rule denies it.
     Allow,
-    /// Members may not, whatever another rule says.
+    /// Members may not, whatever another rule allows.
     Deny,
-    /// No rule: what is said above counts.
+    /// No rule: the rules above count.
     Inherit,
 }
 

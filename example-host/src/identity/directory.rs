@@ -12,7 +12,7 @@ const PAGE: usize = 20;
 
 /// What a list of users shows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Filter {
     /// Text in the name to sign in with, the name or the e-mail, in any case; empty for all.
     pub(crate) search: String,
     /// Only blocked users, or only those who are not.
@@ -73,7 +73,7 @@ pub(crate) struct UserDetails {
 }
 
 /// One page of the list.
-pub(crate) async fn list(database: &Database, wanted: &Wanted) -> Result<Listed, Error> {
+pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed, Error> {
     let (mut users, more) = lines(database, wanted).await?;
     let first = users.first().map(|user| user.fold.clone());
     let last = users.last().map(|user| user.fold.clone());
@@ -130,7 +130,7 @@ macro_rules! page {
 }
 
 /// The users of a page without their groups, and whether there are more in that direction.
-async fn lines(database: &Database, wanted: &Wanted) -> Result<(Vec<UserLine>, bool), Error> {
+async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, bool), Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = [page!("", ">", "ASC"), page!("", "<", "DESC")];
     const OF_STATE: [&str; 2] =

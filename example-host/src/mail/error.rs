@@ -15,7 +15,7 @@ pub(crate) enum MailError {
     /// The server will not have this mail, today or tomorrow.
     #[error("the mail server rejects it: {0}")]
     Refused(transport::smtp::Error),
-    /// The server knows no such address, and says so beforehand.
+    /// The server takes no such address, and announces that beforehand.
     #[error("the mail server accepts only addresses in ASCII")]
     NotAscii,
     /// The server cannot be reached, or has no time.

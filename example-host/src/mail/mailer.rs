@@ -26,12 +26,12 @@ pub(crate) struct Mailer {
 #[derive(Debug)]
 struct Inner {
     from: Mailbox,
-    way: Way,
+    delivery: Delivery,
     metrics: Arc<Metrics>,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Delivery {
     Folder(Folder),
     Server(Server),
 }
@@ -43,11 +43,11 @@ impl Mailer {
         folder: PathBuf,
         metrics: Arc<Metrics>,
     ) -> Result<Self, Error> {
-        let way = match &settings.server {
-            Some(url) => Way::Server(Server::new(url.clone(), settings.timeout)?),
-            None => Way::Folder(Folder::new(folder)),
+        let delivery = match &settings.server {
+            Some(url) => Delivery::Server(Server::new(url.clone(), settings.timeout)?),
+            None => Delivery::Folder(Folder::new(folder)),
         };
-        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), way, metrics }) })
+        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), delivery, metrics }) })
     }
 
     /// Sends a mail.
@@ -62,11 +62,11 @@ impl Mailer {
     }
 
     async fn try_to_send(&self, mail: &Mail) -> Result<(), MailError> {
-        let Inner { from, way, .. } = &*self.inner;
+        let Inner { from, delivery, .. } = &*self.inner;
         let message = message(mail, from.clone())?;
-        match way {
-            Way::Folder(folder) => Ok(folder.write(&mail.id, message.formatted()).await?),
-            Way::Server(server) => server.send(message.envelope(), &message.formatted()).await,
+        match delivery {
+            Delivery::Folder(folder) => Ok(folder.write(&mail.id, message.formatted()).await?),
+            Delivery::Server(server) => server.send(message.envelope(), &message.formatted()).await,
         }
     }
 }

@@ -105,7 +105,7 @@ impl Server {
 
 /// What an error in the middle of a mail means for this mail.
 fn refusal(error: SmtpError) -> MailError {
-    // Who has to sign in first is told so of each mail; that is for the site to put right.
+    // A client that has to sign in first gets this for each mail; the site has to mend that.
     let sign_in = matches!(error.status().map(u16::from), Some(530 | 534 | 535 | 538));
     match error.is_permanent() && !sign_in {
         true => MailError::Refused(error),

@@ -62,7 +62,7 @@ pub(crate) async fn observe(
     response
 }
 
-/// What the log says of a request whose client left before it was answered; no status of HTTP.
+/// The status in the log of a request whose client left before it was answered; none of HTTP.
 const CLIENT_GONE: u16 = 499;
 
 /// A line of the access log, and a request that is counted. It is written when it is dropped,

@@ -15,7 +15,7 @@ use crate::api::problem::Refusal;
 use crate::api::request_id::RequestId;
 use crate::api::{body, notes};
 
-/// The header in which a proxy says what its client speaks.
+/// The header in which a proxy names the protocol of its client.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Answers a request to it.
@@ -100,7 +100,7 @@ async fn form(
     read
 }
 
-/// Whether a proxy that is known says that its client speaks TLS.
+/// Whether a proxy that is known names TLS as the protocol of its client.
 fn speaks_tls(context: &Context, peer: Peer, headers: &HeaderMap) -> bool {
     let known = client::is_known(peer, &context.trusted_proxies);
     known && headers.get(FORWARDED_PROTO).is_some_and(|protocol| protocol == "https")

@@ -1,5 +1,5 @@
-//! Where a request comes from. A proxy says it for its clients, and is believed if the site knows
-//! the proxy: anybody can send such a header.
+//! The address of the client of a request. A proxy sends it in a header, which counts only from a proxy
+//! that the site knows: anybody can send such a header.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -76,7 +76,7 @@ pub(crate) struct Stop {
 pub(crate) type Stopping = watch::Receiver<Option<Stop>>;
 
 impl Connections {
-    /// Takes connections until it is told to stop, then waits for the requests in flight.
+    /// Takes connections until it is stopped, then waits for the requests in flight.
     pub(crate) async fn accept(self, listener: TcpListener, mut stopping: Stopping) {
         let room = Room::new(self.limit, self.limit_of_one);
         let outside = Room::new(OUTSIDE, OUTSIDE_OF_ONE);

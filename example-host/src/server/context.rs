@@ -1,4 +1,4 @@
-//! What every request needs, whatever answers it.
+//! What every request needs, whatever answers it. Does nothing by itself.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Context {
     pub(crate) health: Watch,
     /// Whether connections to this server are encrypted.
     pub(crate) encrypted: bool,
-    /// What browsers are told of that, if anything.
+    /// The header that keeps browsers to encrypted connections, if there is one.
     pub(crate) strict_transport: Option<HeaderValue>,
     pub(crate) trusted_proxies: Vec<IpNet>,
     pub(crate) ids: RequestIds,

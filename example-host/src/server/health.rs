@@ -1,4 +1,5 @@
-//! The answer to who watches the site, and one look for all who ask at the same moment.
+//! The answer to monitors that ask for the state of the site, found out once for all that ask at the same
+//! moment. What is looked at is not known here.
 
 use std::time::Instant;
 

@@ -1,6 +1,5 @@
-//! Whose site a request is for, as the client says it. A request that does not say it, or says it
-//! twice, means one thing to one program on its way and another thing to the next, so it is
-//! refused whatever it asks for.
+//! The host that a request is for. A request that names no host, or two of them, may mean one thing to
+//! one program on its way and another to the next, so it is refused whatever it asks for.
 
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Request, Version, header};

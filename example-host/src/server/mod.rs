@@ -1,5 +1,5 @@
-//! The HTTP server: serves a site until it is told to stop. How connections are taken and what is
-//! answered stands in the files beside this one.
+//! The HTTP server: serves a site until it is stopped. How connections are taken and what is answered is in
+//! the files beside this one.
 
 mod access_log;
 mod administration;
@@ -113,7 +113,7 @@ impl Running {
 }
 
 impl Site {
-    /// Serves the site on a listener until it is told to stop.
+    /// Serves the site on a listener until it is stopped.
     ///
     /// # Errors
     /// When the routes of the plugins contradict each other, the certificate cannot be used, or

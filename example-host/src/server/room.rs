@@ -1,6 +1,6 @@
 //! The places for connections. One client has only some of them, and where all are taken, the
 //! connection that has been idle for longest is closed in favour of the next. Knows nothing of what
-//! is said on a connection.
+//! is sent on a connection.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,5 +1,5 @@
-//! The server of the metrics, at an address of its own: they say more of a site than its clients
-//! need to know.
+//! The server of the metrics, at an address of its own, because they show more of a site than its
+//! clients need to know. What is measured is not known here.
 
 use std::net::SocketAddr;
 use std::time::Duration;

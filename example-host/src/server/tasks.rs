@@ -1,4 +1,5 @@
-//! What goes on beside the answers for as long as a site is served. None of it may end in silence.
+//! Tasks in the background for as long as a site is served. One that ends is logged and begun again;
+//! what it does is not known here.
 
 use std::time::Duration;
 

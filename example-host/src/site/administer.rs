@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::base::error::Error;
 use crate::database::{Connection, sql};
 use crate::extensions::demo;
-use crate::extensions::parameters::{self, ParameterEntry, Unfit};
+use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
 use crate::identity::acl::{self, Decision, RuleEntry, Setting};
 use crate::identity::groups::{self, GroupEntry};
@@ -281,12 +281,12 @@ impl Site {
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let (extension, parameter, plugin) = self.declared(name)?;
         let wanted = Some(value).filter(|value| !value.is_null());
-        match parameters::unfit(extension, plugin, parameter, wanted).await? {
+        match parameters::rejection(extension, plugin, parameter, wanted).await? {
             None => {}
-            Some(Unfit::Kind(expected)) => {
+            Some(Rejection::Kind(expected)) => {
                 return Err(Error::Invalid(format!("{name} must be {expected}, not {value}")));
             }
-            Some(Unfit::Refused(why)) => {
+            Some(Rejection::Refused(why)) => {
                 let in_force = wanted.unwrap_or(&parameter.default);
                 return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
             }

@@ -49,7 +49,7 @@ impl Snapshot {
         self.enabled.get(extension).copied().unwrap_or(false)
     }
 
-    /// Whether users are told by their tokens.
+    /// Whether users are identified by their tokens.
     pub(crate) fn token_auth(&self) -> bool {
         self.enabled(TOKEN_AUTH)
     }

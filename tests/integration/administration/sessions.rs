@@ -122,7 +122,7 @@ async fn a_form_from_elsewhere_changes_nothing() {
         ann.headers.clear();
         ann.get("/users").await;
     }
-    // The proof of another session is none.
+    // The token of another session does not count.
     let other = Visitor::signed_in(&shop, "administrator").await;
     let mut stolen = Visitor::of(&shop.url(""));
     stolen.cookies = other.cookies;

@@ -68,9 +68,9 @@ impl Visitor {
 
     /// Sends a form from the page that it is on, as a browser does.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
-        let proof = field(&self.html, "proof").unwrap_or_default().to_owned();
+        let token = field(&self.html, "csrf_token").unwrap_or_default().to_owned();
         let mut form = reqwest::Url::parse("form:").unwrap();
-        form.query_pairs_mut().extend_pairs(fields).append_pair("proof", &proof);
+        form.query_pairs_mut().extend_pairs(fields).append_pair("csrf_token", &token);
         let request = self.client.post(format!("{}/administrator{path}", self.origin));
         let request = request.body(form.query().unwrap().to_owned());
         let mut headers = HeaderMap::new();

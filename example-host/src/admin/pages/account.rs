@@ -29,7 +29,7 @@ struct Page {
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    written(&visit, None, None).await
+    render(&visit, None, None).await
 }
 
 /// Sets one's own password. Whoever sits at a browser that somebody left has to know the one before.
@@ -44,12 +44,12 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
         Claim::Wait(seconds) => Some(door::too_many(seconds)),
     };
     if let Some(wrong) = wrong {
-        return Ok(Outcome::Again(written(&visit, Some(&wrong), None).await?));
+        return Ok(Outcome::Again(render(&visit, Some(&wrong), None).await?));
     }
     let hash = match passwords::hash(visit.form.get("password").to_owned()).await {
         Ok(hash) => hash,
         Err(Error::Invalid(why)) => {
-            return Ok(Outcome::Again(written(&visit, None, Some(&why)).await?));
+            return Ok(Outcome::Again(render(&visit, None, Some(&why)).await?));
         }
         Err(error) => return Err(error.into()),
     };
@@ -78,7 +78,7 @@ pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem
     })
 }
 
-async fn written(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Result<View, Problem> {
+async fn render(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Result<View, Problem> {
     let database = visit.site.state().database();
     let mut layout = visit.layout("Your account");
     if wrong.or(unfit).is_some() {

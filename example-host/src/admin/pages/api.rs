@@ -19,7 +19,7 @@ use crate::admin::visit::{Outcome, Visit};
 /// How much of an answer is shown. Nobody reads more.
 const SHOWN: usize = 200_000;
 
-/// The field by which somebody says that something is to be changed.
+/// The field that confirms that something is to be changed.
 const SURE: &str = "sure";
 
 #[derive(Template)]
@@ -112,7 +112,7 @@ pub(crate) async fn download(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let (document, operation) = asked_for(&visit)?;
-    written(&visit, document, operation, "", None)
+    render(&visit, document, operation, "", None)
 }
 
 /// Sends the request that was entered, as whoever has signed in.
@@ -120,7 +120,7 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     let (document, operation) = asked_for(&visit)?;
     if !operation.only_reads() && visit.form.get(SURE) != "yes" {
         let fault = "Nothing was sent. This changes the real site; confirm that you are sure.";
-        return Ok(Outcome::Again(written(&visit, document, operation, fault, None)?));
+        return Ok(Outcome::Again(render(&visit, document, operation, fault, None)?));
     }
     let asked = Asked::of(&visit, operation);
     let mut request = Request::builder()
@@ -137,7 +137,7 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     let answer = visit.ask(request).await?;
     let tried = Tried::of(&visit, operation, &asked, answer);
     // What it changed, the API itself has written down.
-    Ok(Outcome::Answered(written(&visit, document, operation, "", Some(tried))?))
+    Ok(Outcome::Answered(render(&visit, document, operation, "", Some(tried))?))
 }
 
 /// A command that sends a request with a token.
@@ -222,7 +222,7 @@ fn asked_for(visit: &Visit) -> Result<(&Document, &Operation), Problem> {
     found.ok_or(Problem::NotFound)
 }
 
-fn written(
+fn render(
     visit: &Visit,
     document: &Document,
     operation: &Operation,

@@ -8,7 +8,7 @@ use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, Time};
 
-use crate::watch::audit::{self, Cursor, Entry, Listed, Origin, Place, Record, Wanted};
+use crate::watch::audit::{self, Cursor, Entry, Filter, Listed, Origin, Place, Record};
 
 use crate::admin::form::Form;
 use crate::admin::place::href;
@@ -26,7 +26,7 @@ const MOMENT: StaticFormatDescription =
 struct Page {
     layout: Layout,
     listed: Listed,
-    wanted: Wanted,
+    wanted: Filter,
     /// As they were sent, for the form.
     since: String,
     until: String,
@@ -38,7 +38,7 @@ struct Page {
 impl Page {
     /// Whether the list is of some entries only.
     fn is_filtered(&self) -> bool {
-        let Wanted { username, origin, record, request, since, until, .. } = &self.wanted;
+        let Filter { username, origin, record, request, since, until, .. } = &self.wanted;
         let texts = [username, &record.kind, &record.id, request];
         let asked = texts.iter().any(|text| !text.is_empty());
         asked || origin.is_some() || since.is_some() || until.is_some()
@@ -73,12 +73,12 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-fn wanted(query: &Form) -> Wanted {
+fn wanted(query: &Form) -> Filter {
     let text = |name: &str| query.get(name).trim().chars().take(150).collect::<String>();
     let day =
         |name: &str| Date::parse(query.get(name), format_description!("[year]-[month]-[day]")).ok();
     let last = Time::MIDNIGHT - time::Duration::SECOND;
-    Wanted {
+    Filter {
         username: text("user"),
         origin: Origin::named(query.get("origin")),
         record: Record { kind: text("type"), id: text("id") },

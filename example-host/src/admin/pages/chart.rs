@@ -74,7 +74,7 @@ impl Chart {
         }
     }
 
-    /// The same that says what its highest bar is.
+    /// The same with the value of its highest bar.
     pub(crate) fn up_to(self, most: impl Into<String>) -> Self {
         Self { most: most.into(), ..self }
     }

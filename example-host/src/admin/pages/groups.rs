@@ -66,7 +66,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     let parent = visit.query.given("parent").unwrap_or("Public").to_owned();
-    written(&visit, None, "", &parent, None).await
+    render(&visit, None, "", &parent, None).await
 }
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
@@ -94,7 +94,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let group = find(&visit).await?;
     let title = group.title.clone();
-    written(&visit, Some(group), &title, "", None).await
+    render(&visit, Some(group), &title, "", None).await
 }
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
@@ -154,10 +154,10 @@ async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
 
 async fn again(visit: &Visit, group: Option<GroupEntry>, fault: &str) -> Result<Outcome, Problem> {
     let (title, parent) = (visit.form.get("title"), visit.form.get("parent"));
-    Ok(Outcome::Again(written(visit, group, title, parent, Some(fault)).await?))
+    Ok(Outcome::Again(render(visit, group, title, parent, Some(fault)).await?))
 }
 
-async fn written(
+async fn render(
     visit: &Visit,
     group: Option<GroupEntry>,
     title: &str,

@@ -5,7 +5,7 @@ use askama::Template;
 use host_interface::{LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
-use crate::extensions::parameters::{self, Unfit};
+use crate::extensions::parameters::{self, Rejection};
 use crate::site::state::change;
 
 use super::extensions::Extension;
@@ -102,10 +102,12 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         if kept {
             continue;
         }
-        match parameters::unfit(name, plugin, parameter, wanted.as_ref()).await? {
+        match parameters::rejection(name, plugin, parameter, wanted.as_ref()).await? {
             None => changes.push((&parameter.name, wanted)),
-            Some(Unfit::Kind(expected)) => entered.fault = format!("The value must be {expected}."),
-            Some(Unfit::Refused(why)) => entered.fault = sentence(&why),
+            Some(Rejection::Kind(expected)) => {
+                entered.fault = format!("The value must be {expected}.")
+            }
+            Some(Rejection::Refused(why)) => entered.fault = sentence(&why),
         }
     }
     if entered.iter().any(|entered| !entered.fault.is_empty()) {

@@ -208,7 +208,7 @@ fn rules(all: Vec<RuleEntry>, asset: &str) -> Vec<RuleEntry> {
     all.into_iter().filter(|rule| rule.asset == asset).collect()
 }
 
-/// What a rule says, if there is one.
+/// The setting of a rule, if there is one.
 fn set(rules: &[RuleEntry], group: &GroupEntry, action: &ActionEntry) -> Option<bool> {
     let rule = rules.iter().find(|rule| rule.group == group.title && rule.action == action.name);
     rule.map(|rule| rule.allowed)

@@ -37,7 +37,7 @@ struct Made {
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    written(&visit, None).await
+    render(&visit, None).await
 }
 
 /// Makes a token in place of the one before.
@@ -52,7 +52,7 @@ pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
         Ok((token, visit.record_shown(transaction, change).await?))
     })?;
     let command = command(&visit, &token);
-    Ok(Outcome::Shown { recorded, view: written(&visit, Some(Made { token, command })).await? })
+    Ok(Outcome::Shown { recorded, view: render(&visit, Some(Made { token, command })).await? })
 }
 
 pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
@@ -84,7 +84,7 @@ fn command(visit: &Visit, token: &str) -> String {
     api::command(host_interface::Method::Get, &address, token, media_type, None)
 }
 
-async fn written(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
+async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
     let admitted = admitted(visit, &user).await?;

@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
 use crate::database::{Connection, sql};
-use crate::identity::directory::{self, Cursor, Listed, UserDetails, Wanted};
+use crate::identity::directory::{self, Cursor, Filter, Listed, UserDetails};
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::sessions;
@@ -26,7 +26,7 @@ struct ListPage {
     layout: Layout,
     listed: Listed,
     groups: Vec<GroupEntry>,
-    wanted: Wanted,
+    wanted: Filter,
     /// The addresses of the pages beside this one.
     before: Option<String>,
     after: Option<String>,
@@ -35,7 +35,7 @@ struct ListPage {
 impl ListPage {
     /// Whether the list is of some users only.
     fn is_filtered(&self) -> bool {
-        let Wanted { search, blocked, group, .. } = &self.wanted;
+        let Filter { search, blocked, group, .. } = &self.wanted;
         !search.is_empty() || blocked.is_some() || group.is_some()
     }
 }
@@ -106,7 +106,7 @@ impl Faults {
 
 pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     let query = &visit.query;
-    let wanted = Wanted {
+    let wanted = Filter {
         search: query.get("search").trim().chars().take(100).collect(),
         blocked: match query.get("state") {
             "blocked" => Some(true),

@@ -15,7 +15,7 @@ const PAGE: usize = 50;
 
 /// Which entries are asked for; what is empty is not asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Filter {
     pub(crate) username: String,
     pub(crate) origin: Option<Origin>,
     pub(crate) record: Record,
@@ -47,7 +47,7 @@ pub(crate) struct Listed {
 }
 
 /// One page of the entries that are wanted.
-pub(crate) async fn list(database: &Database, wanted: &Wanted) -> Result<Listed, Error> {
+pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed, Error> {
     let mut lines = lines(database, wanted).await?;
     let more = lines.len() > PAGE;
     lines.truncate(PAGE);
@@ -92,7 +92,7 @@ macro_rules! page {
 }
 
 /// The entries of a page and one more, if there are more in that direction.
-async fn lines(database: &Database, wanted: &Wanted) -> Result<Vec<(Place, Entry)>, Error> {
+async fn lines(database: &Database, wanted: &Filter) -> Result<Vec<(Place, Entry)>, Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = page!("");
     const OF_REQUEST: [&str; 2] = page!("(request_id = ? OR client_request_id = ?) AND");

@@ -21,7 +21,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// Where an entry is: what is written down in one second is told by its key.
+/// Where an entry is: those of one second are distinguished by their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: PrimitiveDateTime,
