@@ -72,7 +72,7 @@ async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
     if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
         *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
     }
-    let site = loaded?.open().await?;
+    let site = loaded?.on_behalf_of(by("install")).open().await?;
     let done = match cli.command {
         None => serve::quick_start(&site.on_behalf_of(by("quick start")), settings).await,
         Some(Command::Serve(args)) => serve::serve(&site, args, settings).await,

@@ -8,7 +8,7 @@ use crate::database::{Connection, Database, sql};
 use crate::identity::acl::{self, ROOT};
 use crate::identity::groups;
 
-/// The built-in extension that tells users by their tokens.
+/// The built-in extension that identifies users by their tokens.
 pub const TOKEN_AUTH: &str = "token-auth";
 
 /// An extension as administrators see it.
@@ -40,7 +40,7 @@ pub(crate) async fn switch(
     name: &str,
     enabled: bool,
 ) -> Result<(), Error> {
-    // How many rows an update changes is not told alike where it changes nothing.
+    // Engines count the rows of an update differently where it changes nothing.
     let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
     let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
     if known.is_none() {
@@ -51,19 +51,29 @@ pub(crate) async fn switch(
     Ok(())
 }
 
-/// Writes down what the host brings itself. Gives whether anything changed.
+/// Registers what the host brings itself, and returns whether anything changed.
 pub(crate) async fn register_built_in(transaction: &mut Connection) -> Result<bool, Error> {
-    upsert(transaction, TOKEN_AUTH, env!("CARGO_PKG_VERSION"), true).await.map(|seen| seen.changed)
+    upsert(transaction, TOKEN_AUTH, env!("CARGO_PKG_VERSION"), true)
+        .await
+        .map(|registered| registered.changed)
 }
 
-/// Writes down what an extension says of itself. Gives whether anything changed.
+/// What registering an extension has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Registration {
+    pub(crate) changed: bool,
+    /// The rules that it suggested and the site now has, each in words.
+    pub(crate) granted: Vec<String>,
+}
+
+/// Registers an extension as it describes itself.
 pub(crate) async fn register(
     transaction: &mut Connection,
     description: &Description,
-) -> Result<bool, Error> {
+) -> Result<Registration, Error> {
     let wrong = |reason: String| Error::Description { plugin: description.name.clone(), reason };
-    let seen = upsert(transaction, &description.name, &description.version, false).await?;
-    let mut changed = seen.changed;
+    let registered = upsert(transaction, &description.name, &description.version, false).await?;
+    let mut changed = registered.changed;
     for asset in &description.assets {
         if asset.name == ROOT {
             return Err(wrong("describes the asset root, which is the host's".to_owned()));
@@ -78,13 +88,14 @@ pub(crate) async fn register(
             })?;
         changed |= write_asset(transaction, asset, parent).await?;
     }
-    if seen.new {
-        suggest(transaction, description).await?;
-    }
-    Ok(changed)
+    let granted = match registered.new {
+        true => suggest(transaction, description).await?,
+        false => Vec::new(),
+    };
+    Ok(Registration { changed, granted })
 }
 
-/// Writes an asset down below its parent. Gives whether anything changed.
+/// Writes an asset below its parent, and returns whether anything changed.
 async fn write_asset(
     transaction: &mut Connection,
     asset: &Asset,
@@ -113,7 +124,11 @@ async fn write_asset(
 }
 
 /// Applies the suggested rules. From then on the site decides, so this happens once.
-async fn suggest(transaction: &mut Connection, description: &Description) -> Result<(), Error> {
+async fn suggest(
+    transaction: &mut Connection,
+    description: &Description,
+) -> Result<Vec<String>, Error> {
+    let mut granted = Vec::new();
     for grant in &description.grants {
         let group = match groups::find(transaction, &grant.group).await {
             Ok(group) => group,
@@ -128,12 +143,13 @@ async fn suggest(transaction: &mut Connection, description: &Description) -> Res
         let known: Option<(bool,)> = transaction.fetch_optional(statement).await?;
         if known.is_none() {
             acl::insert_rule(transaction, asset, group, &grant.action, true).await?;
+            granted.push(format!("allow {} on {} for {}", grant.action, grant.asset, grant.group));
         }
     }
-    Ok(())
+    Ok(granted)
 }
 
-struct Seen {
+struct Registered {
     new: bool,
     changed: bool,
 }
@@ -143,7 +159,7 @@ async fn upsert(
     name: &str,
     version: &str,
     built_in: bool,
-) -> Result<Seen, Error> {
+) -> Result<Registered, Error> {
     let statement = sql("SELECT version, built_in FROM host_extensions WHERE name = ?");
     let known: Option<(String, bool)> = transaction.fetch_optional(statement.bind(name)).await?;
     match known {
@@ -151,17 +167,17 @@ async fn upsert(
             plugin: name.to_owned(),
             reason: "has the name of an extension that is built into the host".to_owned(),
         }),
-        Some((known, _)) if known == version => Ok(Seen { new: false, changed: false }),
+        Some((known, _)) if known == version => Ok(Registered { new: false, changed: false }),
         Some(_) => {
             let statement = sql("UPDATE host_extensions SET version = ? WHERE name = ?");
             transaction.execute(statement.bind(version).bind(name)).await?;
-            Ok(Seen { new: false, changed: true })
+            Ok(Registered { new: false, changed: true })
         }
         None => {
             let statement = sql("INSERT INTO host_extensions (name, version, enabled, built_in) \
                  VALUES (?, ?, TRUE, ?)");
             transaction.execute(statement.bind(name).bind(version).bind(built_in)).await?;
-            Ok(Seen { new: true, changed: true })
+            Ok(Registered { new: true, changed: true })
         }
     }
 }

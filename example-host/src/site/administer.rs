@@ -224,8 +224,9 @@ impl Site {
     }
 
     /// Fills the site with data to try it with, and returns a line of each extension about it. The
-    /// options are those that were chosen, by the names of [`Loaded::demo_options`]; any other has
-    /// its default. `progress` makes the listener for one extension.
+    /// options are those that were chosen, by the names of
+    /// [`Loaded::demo_options`](super::Loaded::demo_options); any other has its default. `progress`
+    /// makes the listener for one extension.
     ///
     /// # Errors
     /// When there is no such option, it does not take that value, or an extension fails.

@@ -32,7 +32,7 @@ use crate::mail::Mailer;
 use crate::site::services::Services;
 use crate::site::state::State;
 use crate::site::storage::Storage;
-use crate::watch::audit::Actor;
+use crate::watch::audit::{Actor, Record};
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
 
@@ -117,7 +117,7 @@ impl Site {
             .map(|path| Created::new(path, url, reports, &mailer))
             .collect::<Result<Vec<Created>, Error>>()?;
         check_together(&created)?;
-        Ok(Loaded { url: url.clone(), metrics, created })
+        Ok(Loaded { url: url.clone(), metrics, created, actor: None })
     }
 
     /// The OpenAPI documents of the extensions that have one, as JSON text.
@@ -227,6 +227,7 @@ pub struct Loaded {
     url: DatabaseUrl,
     metrics: Arc<Metrics>,
     created: Vec<Created>,
+    actor: Option<Arc<Actor>>,
 }
 
 impl Loaded {
@@ -237,12 +238,17 @@ impl Loaded {
         demo::options(&descriptions)
     }
 
+    /// The same, opened by this actor, with whom the rules are recorded that extensions bring.
+    pub(crate) fn on_behalf_of(self, actor: Actor) -> Self {
+        Self { actor: Some(Arc::new(actor)), ..self }
+    }
+
     /// Opens the site, see [`Site::open`].
     ///
     /// # Errors
     /// When a plugin fails, or the database cannot be used.
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded { url, metrics, created } = self;
+        let Loaded { url, metrics, created, actor } = self;
         let names = created.iter().map(|created| created.description.name.as_str());
         let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
 
@@ -250,12 +256,12 @@ impl Loaded {
         let database = Database::open(&url).await?;
         // Starts at the same time must not install at the same time.
         let mut start = database.start(&url).await?;
-        let installed = start.keep(install(database, &url, created)).await;
+        let installed = start.keep(install(database, &url, created, actor.as_deref())).await;
         // Whoever waits is not to wait for a start that has failed.
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Site {
-            actor: None,
+            actor,
             inner: Arc::new(Inner {
                 state,
                 metrics,
@@ -364,11 +370,12 @@ async fn install(
     database: Database,
     url: &DatabaseUrl,
     created: Vec<Created>,
+    actor: Option<&Actor>,
 ) -> Result<(Arc<State>, Vec<Arc<LoadedPlugin>>), Error> {
     refuse_half_a_copy(&database, url).await?;
     let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
     let state = Arc::new(State::new(database, descriptions));
-    register(&state).await?;
+    register(&state, actor).await?;
     state.reload().await?;
     let mut plugins = Vec::new();
     for created in created {
@@ -391,11 +398,20 @@ async fn refuse_half_a_copy(database: &Database, url: &DatabaseUrl) -> Result<()
     if copying { Err(Error::HalfACopy(url.to_string())) } else { Ok(()) }
 }
 
-async fn register(state: &State) -> Result<(), Error> {
+async fn register(state: &State, actor: Option<&Actor>) -> Result<(), Error> {
     transact!(state.database(), |transaction| {
         let mut changed = registry::register_built_in(transaction).await?;
         for description in state.descriptions() {
-            changed |= registry::register(transaction, description).await?;
+            let registration = registry::register(transaction, description).await?;
+            changed |= registration.changed;
+            if let Some(actor) = actor
+                && !registration.granted.is_empty()
+            {
+                let id = description.name.clone();
+                let record = Record { kind: "extension".to_owned(), id };
+                let what = format!("install an extension: {}", registration.granted.join(", "));
+                actor.record(transaction, record, &what).await?;
+            }
         }
         // A start that changes nothing leaves the caches of other processes alone.
         if changed {

@@ -217,6 +217,14 @@ async fn commands_are_in_the_audit_trail() {
             format!("{who}: Add a user user add: user 2"),
             format!("{who}: Set a password user password: user 1"),
             format!("{who}: Add a user user add: user 1"),
+            format!(
+                "{who}: Install an extension: allow store.view on com_shop for Manager, \
+                 allow store.create on com_shop for Manager, \
+                 allow store.edit on com_shop for Manager, \
+                 allow store.delete on com_shop for Administrator, \
+                 allow store.view on com_shop.config for Administrator install: \
+                 extension webservices-shop"
+            ),
         ]
     );
     served.stop().await;

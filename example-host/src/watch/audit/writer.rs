@@ -234,7 +234,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_one_failed_attempt() {
-        assert!(attempt(async { panic!("on purpose") }).await.is_err());
+        let failed = attempt(async { std::panic::resume_unwind(Box::new("on purpose")) }).await;
+        assert!(failed.is_err_and(|error| error.contains("panic")));
         assert_eq!(attempt(async { Ok(()) }).await, Ok(()));
     }
 }
