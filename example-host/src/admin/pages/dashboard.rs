@@ -1,5 +1,5 @@
 //! The first page: whether all is well, what the API has to do, what extensions contribute, and which
-//! requests were refused lately. Says nothing that another page says better, and links to that one.
+//! requests were refused lately. Links to the pages with details.
 
 use askama::Template;
 
