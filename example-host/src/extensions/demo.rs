@@ -103,7 +103,7 @@ mod tests {
         );
         assert_eq!(
             values(json!({"loaves": -1})),
-            Err("loaves is a whole number, at least 0, not -1".to_owned())
+            Err("loaves must be a whole number, at least 0, not -1".to_owned())
         );
     }
 }
