@@ -80,7 +80,7 @@ impl Chart {
     }
 
     /// The same as a line through the tops of the bars.
-    pub(crate) fn into_line(mut self) -> Self {
+    pub(crate) fn with_line(mut self) -> Self {
         let top = |bar: &Bar| bar.pieces.last().map_or(HEIGHT, |piece| piece.y);
         let point = |bar: &Bar| format!("{},{}", bar.x + STEP / 2, top(bar));
         self.line = self.bars.iter().map(point).collect::<Vec<String>>().join(" ");
@@ -134,7 +134,7 @@ mod tests {
             amounts: vec![("usual", amount)],
         });
         let ends = ["first".to_owned(), "last".to_owned()];
-        let chart = Chart::new("name", "title", "description", ends, shown.into()).into_line();
+        let chart = Chart::new("name", "title", "description", ends, shown.into()).with_line();
         let html = chart.render().unwrap_or_default();
         assert!(html.contains("<polyline class=\"line\" points=\"5,100 15,50 25,0\"/>"), "{html}");
         assert!(html.contains("<title>10 things</title>") && !html.contains("usual"), "{html}");

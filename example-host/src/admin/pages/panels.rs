@@ -78,7 +78,7 @@ fn draw(id: String, title: &str, content: PanelContent) -> Drawn {
         let name = format!("{id}-{nth}");
         let drawn = Chart::new(name, chart.title, chart.description, ends, points.collect());
         let drawn = drawn.up_to(chart.highest);
-        (chart.heading, if chart.kind == ChartKind::Line { drawn.into_line() } else { drawn })
+        (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
     });
     let charts = charts.collect();
     Drawn { id, title: title.to_owned(), charts, table, note }
