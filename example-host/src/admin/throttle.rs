@@ -2,6 +2,9 @@
 //! further one makes the next wait twice as long. Says the same of names that there are and names
 //! that there are not, and remembers a bounded number of either: of a name only a hash, so that it
 //! does not matter how long one is.
+//!
+//! Written here because crates for rate limits refill at a fixed rate: none doubles a wait, or takes
+//! a try back when its password was right.
 
 use std::collections::HashMap;
 use std::hash::Hash;

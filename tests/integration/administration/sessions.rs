@@ -79,7 +79,7 @@ async fn the_secret_of_a_session_is_for_the_browser_alone() {
         cookie(Visitor::of(&shop.url(""))).await,
         (
             "administration".to_owned(),
-            "Path=/administrator; Max-Age=43200; HttpOnly; SameSite=Strict".to_owned()
+            "HttpOnly; SameSite=Strict; Path=/administrator; Max-Age=43200".to_owned()
         )
     );
     // Behind a proxy that is known and has a certificate.
@@ -88,7 +88,7 @@ async fn the_secret_of_a_session_is_for_the_browser_alone() {
         cookie(behind).await,
         (
             "__Host-administration".to_owned(),
-            "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure".to_owned()
+            "HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=43200".to_owned()
         )
     );
 
