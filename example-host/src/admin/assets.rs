@@ -44,7 +44,7 @@ pub(crate) fn find(path: &str) -> Option<&'static Asset> {
 impl Asset {
     fn new(name: &str, suffix: &str, media_type: &'static str, text: &'static str) -> Self {
         let digest = Sha256::digest(text.as_bytes());
-        let tag: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let tag = hex::encode(&digest[..8]);
         Self { path: format!("{FOLDER}{name}-{tag}.{suffix}"), media_type, text }
     }
 

@@ -2,6 +2,8 @@
 //! that the next page shows. Neither can be read by a script or sent by a page of another site.
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::identity::sessions;
@@ -30,13 +32,8 @@ impl Cookies {
         let encrypted = arrival.encrypted;
         let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
         let notice = value(&arrival.headers, NOTICE)
-            .and_then(|notice| Notice::read(&percent_decode_str(notice).decode_utf8_lossy()));
-        Self {
-            encrypted,
-            session: value(&arrival.headers, session).map(str::to_owned),
-            notice,
-            written: Vec::new(),
-        }
+            .and_then(|notice| Notice::read(&percent_decode_str(&notice).decode_utf8_lossy()));
+        Self { encrypted, session: value(&arrival.headers, session), notice, written: Vec::new() }
     }
 
     /// The secret of the session.
@@ -78,27 +75,31 @@ impl Cookies {
     }
 
     fn write_session(&mut self, secret: &str, seconds: u64) {
-        let (name, path, secure) = match self.encrypted {
-            true => (SECURE_SESSION, "/", "; Secure"),
-            false => (PLAIN_SESSION, BASE, ""),
-        };
-        self.written.push(format!(
-            "{name}={secret}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
-        ));
+        match self.encrypted {
+            true => self.keep(SECURE_SESSION, secret, "/", seconds),
+            false => self.keep(PLAIN_SESSION, secret, BASE, seconds),
+        }
     }
 
     fn write_notice(&mut self, text: &str, seconds: u64) {
-        let secure = if self.encrypted { "; Secure" } else { "" };
-        self.written.push(format!(
-            "{NOTICE}={text}; Path={BASE}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
-        ));
+        self.keep(NOTICE, text, BASE, seconds);
+    }
+
+    fn keep(&mut self, name: &'static str, value: &str, path: &'static str, seconds: u64) {
+        let cookie = Cookie::build((name, value))
+            .path(path)
+            .max_age(Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+            .http_only(true)
+            .same_site(SameSite::Strict)
+            .secure(self.encrypted);
+        self.written.push(cookie.to_string());
     }
 }
 
 /// The value of a cookie.
-fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn value(headers: &HeaderMap, name: &str) -> Option<String> {
     let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = sent.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
-    let found = pairs.find(|(called, _)| called.trim() == name);
-    found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    let mut cookies = sent.flat_map(Cookie::split_parse).filter_map(Result::ok);
+    let found = cookies.find(|cookie| cookie.name() == name)?;
+    Some(found.value().to_owned()).filter(|value| !value.is_empty())
 }

@@ -64,7 +64,7 @@ impl Form {
 /// shown a page of it. The secret cannot be worked out from it.
 pub(crate) fn csrf_token(secret: &str) -> String {
     let digest = Sha256::new().chain_update(b"form ").chain_update(secret.as_bytes()).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest)
 }
 
 /// Whether a form was made for this session.
@@ -79,7 +79,7 @@ pub(crate) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
         digest.update(part);
         digest.update("\n");
     }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest.finalize()[..8])
 }
 
 /// Whether a browser sends this on behalf of a page of this site. Every browser says so by one of

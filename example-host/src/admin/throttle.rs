@@ -1,7 +1,9 @@
-//! Slows down who guesses passwords: after a few failures for a name, or from an address, each
-//! further one makes the next wait twice as long. Says the same of names that there are and names
-//! that there are not, and remembers a bounded number of either: of a name only a hash, so that it
-//! does not matter how long one is.
+//! Slows down password guessing: after a few failures for a name or from an address, each further one
+//! doubles the wait. Names that exist and names that do not are treated alike, and a bounded number of
+//! both is remembered: of a name only its hash, so that its length does not matter.
+//!
+//! Written here because crates for rate limits refill at a fixed rate: none doubles a wait, or takes
+//! a try back when its password was right.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,7 +1,7 @@
 //! Secrets that the host makes, and what it keeps of them: a hash, of which the beginning may be shown.
 //! Knows nothing of what a secret opens.
-
-use std::fmt::Write;
+//!
+//! A secret is 32 random bytes and not a UUID, which has half of them.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ pub(crate) type SecretHash = [u8; 32];
 pub(crate) fn random_text() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(bytes))
 }
 
 /// What is kept of a secret: it has the full strength of 32 random bytes, so a fast hash is enough.
@@ -22,14 +22,5 @@ pub(crate) fn hash(secret: &str) -> SecretHash {
 
 /// The beginning of a hash, which distinguishes one secret from another and is of no use to anybody.
 pub(crate) fn fingerprint(hash: &[u8]) -> String {
-    hex(hash.get(..4).unwrap_or(hash))
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(hash.get(..4).unwrap_or(hash))
 }

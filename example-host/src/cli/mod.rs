@@ -15,7 +15,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::settings::{LogFormat, Settings};
@@ -97,14 +99,17 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&settings.log)
-        .map_err(|error| format!("HOST_LOG is not a valid filter: {error}"))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let filter: Targets =
+        settings.log.parse().map_err(|error| format!("HOST_LOG is not a valid filter: {error}"))?;
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     match settings.log_format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).try_init(),
+        LogFormat::Text => registry.with(lines).try_init()?,
+        LogFormat::Json => {
+            registry.with(lines.json().flatten_event(true).with_span_list(false)).try_init()?;
+        }
     }
+    Ok(())
 }

@@ -1,6 +1,9 @@
 //! Where a site keeps what it keeps, and how much room that takes: what the database says of itself,
 //! and the files that it consists of. Asked at most every few seconds, because a server has to look
 //! at every table for it.
+//!
+//! Sizes are written here in a few lines: crates for them print a fixed number of decimals, and a
+//! page reads better with three digits.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

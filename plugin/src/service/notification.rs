@@ -94,8 +94,9 @@ fn one_line(text: &str) -> String {
     line.chars().filter(|character| !character.is_control()).take(MAX_SUBJECT).collect()
 }
 
+/// The id of a mail, of 16 random bytes like a UUID's, in the form that outboxes have kept so far.
 fn new_id() -> Result<String, Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(random))
 }

@@ -80,7 +80,7 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
         cookie(Visitor::of(&shop.url(""))).await,
         (
             "administration".to_owned(),
-            "Path=/administrator; Max-Age=43200; HttpOnly; SameSite=Strict".to_owned()
+            "HttpOnly; SameSite=Strict; Path=/administrator; Max-Age=43200".to_owned()
         )
     );
     // Behind a proxy that is known and has a certificate.
@@ -89,7 +89,7 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
         cookie(behind).await,
         (
             "__Host-administration".to_owned(),
-            "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure".to_owned()
+            "HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=43200".to_owned()
         )
     );
 

@@ -98,7 +98,7 @@ impl Visitor {
         for cookie in headers.get_all("set-cookie") {
             let (pair, attributes) = cookie.to_str().unwrap().split_once(';').unwrap();
             let (name, value) = pair.split_once('=').unwrap();
-            match attributes.contains("Max-Age=0;") {
+            match attributes.split(';').any(|attribute| attribute.trim() == "Max-Age=0") {
                 true => self.cookies.remove(name),
                 false => self.cookies.insert(name.to_owned(), value.to_owned()),
             };
