@@ -188,14 +188,7 @@ async fn answered_changes_are_in_the_audit_trail_after_a_shutdown() {
 #[tokio::test]
 async fn commands_are_in_the_audit_trail() {
     let place = Place::of_the_store();
-    place
-        .call("user add ann --email ann@example.com --group")
-        .word("Super Users")
-        .finish()
-        .await
-        .succeeds();
-    let set = place.call("user password ann").input(&format!("{PASSWORD}\n")).finish().await;
-    assert_eq!(set.succeeds(), "");
+    place.add_administrator("ann", PASSWORD).await;
     place.run("user add bob --email bob@example.com --group Manager").await;
     place.run("permission set Manager store.delete com_shop.products allow").await;
     place.run("user remove bob").await;

@@ -7,8 +7,9 @@
 use fantoccini::Locator;
 use serde_json::json;
 
-use crate::support::browser::{Browser, DESK, LOOKS, PASSWORD, PHONE, faults_of, folder, id, shop};
+use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
 use crate::support::harness::{Role, Shop};
+use crate::support::visitor::{PASSWORD, id, shop};
 
 /// Lets the time pass for which a password counts that was entered.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
@@ -108,7 +109,7 @@ async fn a_permission_is_denied_and_the_reason_is_found() {
     ask().await.expect(403);
     shop.get("/orders").by(Role::Manager).send().await.expect(200);
 
-    browser.goto(&format!("/users/{}/permissions", id(&shop, "manager").await)).await;
+    browser.goto(&format!("/users/{}/permissions", id(&shop.site, "manager").await)).await;
     let why = "a[href*='user=manager&action=store.view&asset=com_shop.products']";
     assert!(browser.text(why).await.starts_with("Denied"));
     browser.client.find(Locator::Css(why)).await.unwrap().click().await.unwrap();
@@ -129,7 +130,7 @@ async fn blocking_a_user_ends_their_session_and_token() {
         Browser::of(&shop, "superuser", DESK),
         Browser::of(&shop, "administrator", DESK)
     );
-    boss.goto(&format!("/users/{}", id(&shop, "administrator").await)).await;
+    boss.goto(&format!("/users/{}", id(&shop.site, "administrator").await)).await;
     boss.press("Block").await;
     assert!(boss.text("[role=status]").await.contains("is blocked"));
     ask().await.expect(401);
@@ -264,7 +265,7 @@ async fn only_copying_needs_a_script() {
     browser.sign_in("superuser", PASSWORD).await;
     browser.is_at("Dashboard").await;
 
-    browser.goto(&format!("/users/{}/token", id(&shop, "manager").await)).await;
+    browser.goto(&format!("/users/{}/token", id(&shop.site, "manager").await)).await;
     browser.press("Generate").await;
     let token = browser.text("#token").await;
     let copy = browser.client.find(Locator::Css("[data-copies=token]")).await.unwrap();
@@ -305,8 +306,8 @@ async fn every_control_is_reached_with_the_keyboard() {
 
 /// Every page, by the name of its picture.
 async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
-    let (boss, manager) = (id(shop, "superuser").await, id(shop, "manager").await);
-    let blocked = id(shop, "registered").await;
+    let (boss, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
+    let blocked = id(&shop.site, "registered").await;
     vec![
         ("dashboard", "/".to_owned()),
         ("users", "/users".to_owned()),
@@ -359,7 +360,7 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     busy(&shop).await;
     shop.site.set_parameter("store_name", &"Lamps and more".into()).await.unwrap();
     shop.site.set_parameter("order_mail_text", &"{{ status }}".into()).await.unwrap();
-    let manager = id(&shop, "manager").await;
+    let manager = id(&shop.site, "manager").await;
     let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
     let pictures = folder().join("pictures");
     std::fs::create_dir_all(&pictures).unwrap();

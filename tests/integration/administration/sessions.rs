@@ -176,14 +176,7 @@ async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permissio
 async fn a_session_is_valid_and_ends_in_every_host_of_a_site() {
     let place = Place::of_the_store();
     let (left, right) = tokio::join!(place.serve(), place.serve());
-    place
-        .call("user add ann --email ann@example.com --group")
-        .word("Super Users")
-        .finish()
-        .await
-        .succeeds();
-    let set = place.call("user password ann").input(&format!("{PASSWORD}\n")).finish().await;
-    assert_eq!(set.succeeds(), "");
+    place.add_administrator("ann", PASSWORD).await;
     let mut ann = Visitor::of(&left.url(""));
     eventually("the host has heard of ann", async || {
         let seen = Visitor::of(&left.url("")).sign_in("ann", PASSWORD).await;

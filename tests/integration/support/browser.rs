@@ -1,4 +1,4 @@
-//! A real browser, driven through `chromedriver`, and a shop for it to visit.
+//! A real browser, driven through `chromedriver`.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,9 +14,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::support::harness::Shop;
+use crate::support::visitor::PASSWORD;
 use crate::support::waiting::{eventually, patiently};
-
-pub const PASSWORD: &str = "correct horse battery";
 
 /// How somebody looks at a page.
 #[derive(Clone, Copy)]
@@ -255,19 +254,6 @@ impl Browser {
 /// The folder with what the tests need.
 pub fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("TEST_BROWSER").unwrap())
-}
-
-/// A filled shop whose users have a password.
-pub async fn shop() -> Shop {
-    let shop = Shop::open().await;
-    for user in shop.site.users().await.unwrap() {
-        shop.site.set_password(&user.username, PASSWORD.to_owned()).await.unwrap();
-    }
-    shop
-}
-
-pub async fn id(shop: &Shop, name: &str) -> i64 {
-    shop.site.user(name).await.unwrap().id
 }
 
 /// What keeps somebody from using the page that is shown.

@@ -108,6 +108,14 @@ impl Place {
         self.call(words).finish().await.succeeds()
     }
 
+    /// Adds a user who may do everything, and gives it this password.
+    pub async fn add_administrator(&self, name: &str, password: &str) {
+        let add = format!("user add {name} --email {name}@example.com --group");
+        self.call(&add).word("Super Users").finish().await.succeeds();
+        let set = self.call(&format!("user password {name}"));
+        assert_eq!(set.input(&format!("{password}\n")).finish().await.succeeds(), "");
+    }
+
     /// Runs a command line that must fail, and returns its one line of error.
     pub async fn refusal(&self, words: &str) -> String {
         self.call(words).finish().await.fails()
