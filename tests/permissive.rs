@@ -1,19 +1,23 @@
-//! A host that permits everything, for looking at the store without one. The tests and the benchmarks
-//! share it.
+//! A host and a caller that permit everything, for using the store without a real host. The tests and
+//! the benchmarks share them.
 
-use host_interface::{BoxFuture, Error, Host, LogRecord, Mail, User, UserQuery};
+use std::sync::Arc;
 
-/// Permits everything, knows nobody, and has set no parameter.
+use host_interface::{
+    Caller, Denial, Error, Host, LogRecord, Mail, Principal, User, UserQuery, fact,
+};
+
+/// Has set no parameter, and has no users.
 #[derive(Debug)]
 pub struct PermissiveHost;
 
 impl Host for PermissiveHost {
-    fn authorise(&self, _user: i64, _action: &str, _asset: &str) -> bool {
-        true
+    async fn find_user(self: Arc<Self>, _query: UserQuery) -> Result<Option<User>, Error> {
+        Ok(None)
     }
 
-    fn find_user(&self, _query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-        BoxFuture::ready(Ok(None))
+    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
+        Ok(())
     }
 
     fn parameters(&self) -> String {
@@ -26,11 +30,31 @@ impl Host for PermissiveHost {
         1
     }
 
-    fn send_mail(&self, _mail: Mail) -> BoxFuture<Result<(), Error>> {
-        BoxFuture::ready(Ok(()))
-    }
-
     fn log(&self, record: &LogRecord<'_>) {
         eprintln!("{}: {} {}", record.target(), record.message(), record.fields());
+    }
+}
+
+/// A user who may do everything.
+pub fn permitted(user: User) -> Caller {
+    Caller::new(Permitted(user))
+}
+
+struct Permitted(User);
+
+impl Principal for Permitted {
+    fn user(&self) -> i64 {
+        self.0.id
+    }
+
+    fn fact(&self, name: &str) -> Option<&str> {
+        match name {
+            fact::USER_EMAIL => Some(&self.0.email),
+            _ => None,
+        }
+    }
+
+    fn may(&self, _action: &str, _asset: &str) -> Result<(), Denial> {
+        Ok(())
     }
 }

@@ -1,44 +1,42 @@
-//! Token authentication: identifying a user by an `Authorization` header, which the host or a plugin
-//! does.
+//! Authentication by a plugin: identifying a user by an `Authorization` header.
 
-use abi_stable::StableAbi;
-use abi_stable::std_types::RString;
+use serde::{Deserialize, Serialize};
 
 /// What an `Authorization` header carried, for example `Bearer` and the token.
-#[repr(C)]
-#[derive(Clone, StableAbi)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Credentials {
-    scheme: RString,
-    secret: RString,
+    scheme: String,
+    secret: String,
 }
 
 impl Credentials {
     /// The credentials of one request.
     pub fn new(scheme: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self { scheme: RString::from(scheme.into()), secret: RString::from(secret.into()) }
+        Self { scheme: scheme.into(), secret: secret.into() }
     }
 
     /// The authentication scheme in lower case, for example `bearer`.
     pub fn scheme(&self) -> &str {
-        self.scheme.as_str()
+        &self.scheme
     }
 
     /// What follows the scheme. Never to be logged.
     pub fn secret(&self) -> &str {
-        self.secret.as_str()
+        &self.secret
     }
 }
 
 /// The secret must not reach a log by way of a debug format.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Credentials").field("scheme", &self.scheme()).finish_non_exhaustive()
+        f.debug_struct("Credentials").field("scheme", &self.scheme).finish_non_exhaustive()
     }
 }
 
 /// What an authenticator concludes from [`Credentials`].
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// They are the credentials of the user with this id. The host still refuses one that is
     /// blocked or removed.

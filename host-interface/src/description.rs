@@ -1,8 +1,11 @@
 //! What a plugin declares once it is created: routes, parameters, permissions, panels. Calls nothing.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::acl::{Action, Asset, Grant};
+use crate::error::Error;
+use crate::job::Job;
 use crate::panel::Panel;
 use crate::parameter::Parameter;
 use crate::route::Route;
@@ -46,6 +49,19 @@ pub struct Description {
     /// Whether [`Plugin::authenticate`](crate::Plugin::authenticate) is to be asked.
     #[serde(default)]
     pub authenticates: bool,
+    /// The names of the [events](crate::Event) that it wants to hear of.
+    #[serde(default)]
+    pub events: Vec<String>,
+    /// The jobs that it wants done.
+    #[serde(default)]
+    pub jobs: Vec<Job>,
+    /// What it cannot do without, see [`capability`](crate::capability). A host that does not offer all
+    /// of it does not serve the plugin.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// What the host's version of the contract did not understand, one line each. Never crosses.
+    #[serde(skip)]
+    pub ignored: Vec<String>,
 }
 
 impl Description {
@@ -113,5 +129,85 @@ impl Description {
     pub fn authenticates(mut self) -> Self {
         self.authenticates = true;
         self
+    }
+
+    /// Asks for events by their names, for example
+    /// [`Event::USER_REMOVED`](crate::Event::USER_REMOVED).
+    pub fn events<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.events.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Declares jobs.
+    pub fn jobs(mut self, jobs: impl IntoIterator<Item = Job>) -> Self {
+        self.jobs.extend(jobs);
+        self
+    }
+
+    /// Names what the plugin cannot do without, see [`capability`](crate::capability).
+    pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.requires.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Reads a description that may be of a later version: an element of a list that is not
+    /// understood is left out and named in [`Description::ignored`].
+    pub(crate) fn read(text: &str) -> Result<Self, Error> {
+        let mut members: Map<String, Value> =
+            serde_json::from_str(text).map_err(Error::contract)?;
+        let mut ignored = Vec::new();
+        retain::<Route>(&mut members, "routes", &mut ignored);
+        retain::<Parameter>(&mut members, "parameters", &mut ignored);
+        retain::<Parameter>(&mut members, "demo_options", &mut ignored);
+        retain::<Action>(&mut members, "actions", &mut ignored);
+        retain::<Asset>(&mut members, "assets", &mut ignored);
+        retain::<Grant>(&mut members, "grants", &mut ignored);
+        retain::<Panel>(&mut members, "panels", &mut ignored);
+        retain::<Job>(&mut members, "jobs", &mut ignored);
+        let description: Self =
+            serde_json::from_value(Value::Object(members)).map_err(Error::contract)?;
+        Ok(Self { ignored, ..description })
+    }
+}
+
+/// Keeps those elements of a list that can be read as `T`.
+fn retain<T: serde::de::DeserializeOwned>(
+    members: &mut Map<String, Value>,
+    list: &str,
+    ignored: &mut Vec<String>,
+) {
+    let Some(Value::Array(elements)) = members.get_mut(list) else { return };
+    elements.retain(|element| match T::deserialize(element) {
+        Ok(_) => true,
+        Err(error) => {
+            let name = element.get("name").or(element.get("pattern")).and_then(Value::as_str);
+            ignored.push(format!("{list}: {}: {error}", name.unwrap_or("unnamed")));
+            false
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_later_version_adds_is_left_out_and_named() -> Result<(), Error> {
+        let text = r#"{
+            "name": "later", "version": "1", "new_member": [1, 2],
+            "routes": [
+                {"method": "QUERY", "pattern": "v1/all", "name": "all.query", "handler": 0},
+                {"method": "GET", "pattern": "v1/all", "name": "all", "handler": 1, "cached": true}
+            ],
+            "jobs": [{"name": "tidy", "at": "midnight"}],
+            "requires": ["time_travel"]
+        }"#;
+        let description = Description::read(text)?;
+        let routes: Vec<&str> = description.routes.iter().map(|route| &*route.name).collect();
+        assert_eq!(routes, ["all"]);
+        assert_eq!(description.requires, ["time_travel"]);
+        let about: Vec<_> = description.ignored.iter().map(|line| line.split_at(17).0).collect();
+        assert_eq!(about, ["routes: all.query", "jobs: tidy: missi"]);
+        Ok(())
     }
 }

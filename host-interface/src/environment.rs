@@ -18,12 +18,21 @@ pub struct Environment {
     /// they are read from the database itself.
     #[serde(default)]
     pub reports_url: Option<String>,
+    /// What the host offers, see [`capability`](crate::capability).
+    #[serde(default)]
+    pub capabilities: Vec<String>,
 }
 
 impl Environment {
-    /// An environment with this database, mounted at the top.
+    /// An environment with this database, mounted at the top, of a host that offers nothing beyond
+    /// the contract's first methods.
     pub fn new(database_url: impl Into<String>) -> Self {
-        Self { database_url: database_url.into(), base_path: String::new(), reports_url: None }
+        Self {
+            database_url: database_url.into(),
+            base_path: String::new(),
+            reports_url: None,
+            capabilities: Vec::new(),
+        }
     }
 
     /// Sets where the routes are mounted, for example `/api/index.php`.
@@ -36,5 +45,16 @@ impl Environment {
     pub fn reports_url(mut self, url: impl Into<String>) -> Self {
         self.reports_url = Some(url.into());
         self
+    }
+
+    /// Names what the host offers, see [`capability`](crate::capability).
+    pub fn capabilities<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.capabilities.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether the host offers this, see [`capability`](crate::capability). Versions are never compared.
+    pub fn offers(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|offered| offered == capability)
     }
 }

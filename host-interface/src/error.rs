@@ -1,7 +1,8 @@
 //! Failures of calls across the boundary. What a client reads of one is up to the side that answers.
 
 /// Why a call to the other side of the boundary has no result.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The other side tried and failed; the text is for logs and operators.
     #[error("{0}")]
@@ -13,14 +14,22 @@ pub enum Error {
     /// The other side panicked. Its state is as it was: a panic ends one call, not the plugin.
     #[error("panicked: {0}")]
     Panicked(String),
-    /// The answer of the other side does not follow the contract.
+    /// The other side does not follow the contract.
     #[error("broke the contract: {0}")]
     Contract(String),
+    /// The other side has no such call, because it is older than the call or does not offer it.
+    #[error("not supported: {0}")]
+    Unsupported(String),
 }
 
 impl Error {
     /// An [`Error::Failed`] with the text of any other error.
     pub fn failed(cause: impl std::fmt::Display) -> Self {
         Self::Failed(cause.to_string())
+    }
+
+    /// An [`Error::Contract`] with the text of any other error, for example that of a parser.
+    pub fn contract(cause: impl std::fmt::Display) -> Self {
+        Self::Contract(cause.to_string())
     }
 }

@@ -26,8 +26,9 @@ macro_rules! export_plugin {
     ($plugin:ty) => {
         #[doc(hidden)]
         #[allow(unsafe_code, missing_docs, reason = "the one symbol that a host looks for")]
-        // SAFETY: the name is reserved to the boundary's own library header, which this is.
-        #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
+        // SAFETY: the name is reserved to the header of this major version of the contract, which
+        // this is.
+        #[unsafe(export_name = "host_interface_contract_1")]
         pub static PLUGIN_LIBRARY_HEADER: $crate::export::LibHeader =
             $crate::export::header($crate::export::construct::<$plugin>);
     };
@@ -49,9 +50,9 @@ pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
 extern "C" fn create<P: Plugin>(host: HostHandle, environment: RStr<'_>) -> Outcome<PluginObject> {
     catch(|| {
         log_panics(&host);
-        let environment: Environment = serde_json::from_str(environment.as_str())
-            .map_err(|error| Error::Contract(error.to_string()))?;
-        P::create(host, environment).map(guard)
+        let environment: Environment =
+            serde_json::from_str(environment.as_str()).map_err(Error::contract)?;
+        P::create(host.clone(), environment).map(|plugin| guard(plugin, host))
     })
 }
 

@@ -1,41 +1,41 @@
-//! The one future type that crosses the boundary.
+//! Futures that cross the boundary: one type, with every panic caught on the side that made it.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use abi_stable::StableAbi;
 use async_ffi::FfiFuture;
 
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::panic::attempt;
 
-/// A boxed future whose panics are caught, so that it may be polled by another library.
-///
-/// Awaiting it gives the value, or [`Error::Panicked`] where the future panicked.
-#[repr(transparent)]
-#[derive(StableAbi)]
-pub struct BoxFuture<T>(FfiFuture<Outcome<T>>);
+/// A future as it crosses.
+pub(crate) type RawFuture<T> = FfiFuture<Outcome<T>>;
 
-impl<T: Send + 'static> BoxFuture<T> {
-    /// Boxes a future.
-    pub fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
-        Self(FfiFuture::new(Caught { future: ManuallyDrop::new(future) }))
-    }
-
-    /// A future that is ready at once.
-    pub fn ready(value: T) -> Self {
-        Self::new(std::future::ready(value))
-    }
+/// Makes a future ready to cross: a panic in it becomes [`Error::Panicked`].
+pub(crate) fn guard<T: Send + 'static>(
+    future: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> RawFuture<T> {
+    FfiFuture::new(Caught { future: ManuallyDrop::new(future) })
 }
 
-impl<T> Future for BoxFuture<T> {
-    type Output = Result<T, Error>;
+/// A future that has failed already.
+pub(crate) fn failed<T: Send + 'static>(error: Error) -> RawFuture<T> {
+    FfiFuture::new(std::future::ready(Outcome::from_result(Err(error))))
+}
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(Outcome::into_result)
+/// Calls what makes a future, and makes the future ready to cross. A panic of the call becomes the
+/// failure of the future.
+pub(crate) fn begin<T, F>(call: impl FnOnce() -> F) -> RawFuture<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    match attempt(call) {
+        Ok(future) => guard(future),
+        Err(panic) => failed(panic),
     }
 }
 
@@ -44,8 +44,8 @@ struct Caught<F> {
     future: ManuallyDrop<F>,
 }
 
-impl<F: Future> Future for Caught<F> {
-    type Output = Outcome<F::Output>;
+impl<T, F: Future<Output = Result<T, Error>>> Future for Caught<F> {
+    type Output = Outcome<T>;
 
     #[allow(unsafe_code, reason = "pins the only field")]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -55,7 +55,7 @@ impl<F: Future> Future for Caught<F> {
         let future = unsafe { self.map_unchecked_mut(|caught| &mut *caught.future) };
         match attempt(|| future.poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Outcome::Done(value)),
+            Ok(Poll::Ready(result)) => Poll::Ready(Outcome::from_result(result)),
             Err(panic) => Poll::Ready(Outcome::from_result(Err(panic))),
         }
     }

@@ -1,15 +1,23 @@
 //! What a host offers to its plugins.
 
+use std::future::Future;
+use std::sync::Arc;
+
 use abi_stable::StableAbi;
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RArc, RBox, ROption, RStr, RString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::caller::Caller;
 use crate::error::Error;
-use crate::future::BoxFuture;
+use crate::future::{RawFuture, begin, failed};
 use crate::log::{Level, LogRecord};
 use crate::mail::Mail;
+use crate::names::host as name;
 use crate::outcome::Outcome;
 use crate::panic::{attempt, catch};
+use crate::progress::{Listeners, Report};
 use crate::user::{User, UserQuery};
 
 use raw::{RawHost, RawHost_TO};
@@ -19,24 +27,49 @@ use raw::{RawHost, RawHost_TO};
 /// Plugins call it from threads of their own, many at a time. The methods without a future answer
 /// at once, from memory; one that returns a future brings whatever runtime the future needs.
 pub trait Host: Send + Sync + 'static {
-    /// Whether the user may do `action` to `asset`. An unknown user, action or asset is a no.
-    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool;
+    /// The user with this key as a caller, for what a plugin does on behalf of a user who is not
+    /// asking at the moment. `None` where there is no such user, or where they are blocked.
+    fn caller(&self, user: i64) -> Option<Caller> {
+        let _ = user;
+        None
+    }
 
     /// Looks up a user, blocked ones included.
-    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>>;
+    fn find_user(
+        self: Arc<Self>,
+        query: UserQuery,
+    ) -> impl Future<Output = Result<Option<User>, Error>> + Send {
+        let _ = query;
+        async { Err(Error::Unsupported("this host does not look up users".to_owned())) }
+    }
 
     /// The plugin's parameters as the text of a JSON object: what the site has set, and the
     /// declared default of each other one.
-    fn parameters(&self) -> String;
+    fn parameters(&self) -> String {
+        "{}".to_owned()
+    }
 
     /// A number that changes whenever [`Host::parameters`] does, so that plugins need not read
     /// them for every request.
-    fn parameters_revision(&self) -> u64;
+    fn parameters_revision(&self) -> u64 {
+        0
+    }
 
     /// Sends a mail. It has been sent, or handed to a system that will send it, when the future is
     /// ready with `Ok`. [`Error::Refused`] means that it can never be sent, for example because its
     /// address is invalid; after any other error the plugin may ask again.
-    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>>;
+    fn send_mail(self: Arc<Self>, mail: Mail) -> impl Future<Output = Result<(), Error>> + Send {
+        let _ = mail;
+        async { Err(Error::Unsupported("this host does not send mails".to_owned())) }
+    }
+
+    /// Runs one of the plugin's jobs soon, without waiting for its interval.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the host runs no jobs.
+    fn wake(&self, job: &str) -> Result<(), Error> {
+        Err(Error::Unsupported(format!("this host runs no jobs, {job:?} included")))
+    }
 
     /// Writes a line to the host's log.
     fn log(&self, record: &LogRecord<'_>);
@@ -53,15 +86,19 @@ pub trait Host: Send + Sync + 'static {
 #[derive(Clone, StableAbi)]
 pub struct HostHandle(RArc<HostObject>);
 
+type HostObject = RawHost_TO<'static, RBox<()>>;
+
 impl HostHandle {
-    /// The handle to hand to [`Library::create`](crate::Library::create).
+    /// A handle without a library, for tests of a plugin. A host hands itself to
+    /// [`Library::create`](crate::Library::create).
     pub fn new(host: impl Host) -> Self {
-        Self(RArc::new(RawHost_TO::from_value(Guarded(host), TD_Opaque)))
+        Self::listening(host, Listeners::default())
     }
 
-    /// Whether the user may do `action` to `asset`. Answered from memory; a failure is a no.
-    pub fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
-        self.0.authorise(user, RStr::from_str(action), RStr::from_str(asset))
+    /// The user with this key as a caller, for what a plugin does on behalf of a user who is not
+    /// asking at the moment.
+    pub fn caller(&self, user: i64) -> Option<Caller> {
+        self.0.caller(user).into_option()
     }
 
     /// Looks up a user, blocked ones included.
@@ -69,8 +106,7 @@ impl HostHandle {
     /// # Errors
     /// When the host cannot look, for example because its database does not answer.
     pub async fn find_user(&self, query: UserQuery) -> Result<Option<User>, Error> {
-        let future = self.0.find_user(query).into_result()?;
-        future.await.and_then(Outcome::into_result).map(ROption::into_option)
+        self.call(name::FIND_USER, &query).await
     }
 
     /// The plugin's parameters as the text of a JSON object, defaults filled in.
@@ -78,7 +114,7 @@ impl HostHandle {
     /// # Errors
     /// When the host panicked.
     pub fn parameters(&self) -> Result<String, Error> {
-        self.0.parameters().into_result().map(String::from)
+        self.ask(name::PARAMETERS, "")
     }
 
     /// A number that changes whenever the parameters do.
@@ -89,22 +125,57 @@ impl HostHandle {
     /// Asks the host to send a mail.
     ///
     /// # Errors
-    /// [`Error::Refused`] when this mail can never be sent. Any other error is temporary, and the
-    /// caller may ask again later; a mail that is sent twice has the same id.
+    /// [`Error::Refused`] when this mail can never be sent, [`Error::Unsupported`] when the host
+    /// sends none. Any other error is temporary, and the caller may ask again later; a mail that is
+    /// sent twice has the same id.
     pub async fn send_mail(&self, mail: &Mail) -> Result<(), Error> {
-        let text = serde_json::to_string(mail).map_err(Error::failed)?;
-        let future = self.0.send_mail(text.into()).into_result()?;
-        future.await.and_then(Outcome::into_result)
+        self.call(name::SEND_MAIL, mail).await
+    }
+
+    /// Asks the host to run one of the plugin's [jobs](crate::Job) soon.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the host runs no jobs.
+    pub fn wake(&self, job: &str) -> Result<(), Error> {
+        self.ask(name::WAKE, job).map(drop)
     }
 
     /// Writes a line to the host's log.
     pub fn log(&self, record: &LogRecord<'_>) {
-        self.0.log(record);
+        let text = RStr::from_str;
+        let (target, message) = (text(record.target()), text(record.message()));
+        self.0.log(record.level().number(), target, message, text(record.fields()));
     }
 
     /// Whether lines of this level and target are written at all.
     pub fn log_enabled(&self, level: Level, target: &str) -> bool {
-        self.0.log_enabled(level, RStr::from_str(target))
+        self.0.log_enabled(level.number(), RStr::from_str(target))
+    }
+
+    /// The handle of a host that passes reports of progress to these listeners.
+    pub(crate) fn listening(host: impl Host, listeners: Listeners) -> Self {
+        let guarded = Guarded { host: Arc::new(host), listeners };
+        Self(RArc::new(RawHost_TO::from_value(guarded, TD_Opaque)))
+    }
+
+    pub(crate) fn progress(&self, report: &Report) -> Result<(), Error> {
+        let report = serde_json::to_string(report).map_err(Error::contract)?;
+        self.ask(name::PROGRESS, &report).map(drop)
+    }
+
+    fn ask(&self, name: &str, input: &str) -> Result<String, Error> {
+        let answer = self.0.ask(RStr::from_str(name), RStr::from_str(input));
+        answer.into_result().map(String::from)
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        input: &impl Serialize,
+    ) -> Result<T, Error> {
+        let input = serde_json::to_string(input).map_err(Error::contract)?;
+        let answer = self.0.call(RStr::from_str(name), input.into()).await.into_result()?;
+        serde_json::from_str(answer.as_str()).map_err(Error::contract)
     }
 }
 
@@ -114,56 +185,79 @@ impl std::fmt::Debug for HostHandle {
     }
 }
 
-type HostObject = RawHost_TO<'static, RBox<()>>;
-
-/// A host whose panics are caught: each becomes the answer that grants nothing.
-struct Guarded<H>(H);
+/// A host whose panics are caught: each becomes a failure, or the answer that grants nothing.
+struct Guarded<H> {
+    host: Arc<H>,
+    listeners: Listeners,
+}
 
 impl<H: Host> RawHost for Guarded<H> {
-    fn authorise(&self, user: i64, action: RStr<'_>, asset: RStr<'_>) -> bool {
-        attempt(|| self.0.authorise(user, action.as_str(), asset.as_str())).unwrap_or(false)
-    }
-
-    fn find_user(&self, query: UserQuery) -> Outcome<BoxFuture<Outcome<ROption<User>>>> {
-        catch(|| {
-            let future = self.0.find_user(query);
-            Ok(BoxFuture::new(async move {
-                Outcome::from_result(future.await.and_then(|found| found).map(ROption::from))
-            }))
+    fn ask(&self, name: RStr<'_>, input: RStr<'_>) -> Outcome<RString> {
+        catch(|| match name.as_str() {
+            name::PARAMETERS => Ok(self.host.parameters().into()),
+            name::PROGRESS => {
+                let report = serde_json::from_str(input.as_str()).map_err(Error::contract)?;
+                self.listeners.report(&report);
+                Ok(RString::new())
+            }
+            name::WAKE => self.host.wake(input.as_str()).map(|()| RString::new()),
+            other => Err(Error::Unsupported(format!("the host has no call {other:?}"))),
         })
     }
 
-    fn parameters(&self) -> Outcome<RString> {
-        catch(|| Ok(RString::from(self.0.parameters())))
+    fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString> {
+        let host = Arc::clone(&self.host);
+        match name.as_str() {
+            name::FIND_USER => answer(&input, |query| host.find_user(query)),
+            name::SEND_MAIL => answer(&input, |mail| host.send_mail(mail)),
+            other => failed(Error::Unsupported(format!("the host has no call {other:?}"))),
+        }
+    }
+
+    fn caller(&self, user: i64) -> ROption<Caller> {
+        attempt(|| self.host.caller(user)).unwrap_or_default().into()
     }
 
     fn parameters_revision(&self) -> u64 {
-        attempt(|| self.0.parameters_revision()).unwrap_or(0)
+        attempt(|| self.host.parameters_revision()).unwrap_or(0)
     }
 
-    fn send_mail(&self, mail: RString) -> Outcome<BoxFuture<Outcome<()>>> {
-        catch(|| {
-            let mail = serde_json::from_str(mail.as_str())
-                .map_err(|error| Error::Contract(error.to_string()))?;
-            let future = self.0.send_mail(mail);
-            Ok(BoxFuture::new(
-                async move { Outcome::from_result(future.await.and_then(|sent| sent)) },
-            ))
-        })
+    fn log_enabled(&self, level: u8, target: RStr<'_>) -> bool {
+        let level = Level::from_number(level);
+        attempt(|| self.host.log_enabled(level, target.as_str())).unwrap_or(false)
     }
 
-    fn log(&self, record: &LogRecord<'_>) {
+    fn log(&self, level: u8, target: RStr<'_>, message: RStr<'_>, fields: RStr<'_>) {
+        let (target, message, fields) = (target.as_str(), message.as_str(), fields.as_str());
+        let record = LogRecord::new(Level::from_number(level), target, message, fields);
         // There is nowhere left to report a log that panics.
-        drop(attempt(|| self.0.log(record)));
-    }
-
-    fn log_enabled(&self, level: Level, target: RStr<'_>) -> bool {
-        attempt(|| self.0.log_enabled(level, target.as_str())).unwrap_or(false)
+        drop(attempt(|| self.host.log(&record)));
     }
 }
 
+/// Answers a call whose input and result are JSON.
+pub(crate) fn answer<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<RString>
+where
+    I: DeserializeOwned,
+    T: Serialize,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    let input = match serde_json::from_str(input) {
+        Ok(input) => input,
+        Err(error) => return failed(Error::contract(error)),
+    };
+    begin(|| {
+        let work = call(input);
+        async move {
+            let done = work.await?;
+            serde_json::to_string(&done).map(RString::from).map_err(Error::contract)
+        }
+    })
+}
+
 mod raw {
-    //! The host as it crosses.
+    //! The host as it crosses. New methods go to the end and have a default body; mostly a new name for
+    //! `ask` or `call` will do.
     #![allow(
         unsafe_code,
         missing_docs,
@@ -176,20 +270,20 @@ mod raw {
     use abi_stable::sabi_trait;
     use abi_stable::std_types::{ROption, RStr, RString};
 
-    use crate::future::BoxFuture;
-    use crate::log::{Level, LogRecord};
+    use crate::caller::Caller;
+    use crate::future::RawFuture;
     use crate::outcome::Outcome;
-    use crate::user::{User, UserQuery};
 
     #[sabi_trait]
     pub trait RawHost: Send + Sync {
-        fn authorise(&self, user: i64, action: RStr<'_>, asset: RStr<'_>) -> bool;
-        fn find_user(&self, query: UserQuery) -> Outcome<BoxFuture<Outcome<ROption<User>>>>;
-        fn parameters(&self) -> Outcome<RString>;
+        /// Answers at once.
+        fn ask(&self, name: RStr<'_>, input: RStr<'_>) -> Outcome<RString>;
+        /// Answers later.
+        fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString>;
+        fn caller(&self, user: i64) -> ROption<Caller>;
         fn parameters_revision(&self) -> u64;
-        fn send_mail(&self, mail: RString) -> Outcome<BoxFuture<Outcome<()>>>;
-        fn log(&self, record: &LogRecord<'_>);
+        fn log_enabled(&self, level: u8, target: RStr<'_>) -> bool;
         #[sabi(last_prefix_field)]
-        fn log_enabled(&self, level: Level, target: RStr<'_>) -> bool;
+        fn log(&self, level: u8, target: RStr<'_>, message: RStr<'_>, fields: RStr<'_>);
     }
 }

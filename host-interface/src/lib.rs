@@ -71,44 +71,57 @@
 
 mod acl;
 mod auth;
+mod body;
+mod caller;
+mod chunk;
 mod description;
 mod environment;
 mod error;
+mod event;
 #[doc(hidden)]
 pub mod export;
 mod future;
 mod host;
+mod job;
+mod loaded;
 mod log;
 mod mail;
-mod message;
 mod metric;
+mod names;
 mod outcome;
 mod panel;
 mod panic;
 mod parameter;
 mod plugin;
 mod progress;
+mod request;
+mod response;
 mod root;
 mod route;
 mod user;
 
 pub use acl::{Action, Asset, Grant};
 pub use auth::{Credentials, Verdict};
+pub use body::Body;
+pub use caller::{Caller, Denial, Principal};
+pub use chunk::Chunk;
 pub use description::Description;
 pub use environment::Environment;
 pub use error::Error;
-pub use future::BoxFuture;
+pub use event::Event;
 pub use host::{Host, HostHandle};
+pub use job::Job;
+pub use loaded::LoadedPlugin;
 pub use log::{Level, LogRecord};
 pub use mail::Mail;
-pub use message::{
-    Body, Headers, Params, Request, RequestBuilder, Response, ResponseHeader, SharedUser,
-};
 pub use metric::{Metric, MetricKind, Sample};
+pub use names::{capability, fact};
 pub use panel::{Chart, ChartKind, Panel, PanelContent, Point, Table};
 pub use parameter::{Limits, Parameter, ParameterKind};
-pub use plugin::{Difference, LoadedPlugin, Plugin};
+pub use plugin::{Difference, Plugin};
 pub use progress::{Progress, ProgressHandle};
+pub use request::{Headers, Params, Request, RequestBuilder};
+pub use response::{Response, ResponseHeader};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
 pub use user::{User, UserQuery};

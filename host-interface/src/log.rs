@@ -1,11 +1,7 @@
-//! Lines for the host's log. Where they are written, and how, is the host's.
-
-use abi_stable::StableAbi;
-use abi_stable::std_types::RStr;
+//! Lines for the host's log. Where they are written, and how, is up to the host.
 
 /// The severity of a log line; smaller is more severe.
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, StableAbi)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// An internal error.
     Error,
@@ -19,25 +15,43 @@ pub enum Level {
     Trace,
 }
 
+impl Level {
+    /// The level as it crosses.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Level::Error => 0,
+            Level::Warn => 1,
+            Level::Info => 2,
+            Level::Debug => 3,
+            Level::Trace => 4,
+        }
+    }
+
+    /// The level that crossed. Whatever is beyond the known levels is less severe than them.
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number {
+            0 => Level::Error,
+            1 => Level::Warn,
+            2 => Level::Info,
+            3 => Level::Debug,
+            _ => Level::Trace,
+        }
+    }
+}
+
 /// A line for the host's log.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, StableAbi)]
+#[derive(Clone, Copy, Debug)]
 pub struct LogRecord<'a> {
     level: Level,
-    target: RStr<'a>,
-    message: RStr<'a>,
-    fields: RStr<'a>,
+    target: &'a str,
+    message: &'a str,
+    fields: &'a str,
 }
 
 impl<'a> LogRecord<'a> {
     /// A line from the module `target`. `fields` is the text of a JSON object, or empty.
     pub fn new(level: Level, target: &'a str, message: &'a str, fields: &'a str) -> Self {
-        Self {
-            level,
-            target: RStr::from_str(target),
-            message: RStr::from_str(message),
-            fields: RStr::from_str(fields),
-        }
+        Self { level, target, message, fields }
     }
 
     /// The severity.
@@ -47,16 +61,16 @@ impl<'a> LogRecord<'a> {
 
     /// The module that it comes from.
     pub fn target(&self) -> &'a str {
-        self.target.as_str()
+        self.target
     }
 
     /// The text.
     pub fn message(&self) -> &'a str {
-        self.message.as_str()
+        self.message
     }
 
     /// Structured fields as the text of a JSON object; empty where there are none.
     pub fn fields(&self) -> &'a str {
-        self.fields.as_str()
+        self.fields
     }
 }

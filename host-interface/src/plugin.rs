@@ -1,7 +1,10 @@
-//! What a plugin is: the trait that its author implements, and the handle by which a host calls it.
+//! What a plugin is: the trait that its author implements, and how its calls are answered by name.
+
+use std::future::Future;
+use std::sync::Arc;
 
 use abi_stable::sabi_trait::TD_Opaque;
-use abi_stable::std_types::{RBox, ROption, RString};
+use abi_stable::std_types::{RBox, RStr, RString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,14 +12,17 @@ use crate::auth::{Credentials, Verdict};
 use crate::description::Description;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::future::BoxFuture;
-use crate::host::HostHandle;
-use crate::message::{Request, Response};
+use crate::event::Event;
+use crate::future::{RawFuture, begin, failed};
+use crate::host::{HostHandle, answer};
 use crate::metric::Metric;
+use crate::names::plugin as name;
 use crate::outcome::Outcome;
 use crate::panel::PanelContent;
 use crate::panic::{attempt, catch};
-use crate::progress::{Progress, ProgressHandle};
+use crate::progress::ProgressHandle;
+use crate::request::Request;
+use crate::response::Response;
 
 use raw::{RawPlugin, RawPlugin_TO};
 
@@ -24,8 +30,12 @@ use raw::{RawPlugin, RawPlugin_TO};
 ///
 /// The life of a plugin: [`create`](Plugin::create), [`describe`](Plugin::describe),
 /// [`install`](Plugin::install), [`start`](Plugin::start), any number of
-/// [`handle`](Plugin::handle) at the same time, and [`shutdown`](Plugin::shutdown). Creating and describing do no input or output. A panic in any
-/// of them is caught and fails that call alone.
+/// [`handle`](Plugin::handle) at the same time, and [`shutdown`](Plugin::shutdown). Creating and
+/// describing do no input or output. A panic in any of them is caught and fails that call alone.
+///
+/// Methods that return a future can be written as `async fn`. They are polled on the host's threads:
+/// a future that needs an async runtime brings its own, because each library has its own copy of
+/// a runtime's thread-local context. To spawn the work there and await its handle is enough.
 pub trait Plugin: Sized + Send + Sync + 'static {
     /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
     const NAME: &'static str;
@@ -34,7 +44,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// When the plugin cannot work in this environment, for example with a database that it
-    /// does not know. The host reports it and ends.
+    /// does not support. The host reports it and serves its other plugins.
     fn create(host: HostHandle, environment: Environment) -> Result<Self, Error>;
 
     /// Returns what the plugin is and what it brings, the same each time.
@@ -45,84 +55,106 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Creates the plugin's tables and the data that it cannot do without, or brings those of an
-    /// older version up to date. Running it again changes nothing.
-    fn install(&self) -> BoxFuture<Result<(), Error>> {
-        BoxFuture::ready(Ok(()))
-    }
-
     /// The host serves from now on: the plugin's background work may begin. Not called by commands
     /// that only work on the site.
     fn start(&self) {}
+
+    /// Creates the plugin's tables and the data that it cannot do without, or brings those of an
+    /// older version up to date. Running it again changes nothing.
+    fn install(self: Arc<Self>) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
+    }
 
     /// Fills a site with data to try the plugin with, and returns one line about what it made.
     /// `options` has a value for each of [`Description::demo_options`], the default where none was
     /// chosen. `progress` is called from time to time. A host whose process ends half-way asks
     /// again, so the work is to be completed then, not done twice.
     fn demo(
-        &self,
+        self: Arc<Self>,
         options: Map<String, Value>,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<String, Error>> {
+    ) -> impl Future<Output = Result<String, Error>> + Send {
         let _ = (options, progress);
-        BoxFuture::ready(Ok(String::new()))
+        async { Ok(String::new()) }
     }
 
     /// Copies everything that the plugin keeps into another place, for a site that moves to another
     /// database, and returns one line about what it copied and found to be the same on both sides.
-    /// Called after [`install`](Plugin::install), while nobody writes. The tables there are
+    /// Called after [`install`](Plugin::install), while no request is served. The tables there are
     /// the plugin's to create; what a copy that was cut off has left in them is replaced. Keys stay
-    /// as they are, and one that was given before the copy is not given again after it.
+    /// the same, and a key that was used before the copy is not used again after it.
     ///
     /// A plugin that keeps nothing answers with an empty line.
     fn copy(
-        &self,
+        self: Arc<Self>,
         target: Environment,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<String, Error>> {
+    ) -> impl Future<Output = Result<String, Error>> + Send {
         let _ = (target, progress);
-        BoxFuture::ready(Err(Error::failed("cannot copy its data")))
+        async { Err(Error::failed("cannot copy its data")) }
     }
 
-    /// Compares the numbers that the plugin keeps beside its records with the records, and returns those
-    /// that differ. With `mend` it corrects them. Called while hosts serve the site, too.
+    /// Compares the numbers that the plugin keeps beside its records with the records, and returns
+    /// those that differ. With `repair` it corrects them. Called while hosts serve the site, too.
     fn recount(
-        &self,
-        mend: bool,
+        self: Arc<Self>,
+        repair: bool,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<Vec<Difference>, Error>> {
-        let _ = (mend, progress);
-        BoxFuture::ready(Ok(Vec::new()))
+    ) -> impl Future<Output = Result<Vec<Difference>, Error>> + Send {
+        let _ = (repair, progress);
+        async { Ok(Vec::new()) }
     }
 
     /// Whether the plugin and its database can answer now.
-    fn health(&self) -> BoxFuture<Result<(), Error>> {
-        BoxFuture::ready(Ok(()))
+    fn health(self: Arc<Self>) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
     }
 
     /// What the plugin measures, as it is now. Asked every few seconds where a site is watched, so
     /// it is to be cheap.
-    fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, Error>> {
-        BoxFuture::ready(Ok(Vec::new()))
+    fn metrics(self: Arc<Self>) -> impl Future<Output = Result<Vec<Metric>, Error>> + Send {
+        async { Ok(Vec::new()) }
     }
 
     /// The content of one of [`Description::panels`], for a user who has the permission to see it.
-    fn panel(&self, name: &str) -> BoxFuture<Result<PanelContent, Error>> {
-        BoxFuture::ready(Err(Error::Contract(format!("there is no panel {name:?}"))))
+    fn panel(
+        self: Arc<Self>,
+        name: String,
+    ) -> impl Future<Output = Result<PanelContent, Error>> + Send {
+        async move { Err(Error::Contract(format!("there is no panel {name:?}"))) }
     }
 
-    /// Identifies the user by these credentials. Called only for plugins that authenticate, see [`Description::authenticates`].
-    fn authenticate(&self, credentials: Credentials) -> BoxFuture<Result<Verdict, Error>> {
+    /// Identifies the user by these credentials. Called only for plugins that authenticate, see
+    /// [`Description::authenticates`].
+    fn authenticate(
+        self: Arc<Self>,
+        credentials: Credentials,
+    ) -> impl Future<Output = Result<Verdict, Error>> + Send {
         let _ = credentials;
-        BoxFuture::ready(Ok(Verdict::Unknown))
+        async { Ok(Verdict::Unknown) }
     }
 
     /// Whether a parameter may have this value, which is of the declared kind and within its
-    /// limits. Called before a site sets it, for what only the plugin can know, for example whether a
-    /// record with that key exists. [`Error::Refused`] has the reason, as one line for people.
-    fn check_parameter(&self, name: &str, value: &Value) -> BoxFuture<Result<(), Error>> {
+    /// limits. Called before a site sets it, for what only the plugin can find out, for example
+    /// whether a record with that key exists. [`Error::Refused`] has the reason, as one line for people.
+    fn check_parameter(
+        self: Arc<Self>,
+        name: String,
+        value: Value,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
         let _ = (name, value);
-        BoxFuture::ready(Ok(()))
+        async { Ok(()) }
+    }
+
+    /// Reports an event that the plugin has asked for, see [`Description::events`].
+    fn event(self: Arc<Self>, event: Event) -> impl Future<Output = Result<(), Error>> + Send {
+        let _ = event;
+        async { Ok(()) }
+    }
+
+    /// Does one of [`Description::jobs`].
+    fn job(self: Arc<Self>, name: String) -> impl Future<Output = Result<(), Error>> + Send {
+        async move { Err(Error::Contract(format!("there is no job {name:?}"))) }
     }
 
     /// Answers a request to one of the plugin's routes. Errors of the client are ordinary responses; a
@@ -130,342 +162,170 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// that reads is then dropped, as it is when its client disconnects. One that changes something
     /// runs to its end, which the host records, so the plugin has to bound its time; only the end of
     /// the host may cut it off.
-    fn handle(&self, request: Request) -> BoxFuture<Response>;
+    fn handle(self: Arc<Self>, request: Request) -> impl Future<Output = Response> + Send;
 
     /// Finishes, within the host's own time limit for stopping. No request is in progress, and none
     /// follows.
-    fn shutdown(&self) -> BoxFuture<()> {
-        BoxFuture::ready(())
+    fn shutdown(self: Arc<Self>) -> impl Future<Output = ()> + Send {
+        async {}
     }
 }
 
-/// A number that a plugin keeps beside its records, and that is not what they come to.
+/// A number that a plugin keeps beside its records and that differs from what the records give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// The table that it is kept in.
     pub table: String,
-    /// What its row is known by: a JSON object of columns and values.
+    /// What identifies its row: a JSON object of columns and values.
     pub key: String,
     /// The column.
     pub column: String,
     /// The number that is kept.
     pub kept: i64,
-    /// What the records come to.
+    /// The number that the records give.
     pub counted: i64,
-}
-
-/// A plugin that a host has created from a library.
-pub struct LoadedPlugin(PluginObject);
-
-impl LoadedPlugin {
-    /// What the plugin declares.
-    ///
-    /// # Errors
-    /// When it panics, or its description does not follow this contract.
-    pub fn describe(&self) -> Result<Description, Error> {
-        let text = self.0.describe().into_result()?;
-        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
-    }
-
-    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
-    ///
-    /// # Errors
-    /// When the plugin panicked.
-    pub fn openapi(&self) -> Result<Option<String>, Error> {
-        let text = self.0.openapi().into_result()?;
-        Ok(text.into_option().map(String::from))
-    }
-
-    /// Creates or migrates the plugin's tables.
-    ///
-    /// # Errors
-    /// When the plugin could not, or panicked.
-    pub async fn install(&self) -> Result<(), Error> {
-        let future = self.0.install().into_result()?;
-        future.await.and_then(Outcome::into_result)
-    }
-
-    /// Announces that the host serves from now on.
-    ///
-    /// # Errors
-    /// When the plugin panicked.
-    pub fn start(&self) -> Result<(), Error> {
-        self.0.start().into_result()
-    }
-
-    /// Fills the site with demonstration data; returns one line about what was made. The options are
-    /// those that the plugin declares, each with a value that it admits.
-    ///
-    /// # Errors
-    /// When the plugin could not, or panicked.
-    pub async fn demo(
-        &self,
-        options: &Map<String, Value>,
-        progress: impl Progress,
-    ) -> Result<String, Error> {
-        let options = serde_json::to_string(options).map_err(Error::failed)?;
-        let future = self.0.demo(options.into(), ProgressHandle::new(progress)).into_result()?;
-        future.await.and_then(Outcome::into_result).map(String::from)
-    }
-
-    /// Copies everything that the plugin keeps into another place; returns one line about what.
-    ///
-    /// # Errors
-    /// When the plugin could not, found a difference afterwards, or panicked.
-    pub async fn copy(
-        &self,
-        target: &Environment,
-        progress: impl Progress,
-    ) -> Result<String, Error> {
-        let target = environment_text(target)?;
-        let future = self.0.copy(target.into(), ProgressHandle::new(progress)).into_result()?;
-        future.await.and_then(Outcome::into_result).map(String::from)
-    }
-
-    /// Compares what the plugin keeps beside its records with what these come to, and gives what differs. With
-    /// `mend` it is set right.
-    ///
-    /// # Errors
-    /// When the plugin could not, or panicked.
-    pub async fn recount(
-        &self,
-        mend: bool,
-        progress: impl Progress,
-    ) -> Result<Vec<Difference>, Error> {
-        let future = self.0.recount(mend, ProgressHandle::new(progress)).into_result()?;
-        let text = future.await.and_then(Outcome::into_result)?;
-        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
-    }
-
-    /// Whether the plugin can answer now.
-    ///
-    /// # Errors
-    /// When it cannot, with the reason.
-    pub async fn health(&self) -> Result<(), Error> {
-        let future = self.0.health().into_result()?;
-        future.await.and_then(Outcome::into_result)
-    }
-
-    /// What the plugin measures.
-    ///
-    /// # Errors
-    /// When it could not measure.
-    pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
-        let future = self.0.metrics().into_result()?;
-        let text = future.await.and_then(Outcome::into_result)?;
-        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
-    }
-
-    /// Asks for the content of a panel, on behalf of a user who has the permission to see it.
-    ///
-    /// # Errors
-    /// When the plugin could not, or has no such panel.
-    pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
-        let future = self.0.panel(RString::from(name)).into_result()?;
-        let text = future.await.and_then(Outcome::into_result)?;
-        serde_json::from_str(text.as_str()).map_err(|error| Error::Contract(error.to_string()))
-    }
-
-    /// Asks the plugin for the user with these credentials.
-    ///
-    /// # Errors
-    /// When it could not find out.
-    pub async fn authenticate(&self, credentials: Credentials) -> Result<Verdict, Error> {
-        let future = self.0.authenticate(credentials).into_result()?;
-        future.await.and_then(Outcome::into_result)
-    }
-
-    /// Asks the plugin whether a parameter may have this value.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when it may not, with the reason for people. Any other error when the
-    /// plugin could not find out.
-    pub async fn check_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
-        let value = RString::from(value.to_string());
-        let future = self.0.check_parameter(RString::from(name), value).into_result()?;
-        future.await.and_then(Outcome::into_result)
-    }
-
-    /// Hands a request to the plugin.
-    ///
-    /// # Errors
-    /// When the handler panicked.
-    pub async fn handle(&self, request: Request) -> Result<Response, Error> {
-        self.0.handle(request).into_result()?.await
-    }
-
-    /// Lets the plugin finish.
-    ///
-    /// # Errors
-    /// When it panicked.
-    pub async fn shutdown(&self) -> Result<(), Error> {
-        self.0.shutdown().into_result()?.await
-    }
-}
-
-impl std::fmt::Debug for LoadedPlugin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LoadedPlugin")
-    }
 }
 
 pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;
 
 /// Wraps a plugin so that no panic of it reaches the boundary.
-pub(crate) fn guard<P: Plugin>(plugin: P) -> PluginObject {
-    RawPlugin_TO::from_value(Guarded(Some(plugin)), TD_Opaque)
+pub(crate) fn guard<P: Plugin>(plugin: P, host: HostHandle) -> PluginObject {
+    RawPlugin_TO::from_value(Guarded { plugin: Some(Arc::new(plugin)), host }, TD_Opaque)
 }
 
-pub(crate) fn loaded(object: PluginObject) -> LoadedPlugin {
-    LoadedPlugin(object)
+/// The input of [`Plugin::demo`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Demo {
+    pub(crate) options: Map<String, Value>,
+    pub(crate) task: u64,
 }
 
-pub(crate) fn environment_text(environment: &Environment) -> Result<String, Error> {
-    serde_json::to_string(environment).map_err(Error::failed)
+/// The input of [`Plugin::copy`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Copying {
+    pub(crate) target: Environment,
+    pub(crate) task: u64,
 }
+
+/// The input of [`Plugin::recount`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Recount {
+    pub(crate) repair: bool,
+    pub(crate) task: u64,
+}
+
+/// The input of [`Plugin::panel`] and [`Plugin::job`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+}
+
+/// The input of [`Plugin::check_parameter`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+}
+
+/// The input of a call that takes none.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Nothing {}
 
 /// A plugin whose panics are caught. The option is `Some` until it is dropped.
-struct Guarded<P>(Option<P>);
+struct Guarded<P> {
+    plugin: Option<Arc<P>>,
+    host: HostHandle,
+}
 
-impl<P> Guarded<P> {
-    fn call<T>(&self, call: impl FnOnce(&P) -> Result<T, Error>) -> Outcome<T> {
-        catch(|| match &self.0 {
-            Some(plugin) => call(plugin),
-            None => Err(Error::Contract("called after it was dropped".to_owned())),
-        })
+impl<P: Plugin> Guarded<P> {
+    fn plugin(&self) -> Result<Arc<P>, Error> {
+        let gone = || Error::Contract("called after it was dropped".to_owned());
+        self.plugin.as_ref().map(Arc::clone).ok_or_else(gone)
     }
 }
 
 impl<P: Plugin> RawPlugin for Guarded<P> {
-    fn describe(&self) -> Outcome<RString> {
-        self.call(|plugin| {
-            let description = Description { name: P::NAME.to_owned(), ..plugin.describe() };
-            serde_json::to_string(&description).map(RString::from).map_err(Error::failed)
+    fn ask(&self, name: RStr<'_>, _input: RStr<'_>) -> Outcome<RString> {
+        catch(|| {
+            let plugin = self.plugin()?;
+            let json = |text: serde_json::Result<String>| text.map_err(Error::contract);
+            let text = match name.as_str() {
+                name::DESCRIBE => {
+                    let name = P::NAME.to_owned();
+                    json(serde_json::to_string(&Description { name, ..plugin.describe() }))?
+                }
+                name::OPENAPI => json(serde_json::to_string(&plugin.openapi()))?,
+                name::START => {
+                    plugin.start();
+                    String::new()
+                }
+                other => return Err(unsupported(other)),
+            };
+            Ok(text.into())
         })
     }
 
-    fn openapi(&self) -> Outcome<ROption<RString>> {
-        self.call(|plugin| Ok(plugin.openapi().map(RString::from).into()))
+    fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString> {
+        let plugin = match self.plugin() {
+            Ok(plugin) => plugin,
+            Err(error) => return failed(error),
+        };
+        let host = self.host.clone();
+        let input = input.as_str();
+        match name.as_str() {
+            name::INSTALL => answer(input, |_: Nothing| plugin.install()),
+            name::DEMO => answer(input, |Demo { options, task }| {
+                plugin.demo(options, ProgressHandle::of_host(host, task))
+            }),
+            name::COPY => answer(input, |Copying { target, task }| {
+                plugin.copy(target, ProgressHandle::of_host(host, task))
+            }),
+            name::RECOUNT => answer(input, |Recount { repair, task }| {
+                plugin.recount(repair, ProgressHandle::of_host(host, task))
+            }),
+            name::HEALTH => answer(input, |_: Nothing| plugin.health()),
+            name::METRICS => answer(input, |_: Nothing| plugin.metrics()),
+            name::PANEL => answer(input, |Named { name }| plugin.panel(name)),
+            name::AUTHENTICATE => answer(input, |credentials| plugin.authenticate(credentials)),
+            name::CHECK_PARAMETER => {
+                answer(input, |Setting { name, value }| plugin.check_parameter(name, value))
+            }
+            name::EVENT => answer(input, |event| plugin.event(event)),
+            name::JOB => answer(input, |Named { name }| plugin.job(name)),
+            name::SHUTDOWN => answer(input, |_: Nothing| async move {
+                plugin.shutdown().await;
+                Ok(())
+            }),
+            other => failed(unsupported(other)),
+        }
     }
 
-    fn install(&self) -> Outcome<BoxFuture<Outcome<()>>> {
-        self.call(|plugin| Ok(flatten(plugin.install())))
-    }
-
-    fn start(&self) -> Outcome<()> {
-        self.call(|plugin| {
-            plugin.start();
-            Ok(())
-        })
-    }
-
-    fn demo(
-        &self,
-        options: RString,
-        progress: ProgressHandle,
-    ) -> Outcome<BoxFuture<Outcome<RString>>> {
-        self.call(|plugin| {
-            let options = serde_json::from_str(options.as_str())
-                .map_err(|error| Error::Contract(error.to_string()))?;
-            let future = plugin.demo(options, progress);
-            Ok(BoxFuture::new(async move {
-                Outcome::from_result(future.await.and_then(|done| done).map(RString::from))
-            }))
-        })
-    }
-
-    fn copy(
-        &self,
-        target: RString,
-        progress: ProgressHandle,
-    ) -> Outcome<BoxFuture<Outcome<RString>>> {
-        self.call(|plugin| {
-            let target = serde_json::from_str(target.as_str())
-                .map_err(|error| Error::Contract(error.to_string()))?;
-            let future = plugin.copy(target, progress);
-            Ok(BoxFuture::new(async move {
-                Outcome::from_result(future.await.and_then(|done| done).map(RString::from))
-            }))
-        })
-    }
-
-    fn recount(
-        &self,
-        mend: bool,
-        progress: ProgressHandle,
-    ) -> Outcome<BoxFuture<Outcome<RString>>> {
-        self.call(|plugin| {
-            let future = plugin.recount(mend, progress);
-            Ok(BoxFuture::new(async move {
-                let found = future.await.and_then(|found| found);
-                let text = found.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
-                Outcome::from_result(text.map(RString::from))
-            }))
-        })
-    }
-
-    fn health(&self) -> Outcome<BoxFuture<Outcome<()>>> {
-        self.call(|plugin| Ok(flatten(plugin.health())))
-    }
-
-    fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>> {
-        self.call(|plugin| {
-            let future = plugin.metrics();
-            Ok(BoxFuture::new(async move {
-                let metrics = future.await.and_then(|metrics| metrics);
-                let text = metrics.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
-                Outcome::from_result(text.map(RString::from))
-            }))
-        })
-    }
-
-    fn panel(&self, name: RString) -> Outcome<BoxFuture<Outcome<RString>>> {
-        self.call(|plugin| {
-            let future = plugin.panel(name.as_str());
-            Ok(BoxFuture::new(async move {
-                let content = future.await.and_then(|content| content);
-                let text = content.and_then(|of| serde_json::to_string(&of).map_err(Error::failed));
-                Outcome::from_result(text.map(RString::from))
-            }))
-        })
-    }
-
-    fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>> {
-        self.call(|plugin| Ok(flatten(plugin.authenticate(credentials))))
-    }
-
-    fn check_parameter(&self, name: RString, value: RString) -> Outcome<BoxFuture<Outcome<()>>> {
-        self.call(|plugin| {
-            let value = serde_json::from_str(value.as_str())
-                .map_err(|error| Error::Contract(error.to_string()))?;
-            Ok(flatten(plugin.check_parameter(name.as_str(), &value)))
-        })
-    }
-
-    fn handle(&self, request: Request) -> Outcome<BoxFuture<Response>> {
-        self.call(|plugin| Ok(plugin.handle(request)))
-    }
-
-    fn shutdown(&self) -> Outcome<BoxFuture<()>> {
-        self.call(|plugin| Ok(plugin.shutdown()))
+    fn handle(&self, request: Request) -> RawFuture<Response> {
+        match self.plugin() {
+            Ok(plugin) => begin(|| {
+                let answer = plugin.handle(request);
+                async move { Ok(answer.await) }
+            }),
+            Err(error) => failed(error),
+        }
     }
 }
 
 impl<P> Drop for Guarded<P> {
     fn drop(&mut self) {
-        let plugin = self.0.take();
+        let plugin = self.plugin.take();
         // There is nowhere left to report a plugin that cannot be dropped.
         drop(attempt(move || drop(plugin)));
     }
 }
 
-/// Merges the two failures of a future, its own and its panic, into one.
-fn flatten<T: Send + 'static>(future: BoxFuture<Result<T, Error>>) -> BoxFuture<Outcome<T>> {
-    BoxFuture::new(async move { Outcome::from_result(future.await.and_then(|result| result)) })
+fn unsupported(name: &str) -> Error {
+    Error::Unsupported(format!("the plugin has no call {name:?}"))
 }
 
 mod raw {
-    //! The plugin as it crosses.
+    //! The plugin as it crosses. New methods go to the end and have a default body; mostly a new name
+    //! for `ask` or `call` will do.
     #![allow(
         unsafe_code,
         missing_docs,
@@ -476,43 +336,20 @@ mod raw {
     )]
 
     use abi_stable::sabi_trait;
-    use abi_stable::std_types::{ROption, RString};
+    use abi_stable::std_types::{RStr, RString};
 
-    use crate::auth::{Credentials, Verdict};
-    use crate::future::BoxFuture;
-    use crate::message::{Request, Response};
+    use crate::future::RawFuture;
     use crate::outcome::Outcome;
-    use crate::progress::ProgressHandle;
+    use crate::request::Request;
+    use crate::response::Response;
 
     #[sabi_trait]
     pub trait RawPlugin: Send + Sync {
-        fn describe(&self) -> Outcome<RString>;
-        fn openapi(&self) -> Outcome<ROption<RString>>;
-        fn install(&self) -> Outcome<BoxFuture<Outcome<()>>>;
-        fn start(&self) -> Outcome<()>;
-        fn demo(
-            &self,
-            options: RString,
-            progress: ProgressHandle,
-        ) -> Outcome<BoxFuture<Outcome<RString>>>;
-        fn copy(
-            &self,
-            target: RString,
-            progress: ProgressHandle,
-        ) -> Outcome<BoxFuture<Outcome<RString>>>;
-        fn recount(
-            &self,
-            mend: bool,
-            progress: ProgressHandle,
-        ) -> Outcome<BoxFuture<Outcome<RString>>>;
-        fn health(&self) -> Outcome<BoxFuture<Outcome<()>>>;
-        fn metrics(&self) -> Outcome<BoxFuture<Outcome<RString>>>;
-        fn panel(&self, name: RString) -> Outcome<BoxFuture<Outcome<RString>>>;
-        fn authenticate(&self, credentials: Credentials) -> Outcome<BoxFuture<Outcome<Verdict>>>;
-        fn check_parameter(&self, name: RString, value: RString)
-        -> Outcome<BoxFuture<Outcome<()>>>;
-        fn handle(&self, request: Request) -> Outcome<BoxFuture<Response>>;
+        /// Answers at once.
+        fn ask(&self, name: RStr<'_>, input: RStr<'_>) -> Outcome<RString>;
+        /// Answers later.
+        fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString>;
         #[sabi(last_prefix_field)]
-        fn shutdown(&self) -> Outcome<BoxFuture<()>>;
+        fn handle(&self, request: Request) -> RawFuture<Response>;
     }
 }

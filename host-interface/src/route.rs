@@ -1,13 +1,9 @@
 //! Routes: what a plugin registers, and how their patterns read.
 
-use abi_stable::StableAbi;
 use serde::{Deserialize, Serialize};
 
 /// The request methods that a route may be registered for.
-#[repr(u8)]
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, StableAbi, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
     /// Reads. The host answers `HEAD` from it too.
@@ -33,6 +29,12 @@ impl Method {
             Method::Delete => "DELETE",
         }
     }
+
+    /// The method with this name on the wire.
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+        all.into_iter().find(|method| method.as_str() == name)
+    }
 }
 
 impl std::fmt::Display for Method {
@@ -54,6 +56,10 @@ pub struct Route {
     /// to a public route that carries credentials: they are not passed over where they are wrong.
     #[serde(default)]
     pub public: bool,
+    /// Whether the plugin takes the body in pieces where it is large, see
+    /// [`Request::take_stream`](crate::Request::take_stream).
+    #[serde(default)]
+    pub streams: bool,
     /// How the plugin recognises the route: the host passes it back in
     /// [`Request::handler`](crate::Request::handler).
     pub handler: u32,
@@ -67,12 +73,25 @@ impl Route {
         name: impl Into<String>,
         handler: u32,
     ) -> Self {
-        Self { method, pattern: pattern.into(), name: name.into(), public: false, handler }
+        Self {
+            method,
+            pattern: pattern.into(),
+            name: name.into(),
+            public: false,
+            streams: false,
+            handler,
+        }
     }
 
     /// Answers without a user as well.
     pub fn public(mut self) -> Self {
         self.public = true;
+        self
+    }
+
+    /// Takes the body in pieces where it is large.
+    pub fn streams(mut self) -> Self {
+        self.streams = true;
         self
     }
 }

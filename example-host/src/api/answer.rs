@@ -12,6 +12,7 @@ use axum::http::{
     StatusCode, header,
 };
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use host_interface::{Headers, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
@@ -105,8 +106,8 @@ impl Api {
                 let admitted = timeout_at(deadline, self.admit(&asker, &headers))
                     .await
                     .map_err(|_| Refusal::Timeout)??;
-                handled.user = admitted.user.id();
-                call = call.user(by.insert(admitted).user.clone());
+                handled.user = admitted.identity.user.id;
+                call = call.caller(by.insert(admitted).identity.caller.clone());
             }
             if body::is_too_large(&headers, self.body_limit) {
                 return Err(Refusal::BodyTooLarge { limit: self.body_limit });
@@ -275,9 +276,11 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
             _ => tracing::warn!(header = sent.name(), "answered with an invalid HTTP header"),
         }
     }
-    let body = response.into_body();
-    let body =
-        if body.as_ref().is_empty() { Body::empty() } else { Body::from(Bytes::from_owner(body)) };
+    let body = match response.into_body() {
+        Ok(whole) if whole.is_empty() => Body::empty(),
+        Ok(whole) => Body::from(Bytes::from_owner(whole)),
+        Err(pieces) => Body::from_stream(pieces.map_ok(Bytes::from_owner)),
+    };
     let mut response = HttpResponse::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -290,5 +293,9 @@ struct Sent(HeaderMap);
 impl Headers for Sent {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
         self.0.get_all(name).iter().nth(nth).map(HeaderValue::as_bytes)
+    }
+
+    fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
+        self.0.iter().nth(nth).map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 }

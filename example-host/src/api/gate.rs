@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, header};
-use host_interface::{Credentials, SharedUser, Verdict};
+use host_interface::{Credentials, Verdict};
 use mediatype::{MediaType, MediaTypeList, ReadParams};
 
 use crate::base::error::Error;
@@ -14,6 +14,7 @@ use crate::extensions::routing::{self, Matched, Route, Routes};
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::tokens::{self, Usage};
 use crate::site::Site;
+use crate::site::snapshot::Identity;
 use crate::watch::audit::Means;
 
 use super::problem::Refusal;
@@ -28,7 +29,7 @@ pub(crate) struct Gate {
 
 /// Who has been let in, and by what.
 pub(crate) struct Admitted {
-    pub(crate) user: SharedUser,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) means: Means,
 }
 
@@ -101,44 +102,51 @@ impl Gate {
         user: i64,
         session: SecretHash,
     ) -> Result<Admitted, Refusal> {
-        let found = tokens::by_id(self.site.state().database(), user).await.map_err(failed)?;
-        let user = found.filter(|user| self.has_access(user)).ok_or(Refusal::Unauthorised)?;
-        Ok(Admitted { user, means: Means::Session(session) })
+        let found = self.by_id(user).await?;
+        let found = found.filter(|found| self.has_access(found)).ok_or(Refusal::Unauthorised)?;
+        Ok(Admitted { identity: found, means: Means::Session(session) })
     }
 
     /// The user with these credentials, if it has access.
     async fn admitted(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
         let found = self.identify(credentials).await?;
-        let admitted = found.filter(|found| self.has_access(&found.user));
+        let admitted = found.filter(|found| self.has_access(&found.identity));
         if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
             self.usage.note(*token);
         }
         Ok(admitted)
     }
 
-    fn has_access(&self, user: &SharedUser) -> bool {
-        self.site.state().snapshot().access.allows(user.id(), CORE_LOGIN_API, ROOT)
+    fn has_access(&self, identity: &Identity) -> bool {
+        self.site.state().snapshot().access.allows(identity.user.id, CORE_LOGIN_API, ROOT)
+    }
+
+    async fn by_id(&self, user: i64) -> Result<Option<Arc<Identity>>, Refusal> {
+        let state = self.site.state();
+        let user = tokens::by_id(state.database(), user).await.map_err(failed)?;
+        Ok(user.map(|user| state.identity(user)))
     }
 
     async fn identify(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
         let state = self.site.state();
         if credentials.scheme() == "bearer" {
             let hash = secret::hash(credentials.secret());
-            let user = state.identify(&hash).await.map_err(failed)?;
-            return Ok(user.map(|user| Admitted { user, means: Means::Token(hash) }));
+            let found = state.identify(&hash).await.map_err(failed)?;
+            return Ok(found.map(|identity| Admitted { identity, means: Means::Token(hash) }));
         }
         for extension in self.routes.extensions() {
             if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
                 continue;
             }
-            match extension.plugin.authenticate(credentials.clone()).await {
+            match extension.plugin.authenticate(credentials).await {
                 Ok(Verdict::Unknown) => {}
                 Ok(Verdict::Refused) => return Ok(None),
                 Ok(Verdict::User(id)) => {
-                    let user = tokens::by_id(state.database(), id).await.map_err(failed)?;
                     let means = Means::Scheme(credentials.scheme().to_owned());
-                    return Ok(user.map(|user| Admitted { user, means }));
+                    let found = self.by_id(id).await?;
+                    return Ok(found.map(|identity| Admitted { identity, means }));
                 }
+                Ok(_) => return Ok(None),
                 Err(error) => {
                     tracing::error!(extension = extension.name, %error, "could not authenticate");
                     return Err(Refusal::Unavailable);

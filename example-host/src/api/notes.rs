@@ -75,7 +75,7 @@ impl Asked {
             .answered(status, self.id.as_str())
             .called(self.id.of_client());
         match &self.by {
-            Some(by) => entry.by(by.user.id(), by.user.username(), &by.means),
+            Some(by) => entry.by(by.identity.user.id, &by.identity.user.username, &by.means),
             None => entry,
         }
     }
@@ -87,7 +87,7 @@ impl Asked {
         let (method, path) = (self.method.as_str(), self.uri.path());
         let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
         let (codes, detail) = said(&body);
-        let username = self.by.map(|by| by.user.username().to_owned()).unwrap_or_default();
+        let username = self.by.map(|by| by.identity.user.username.clone()).unwrap_or_default();
         notes.site.traffic().refused(Refused { codes, detail, username, ..refused });
         Response::from_parts(parts, Body::from(body))
     }

@@ -242,6 +242,11 @@ impl Access {
         answers.get(asset * width + action).copied().unwrap_or(false)
     }
 
+    /// Whether there is such a user, who is not blocked.
+    pub(crate) fn admits(&self, user: i64) -> bool {
+        self.members.contains_key(&user)
+    }
+
     /// Whether any rule or extension knows the action.
     pub(crate) fn knows_action(&self, action: &str) -> bool {
         self.action_index.contains_key(action)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use host_interface::{SharedUser, User};
+use host_interface::User;
 use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
@@ -128,21 +128,21 @@ async fn write_uses(
 pub(crate) async fn identify(
     database: &Database,
     hash: &SecretHash,
-) -> Result<Option<SharedUser>, Error> {
+) -> Result<Option<User>, Error> {
     let statement = sql("SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
          JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND NOT u.blocked");
     let row: Option<(Vec<u8>, i64, String, String, String)> =
         database.fetch_optional(statement.bind(hash.as_slice())).await?;
     Ok(row.and_then(|(stored, id, username, name, email)| {
         let same = bool::from(stored.as_slice().ct_eq(hash.as_slice()));
-        same.then(|| SharedUser::new(User::new(id, username, name, email)))
+        same.then(|| User::new(id, username, name, email))
     }))
 }
 
 /// The user with this key, unless blocked; for authenticators that answer with a key.
-pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<SharedUser>, Error> {
+pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<User>, Error> {
     let statement =
         sql("SELECT username, name, email FROM host_users WHERE id = ? AND NOT blocked");
     let row: Option<(String, String, String)> = database.fetch_optional(statement.bind(id)).await?;
-    Ok(row.map(|(username, name, email)| SharedUser::new(User::new(id, username, name, email))))
+    Ok(row.map(|(username, name, email)| User::new(id, username, name, email)))
 }

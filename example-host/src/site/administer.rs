@@ -239,7 +239,7 @@ impl Site {
         let options = demo::values(&descriptions, options)?;
         let mut lines = Vec::new();
         for ((description, plugin), options) in self.plugins().zip(options) {
-            let line = plugin.demo(&options, progress()).await.map_err(|source| Error::Plugin {
+            let line = plugin.demo(options, progress()).await.map_err(|source| Error::Plugin {
                 plugin: description.name.clone(),
                 step: "demo",
                 source,

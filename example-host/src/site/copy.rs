@@ -146,7 +146,7 @@ async fn copy_into<P: Progress>(
     for (description, plugin) in source.plugins() {
         let environment = Environment::new(to.of_extension(site::file_stem(&description.name))?);
         let environment = environment.base_path(site::BASE_PATH);
-        let line = plugin.copy(&environment, progress()).await.map_err(|source| Error::Plugin {
+        let line = plugin.copy(environment, progress()).await.map_err(|source| Error::Plugin {
             plugin: description.name.clone(),
             step: "copy",
             source,

@@ -7,6 +7,7 @@ pub(crate) mod health;
 mod maintenance;
 pub(crate) mod quickstart;
 pub(crate) mod services;
+pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod storage;
 
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{Description, Environment, HostHandle, LoadedPlugin, Parameter};
+use host_interface::{Description, Environment, LoadedPlugin, Parameter, capability};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -38,6 +39,9 @@ use crate::watch::traffic::Traffic;
 
 /// Where the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
+
+/// What plugins may rely on.
+const OFFERED: [&str; 2] = [capability::MAIL, capability::USERS];
 
 /// How long the plugins may take to finish after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -299,13 +303,13 @@ impl Created {
             let plugin = file.clone();
             move |source| Error::Plugin { plugin, step, source }
         };
-        let mut environment =
-            Environment::new(url.of_extension(file_stem(library.name()))?).base_path(BASE_PATH);
+        let mut environment = Environment::new(url.of_extension(file_stem(library.name()))?)
+            .base_path(BASE_PATH)
+            .capabilities(OFFERED);
         if let Some(replica) = reports {
             environment = environment.reports_url(replica.as_replica_of(url)?);
         }
-        let host = HostHandle::new(services.clone());
-        let plugin = library.create(host, &environment).map_err(failed("create"))?;
+        let plugin = library.create(services.clone(), &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
         let plugin = Arc::new(plugin);
         let library = LibraryEntry { file, contract_version };

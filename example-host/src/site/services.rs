@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use host_interface::{BoxFuture, Error, Host, Level, LogRecord, Mail, User, UserQuery};
+use host_interface::{Caller, Error, Host, Level, LogRecord, Mail, User, UserQuery};
 use tokio::runtime::Handle;
 
 use crate::base::text::fold;
@@ -56,32 +56,28 @@ impl Services {
     }
 
     /// Runs work on the host's runtime for a caller on another one.
-    fn run<T: Send + 'static>(
+    async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
-    ) -> BoxFuture<Result<T, Error>> {
-        let task = self.runtime.spawn(work);
-        BoxFuture::new(async move { task.await.unwrap_or_else(|error| Err(Error::failed(error))) })
+    ) -> Result<T, Error> {
+        self.runtime.spawn(work).await.unwrap_or_else(|error| Err(Error::failed(error)))
     }
 }
 
 impl Host for Services {
-    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
-        let link = self.link.get();
-        link.is_some_and(|link| link.state.snapshot().access.allows(user, action, asset))
+    fn caller(&self, user: i64) -> Option<Caller> {
+        self.link.get()?.state.caller(user)
     }
 
-    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
+    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
         let link = Arc::clone(&self.link);
         self.run(async move {
             match link.get() {
-                Some(link) => find_user(&link.state, query).await.map_err(|error| {
-                    tracing::error!(%error, "a user could not be looked up");
-                    Error::failed("the host's database does not answer")
-                }),
+                Some(link) => find_user(&link.state, query).await,
                 None => Ok(None),
             }
         })
+        .await
     }
 
     fn parameters(&self) -> String {
@@ -96,7 +92,7 @@ impl Host for Services {
         link.map_or(0, |link| link.state.snapshot().parameters.revision(&link.extension))
     }
 
-    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+    async fn send_mail(self: Arc<Self>, mail: Mail) -> Result<(), Error> {
         let mailer = self.mailer.clone();
         self.run(async move {
             mailer.send(&mail).await.map_err(|error| {
@@ -106,6 +102,7 @@ impl Host for Services {
                 if refused { Error::Refused(error) } else { Error::Failed(error) }
             })
         })
+        .await
     }
 
     /// A log's metadata is fixed when the host is compiled, so there is one place in the code for
@@ -135,20 +132,22 @@ impl Host for Services {
     }
 }
 
-async fn find_user(
-    state: &State,
-    query: UserQuery,
-) -> Result<Option<User>, crate::base::error::Error> {
+async fn find_user(state: &State, query: UserQuery) -> Result<Option<User>, Error> {
     const BY_ID: &str = "SELECT id, username, name, email FROM host_users WHERE id = ?";
     const BY_NAME: &str =
         "SELECT id, username, name, email FROM host_users WHERE username_fold = ?";
     const BY_EMAIL: &str = "SELECT id, username, name, email FROM host_users WHERE email_fold = ?";
-    let statement = match &query {
-        UserQuery::Id(id) => sql(BY_ID).bind(*id),
-        UserQuery::Username(name) => sql(BY_NAME).bind(fold(name)),
-        UserQuery::Email(address) => sql(BY_EMAIL).bind(fold(address)),
+    let statement = match query {
+        UserQuery::Id(id) => sql(BY_ID).bind(id),
+        UserQuery::Username(name) => sql(BY_NAME).bind(fold(&name)),
+        UserQuery::Email(address) => sql(BY_EMAIL).bind(fold(&address)),
+        _ => return Err(Error::Unsupported("this host looks users up in other ways".to_owned())),
     };
-    let row: Option<(i64, String, String, String)> =
-        state.database().fetch_optional(statement).await?;
+    let found: Result<Option<(i64, String, String, String)>, _> =
+        state.database().fetch_optional(statement).await;
+    let row = found.map_err(|error| {
+        tracing::error!(%error, "a user could not be looked up");
+        Error::failed("the host's database does not answer")
+    })?;
     Ok(row.map(|(id, username, name, email)| User::new(id, username, name, email)))
 }

@@ -4,21 +4,20 @@
 //! be asked, what is in memory counts for a few seconds more and then for nothing. Makes no
 //! decisions itself.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
-use host_interface::{Description, SharedUser};
+use host_interface::{Caller, Description, User};
 use tokio::sync::Mutex;
 
 use crate::base::error::Error;
 use crate::base::secret::SecretHash;
 use crate::database::{Connection, Database, sql};
 use crate::extensions::parameters::Parameters;
-use crate::extensions::registry::TOKEN_AUTH;
 use crate::identity::acl::Access;
 use crate::identity::tokens;
+use crate::site::snapshot::{self, Identity, Snapshot};
 
 /// How often a serving host looks whether another process changed something.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -27,33 +26,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Long enough for a database that is restarted, and short because a user who is blocked meanwhile
 /// is let in for that long.
 const TRUSTED: Duration = Duration::from_secs(5);
-
-/// How many users are remembered by their tokens; more than are at work at the same time.
-const REMEMBERED: usize = 10_000;
-
-/// The site as it stood at one revision.
-#[derive(Debug, Default)]
-pub(crate) struct Snapshot {
-    revision: u64,
-    pub(crate) access: Access,
-    pub(crate) parameters: Parameters,
-    enabled: HashMap<String, bool>,
-    /// Users by what is kept of their token. It belongs to the snapshot, so that nothing that was
-    /// looked up before a change is remembered after it.
-    identities: RwLock<HashMap<SecretHash, SharedUser>>,
-}
-
-impl Snapshot {
-    /// Whether an extension is in use.
-    pub(crate) fn enabled(&self, extension: &str) -> bool {
-        self.enabled.get(extension).copied().unwrap_or(false)
-    }
-
-    /// Whether users are identified by their tokens.
-    pub(crate) fn token_auth(&self) -> bool {
-        self.enabled(TOKEN_AUTH)
-    }
-}
 
 /// Makes an administrative change: all of it or nothing, and in force when it is done. The work is
 /// that of [`transact!`](crate::database::transact).
@@ -78,7 +50,7 @@ pub(crate) use change;
 pub(crate) struct State {
     database: Database,
     descriptions: Vec<Description>,
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
     /// When the snapshot was last known to be what the database has.
     confirmed: RwLock<Instant>,
     /// Held while a snapshot is read, so that an older one never replaces a newer one.
@@ -91,7 +63,7 @@ impl State {
         Self {
             database,
             descriptions,
-            snapshot: ArcSwap::from_pointee(Snapshot::default()),
+            snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
             confirmed: RwLock::new(Instant::now()),
             loading: Mutex::new(()),
         }
@@ -188,25 +160,28 @@ impl State {
         }
     }
 
-    /// The user with the token that this is kept of, unless blocked.
-    pub(crate) async fn identify(&self, hash: &SecretHash) -> Result<Option<SharedUser>, Error> {
+    /// The user with the token that has this hash, unless blocked.
+    pub(crate) async fn identify(&self, hash: &SecretHash) -> Result<Option<Arc<Identity>>, Error> {
         let snapshot = self.snapshot.load_full();
-        let remembered = {
-            let known = snapshot.identities.read().unwrap_or_else(PoisonError::into_inner);
-            known.get(hash).cloned()
-        };
-        if remembered.is_some() {
-            return Ok(remembered);
+        if let Some(identity) = snapshot.remembered(hash) {
+            return Ok(Some(identity));
         }
         let user = tokens::identify(&self.database, hash).await?;
-        if let Some(user) = &user {
-            let mut known = snapshot.identities.write().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= REMEMBERED {
-                known.clear();
-            }
-            known.insert(*hash, user.clone());
-        }
-        Ok(user)
+        Ok(user.map(|user| {
+            let identity = self.identity(user);
+            snapshot.remember(*hash, &identity);
+            identity
+        }))
+    }
+
+    /// A user as a caller.
+    pub(crate) fn identity(&self, user: User) -> Arc<Identity> {
+        Arc::new(Identity::new(user, Arc::downgrade(&self.snapshot)))
+    }
+
+    /// The user with this key as a caller, unless there is none or they are blocked.
+    pub(crate) fn caller(&self, user: i64) -> Option<Caller> {
+        snapshot::caller(&self.snapshot, user)
     }
 
     /// Whether the database answers.

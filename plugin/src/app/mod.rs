@@ -89,8 +89,7 @@ impl App {
 
     fn permit(&self, endpoint: &Endpoint, request: &Request) -> Result<(), Error> {
         let Endpoint { action: Some(action), asset, .. } = endpoint else { return Ok(()) };
-        let host = &self.shop.host;
-        let allowed = request.user().is_some_and(|user| host.authorise(user.id(), action, asset));
+        let allowed = request.caller().is_some_and(|caller| caller.may(action, asset).is_ok());
         match allowed {
             true => Ok(()),
             false => {

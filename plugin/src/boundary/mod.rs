@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    BoxFuture, Description, Difference, Environment, HostHandle, Method, Metric, PanelContent,
-    Plugin, ProgressHandle, Request, Response,
+    Description, Difference, Environment, HostHandle, Method, Metric, PanelContent, Plugin,
+    ProgressHandle, Request, Response,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -79,31 +79,31 @@ impl Plugin for ShopPlugin {
         Some(format!("{:#}", app::openapi(&self.base_path)))
     }
 
-    fn install(&self) -> BoxFuture<Result<(), host_interface::Error>> {
+    async fn install(self: Arc<Self>) -> Result<(), host_interface::Error> {
         self.run(|app| async move {
             app.shop.store.migrate().await?;
             reference::install(&app.shop.store).await
         })
+        .await
     }
 
-    fn check_parameter(
-        &self,
-        name: &str,
-        value: &Value,
-    ) -> BoxFuture<Result<(), host_interface::Error>> {
-        let (name, value) = (name.to_owned(), value.clone());
+    async fn check_parameter(
+        self: Arc<Self>,
+        name: String,
+        value: Value,
+    ) -> Result<(), host_interface::Error> {
         self.run(|app| async move {
             settings::check(&name, &value, &app.shop.store, app.shop.registry).await
         })
+        .await
     }
 
-    fn metrics(&self) -> BoxFuture<Result<Vec<Metric>, host_interface::Error>> {
-        self.run(|app| async move { app.shop.metrics().await })
+    async fn metrics(self: Arc<Self>) -> Result<Vec<Metric>, host_interface::Error> {
+        self.run(|app| async move { app.shop.metrics().await }).await
     }
 
-    fn panel(&self, name: &str) -> BoxFuture<Result<PanelContent, host_interface::Error>> {
-        let name = name.to_owned();
-        self.run(|app| async move { app.panel(&name).await })
+    async fn panel(self: Arc<Self>, name: String) -> Result<PanelContent, host_interface::Error> {
+        self.run(|app| async move { app.panel(&name).await }).await
     }
 
     fn start(&self) {
@@ -114,21 +114,22 @@ impl Plugin for ShopPlugin {
         }
     }
 
-    fn demo(
-        &self,
+    async fn demo(
+        self: Arc<Self>,
         options: Map<String, Value>,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<String, host_interface::Error>> {
+    ) -> Result<String, host_interface::Error> {
         self.run(move |app| async move {
             demo::fill(&app.shop.store, demo::Size::of(options)?, &progress).await
         })
+        .await
     }
 
-    fn copy(
-        &self,
+    async fn copy(
+        self: Arc<Self>,
         target: Environment,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<String, host_interface::Error>> {
+    ) -> Result<String, host_interface::Error> {
         self.run(move |app| async move {
             let source = app.shop.store.patient();
             let target = Store::open(&target.database_url)?.patient();
@@ -137,40 +138,40 @@ impl Plugin for ShopPlugin {
             target.close().await;
             copied
         })
+        .await
     }
 
-    fn recount(
-        &self,
-        mend: bool,
+    async fn recount(
+        self: Arc<Self>,
+        repair: bool,
         progress: ProgressHandle,
-    ) -> BoxFuture<Result<Vec<Difference>, host_interface::Error>> {
+    ) -> Result<Vec<Difference>, host_interface::Error> {
         self.run(move |app| async move {
             let store = app.shop.store.patient();
-            let found = match mend {
+            let found = match repair {
                 true => maintenance::recount(&store, &progress).await,
                 false => maintenance::check(&store, &progress).await,
             };
             store.close().await;
             found
         })
+        .await
     }
 
-    fn health(&self) -> BoxFuture<Result<(), host_interface::Error>> {
-        self.run(|app| async move { app.shop.store.ping().await })
+    async fn health(self: Arc<Self>) -> Result<(), host_interface::Error> {
+        self.run(|app| async move { app.shop.store.ping().await }).await
     }
 
-    fn handle(&self, request: Request) -> BoxFuture<Response> {
+    async fn handle(self: Arc<Self>, request: Request) -> Response {
         let app = Arc::clone(&self.app);
         let id = request.id().to_owned();
         let reads = request.method() == Method::Get;
         let mut bridge = Bridge::new(self.handle.clone(), async move { app.handle(request).await });
         bridge.stays = reads;
-        BoxFuture::new(
-            async move { bridge.await.unwrap_or_else(|gone| answer::failure(&gone, &id)) },
-        )
+        bridge.await.unwrap_or_else(|gone| answer::failure(&gone, &id))
     }
 
-    fn shutdown(&self) -> BoxFuture<()> {
+    async fn shutdown(self: Arc<Self>) {
         let app = Arc::clone(&self.app);
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
         let bridge = Bridge::new(self.handle.clone(), async move {
@@ -190,24 +191,19 @@ impl Plugin for ShopPlugin {
                 tracing::warn!("the database did not close all connections");
             }
         });
-        BoxFuture::new(async move {
-            // A runtime that has gone has closed everything already.
-            drop(bridge.await);
-        })
+        // A runtime that has gone has closed everything already.
+        drop(bridge.await);
     }
 }
 
 impl ShopPlugin {
-    fn run<T, F>(
-        &self,
-        work: impl FnOnce(Arc<App>) -> F,
-    ) -> BoxFuture<Result<T, host_interface::Error>>
+    async fn run<T, F>(&self, work: impl FnOnce(Arc<App>) -> F) -> Result<T, host_interface::Error>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
         let bridge = Bridge::new(self.handle.clone(), work(Arc::clone(&self.app)));
-        BoxFuture::new(async move { bridge.await.and_then(|done| done).map_err(failed) })
+        bridge.await.and_then(|done| done).map_err(failed)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Vouchers: gift cards. What is left of one is its value and the sum of its ledger, which is only
 //! ever added to.
 
-use host_interface::{Method, Response};
+use host_interface::{Method, Response, fact};
 
 use super::coupons::{VALID_FROM, VALID_TO, valid_from_before_to};
 use crate::error::{Error, FaultKind};
@@ -200,7 +200,8 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
 /// The vouchers that were sent to the caller's e-mail address.
 async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
-    let email = call.request.user().map_or("", host_interface::User::email);
+    let caller = call.request.caller();
+    let email = caller.and_then(|caller| caller.fact(fact::USER_EMAIL)).unwrap_or_default();
     let own = match email {
         // Vouchers without an address belong to no user.
         "" => Condition::Key(0),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_interface::{HostHandle, Metric, Request};
+use host_interface::{Caller, HostHandle, Metric, Request};
 
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
@@ -97,6 +97,6 @@ impl<'a> Call<'a> {
 
     /// The key of the user who sent the request; 0 where there is none.
     pub fn user(&self) -> i64 {
-        self.request.user().map_or(0, host_interface::User::id)
+        self.request.caller().map_or(0, Caller::user)
     }
 }

@@ -8,15 +8,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::permissive::PermissiveHost;
+use crate::permissive::{PermissiveHost, permitted};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use bytes::Bytes;
 use host_interface::{
-    Environment, Headers, HostHandle, LoadedPlugin, Method, ProgressHandle, Request, Response,
-    SharedUser, User,
+    Environment, Headers, HostHandle, LoadedPlugin, Method, ProgressHandle, Request, Response, User,
 };
 use plugin::app::{self, App};
 use plugin::bulk::{demo, reference};
@@ -67,15 +66,14 @@ impl Handler {
 
 /// The routes of one variant, on a demo store at this path.
 pub async fn router(variant: &str, database: &str) -> Router {
-    let host = HostHandle::new(PermissiveHost);
     let environment = Environment::new(format!("sqlite://{database}")).base_path("/api/index.php");
     let handler = match variant {
         "loaded" => {
             let library = host_interface::open(&library()).unwrap();
-            let loaded = library.create(host, &environment).unwrap();
+            let loaded = library.create(PermissiveHost, &environment).unwrap();
             loaded.install().await.unwrap();
             let options = demo::options().map(|option| (option.name, option.default));
-            loaded.demo(&Map::from_iter(options), ()).await.unwrap();
+            loaded.demo(Map::from_iter(options), ()).await.unwrap();
             Handler::Loaded(loaded)
         }
         _ => {
@@ -83,10 +81,14 @@ pub async fn router(variant: &str, database: &str) -> Router {
             store.migrate().await.unwrap();
             reference::install(&store).await.unwrap();
             demo::fill(&store, demo::Size::default(), &ProgressHandle::new(())).await.unwrap();
-            Handler::Linked(Box::new(App::new(host, store, &environment.base_path)))
+            Handler::Linked(Box::new(App::new(
+                HostHandle::new(PermissiveHost),
+                store,
+                &environment.base_path,
+            )))
         }
     };
-    let user = SharedUser::new(User::new(1, "bench", "Bench", "bench@example.com"));
+    let user = permitted(User::new(1, "bench", "Bench", "bench@example.com"));
     let handler = Arc::new(handler);
     let described = app::describe().routes;
     ROUTES.into_iter().fold(Router::new(), |router, (path, name)| {
@@ -99,13 +101,13 @@ pub async fn router(variant: &str, database: &str) -> Router {
                 let request = Request::builder(route, Method::Get)
                     .path(path)
                     .headers(Sent(headers))
-                    .user(user)
+                    .caller(user)
                     .id("bench")
                     .build();
                 let response = handler.handle(request).await;
                 let status = StatusCode::from_u16(response.status()).unwrap();
                 let kind = [(header::CONTENT_TYPE, MEDIA_TYPE)];
-                (status, kind, Bytes::from_owner(response.into_body())).into_response()
+                (status, kind, Bytes::from_owner(response.into_body().unwrap())).into_response()
             }
         };
         router.route(&at, get(answer))
@@ -124,5 +126,9 @@ struct Sent(HeaderMap);
 impl Headers for Sent {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
         self.0.get_all(name).iter().nth(nth).map(|value| value.as_bytes())
+    }
+
+    fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
+        self.0.iter().nth(nth).map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use host_interface::{Headers, Method, Request};
+use host_interface::{Method, Request};
 use plugin::error::Error;
 use plugin::model::field::Field;
 use plugin::model::moment;
@@ -20,17 +20,10 @@ use rust_decimal::Decimal;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-/// The headers of a body of JSON.
-struct OfJson;
-
-impl Headers for OfJson {
-    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
-        (name == "content-type" && nth == 0).then_some(b"application/json")
-    }
-}
+use crate::support::bare::JsonHeaders;
 
 fn request(body: &[u8]) -> Request {
-    Request::builder(0, Method::Post).headers(OfJson).body(body.to_vec()).build()
+    Request::builder(0, Method::Post).headers(JsonHeaders).body(body.to_vec()).build()
 }
 
 /// A value as it comes from the database.

@@ -293,7 +293,8 @@ async fn a_plugin_can_ask_its_host() {
     assert_eq!(answer["nobody"], Value::Null);
     assert_eq!(answer["may_look"], true, "the rule that the plugin suggests");
     assert_eq!(answer["may_touch"], false);
-    assert_eq!(answer["stranger_may_look"], false);
+    assert_eq!(answer["same_by_key"], true, "a caller who is not asking");
+    assert_eq!(answer["stranger"], false);
     let parameters = json!({
         "greeting": "hello", "patience": 3, "mood": "calm", "ratio": "1.0", "days": [6, 7], "loud": 0,
     });

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::permissive::PermissiveHost;
-use host_interface::{
-    BoxFuture, Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery,
-};
+use host_interface::{Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery};
 use plugin::service::outbox::{self, Pace, Sender};
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -60,12 +58,8 @@ impl Slow {
 }
 
 impl Host for Slow {
-    fn authorise(&self, user: i64, action: &str, asset: &str) -> bool {
-        PermissiveHost.authorise(user, action, asset)
-    }
-
-    fn find_user(&self, query: UserQuery) -> BoxFuture<Result<Option<User>, Error>> {
-        PermissiveHost.find_user(query)
+    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
+        Arc::new(PermissiveHost).find_user(query).await
     }
 
     fn parameters(&self) -> String {
@@ -76,17 +70,14 @@ impl Host for Slow {
         PermissiveHost.parameters_revision()
     }
 
-    fn send_mail(&self, mail: Mail) -> BoxFuture<Result<(), Error>> {
+    async fn send_mail(self: Arc<Self>, mail: Mail) -> Result<(), Error> {
         self.asked.lock().unwrap().push(mail.id);
-        let host = self.clone();
-        BoxFuture::new(async move {
-            let mut begun = Begun { host: &host, ended: false };
-            tokio::time::sleep(host.takes).await;
-            begun.ended = true;
-            let left = host.failures.load(Ordering::Relaxed);
-            host.failures.store(left.saturating_sub(1), Ordering::Relaxed);
-            if left > 0 { Err(Error::failed("not now")) } else { Ok(()) }
-        })
+        let mut begun = Begun { host: &self, ended: false };
+        tokio::time::sleep(self.takes).await;
+        begun.ended = true;
+        let left = self.failures.load(Ordering::Relaxed);
+        self.failures.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left > 0 { Err(Error::failed("not now")) } else { Ok(()) }
     }
 
     fn log(&self, record: &LogRecord<'_>) {

@@ -1,8 +1,8 @@
 //! A store without a host around it, for tests that reach under the services: the statically linked
 //! one, on a database that the loaded library never opens.
 
-use crate::support::permissive::PermissiveHost;
-use host_interface::{Headers, HostHandle, Method, Request, Response, SharedUser, User};
+use crate::support::permissive::{PermissiveHost, permitted};
+use host_interface::{Headers, HostHandle, Method, Request, Response, User};
 use plugin::app::{self, App};
 use plugin::bulk::reference;
 use plugin::sql::Statement;
@@ -17,11 +17,16 @@ pub struct Bare {
     pub database: Database,
 }
 
-struct Json;
+/// The headers of a body of JSON.
+pub struct JsonHeaders;
 
-impl Headers for Json {
+impl Headers for JsonHeaders {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
         (name == "content-type" && nth == 0).then_some(b"application/json")
+    }
+
+    fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
+        (nth == 0).then_some(("content-type", b"application/json"))
     }
 }
 
@@ -62,8 +67,8 @@ impl Bare {
         let mut request = Request::builder(route.unwrap().handler, method)
             .path(path)
             .query(query)
-            .headers(Json)
-            .user(SharedUser::new(User::new(7, "ada", "Ada", "ada@example.com")))
+            .headers(JsonHeaders)
+            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
             .body(body.to_string().into_bytes());
         if let Some(id) = id {
             request = request.param(id);

@@ -1,0 +1,108 @@
+//! The site in memory as it was at one revision: who may do what, what is set, what is enabled, and
+//! the callers that were identified since. Reads no database.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use arc_swap::ArcSwap;
+use host_interface::{Caller, Denial, Principal, User, fact};
+
+use crate::base::secret::SecretHash;
+use crate::extensions::parameters::Parameters;
+use crate::extensions::registry::TOKEN_AUTH;
+use crate::identity::acl::Access;
+
+/// How many users are remembered by their tokens; more than are at work at the same time.
+const REMEMBERED: usize = 10_000;
+
+/// The site as it was at one revision.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(super) revision: u64,
+    pub(crate) access: Access,
+    pub(crate) parameters: Parameters,
+    pub(super) enabled: HashMap<String, bool>,
+    /// Users by the hash of their token. It belongs to the snapshot, so that nothing that was
+    /// looked up before a change is remembered after it.
+    pub(super) identities: RwLock<HashMap<SecretHash, Arc<Identity>>>,
+}
+
+impl Snapshot {
+    /// Whether an extension is in use.
+    pub(crate) fn enabled(&self, extension: &str) -> bool {
+        self.enabled.get(extension).copied().unwrap_or(false)
+    }
+
+    /// Whether users are identified by their tokens.
+    pub(crate) fn token_auth(&self) -> bool {
+        self.enabled(TOKEN_AUTH)
+    }
+
+    /// The user with this token, if they were identified since the revision.
+    pub(super) fn remembered(&self, hash: &SecretHash) -> Option<Arc<Identity>> {
+        let known = self.identities.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(hash).cloned()
+    }
+
+    pub(super) fn remember(&self, hash: SecretHash, identity: &Arc<Identity>) {
+        let mut known = self.identities.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(hash, Arc::clone(identity));
+    }
+}
+
+/// A user who has been identified, and the same user as plugins see them.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) user: Arc<User>,
+    pub(crate) caller: Caller,
+}
+
+impl Identity {
+    /// A user of the site that this is the memory of.
+    pub(super) fn new(user: User, site: Weak<ArcSwap<Snapshot>>) -> Self {
+        let user = Arc::new(user);
+        let caller = Caller::new(Asking { id: user.id, user: Some(Arc::clone(&user)), site });
+        Self { user, caller }
+    }
+}
+
+/// The user with this key as plugins see one, unless there is none or they are blocked.
+pub(super) fn caller(site: &Arc<ArcSwap<Snapshot>>, id: i64) -> Option<Caller> {
+    let asking = Asking { id, user: None, site: Arc::downgrade(site) };
+    site.load().access.admits(id).then(|| Caller::new(asking))
+}
+
+/// A user who asks plugins for something. What they may do is read from the site as it is at that
+/// moment, not as it was when they were identified.
+struct Asking {
+    id: i64,
+    /// Absent where only the key was needed.
+    user: Option<Arc<User>>,
+    /// Weak, because the site remembers its callers.
+    site: Weak<ArcSwap<Snapshot>>,
+}
+
+impl Principal for Asking {
+    fn user(&self) -> i64 {
+        self.id
+    }
+
+    fn fact(&self, name: &str) -> Option<&str> {
+        let user = self.user.as_ref()?;
+        match name {
+            fact::USER_USERNAME => Some(&user.username),
+            fact::USER_NAME => Some(&user.name),
+            fact::USER_EMAIL => Some(&user.email),
+            _ => None,
+        }
+    }
+
+    fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
+        let site = self.site.upgrade().ok_or(Denial::Forbidden)?;
+        let allowed = site.load().access.allows(self.id, action, asset);
+        if allowed { Ok(()) } else { Err(Denial::Forbidden) }
+    }
+}

@@ -1,0 +1,232 @@
+//! A plugin as its host sees it: each call of the contract as a method.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use abi_stable::std_types::RStr;
+
+use crate::auth::{Credentials, Verdict};
+use crate::description::Description;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::event::Event;
+use crate::metric::Metric;
+use crate::names::plugin as name;
+use crate::panel::PanelContent;
+use crate::plugin::{Copying, Demo, Difference, Named, Nothing, PluginObject, Recount, Setting};
+use crate::progress::{Listeners, Progress};
+use crate::request::Request;
+use crate::response::Response;
+
+/// A plugin that a host has created from a library. A call that the plugin is too old to have gives
+/// what the default of its method would.
+pub struct LoadedPlugin {
+    plugin: PluginObject,
+    listeners: Listeners,
+    /// The capabilities of the host.
+    offered: Vec<String>,
+}
+
+impl LoadedPlugin {
+    /// What the plugin declares. What this version of the contract does not understand is left out
+    /// and named in [`Description::ignored`].
+    ///
+    /// # Errors
+    /// When it panics, its description does not follow this contract, or it requires what this host
+    /// does not offer.
+    pub fn describe(&self) -> Result<Description, Error> {
+        let text = self.ask(name::DESCRIBE)?;
+        let description = Description::read(&text)?;
+        let missing = description.requires.iter().find(|name| !self.offered.contains(name));
+        match missing {
+            Some(missing) => {
+                Err(Error::Refused(format!("requires {missing:?}, which this host does not offer")))
+            }
+            None => Ok(description),
+        }
+    }
+
+    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
+    ///
+    /// # Errors
+    /// When the plugin panicked.
+    pub fn openapi(&self) -> Result<Option<String>, Error> {
+        match self.ask(name::OPENAPI) {
+            Ok(text) => serde_json::from_str(&text).map_err(Error::contract),
+            Err(Error::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates or migrates the plugin's tables.
+    ///
+    /// # Errors
+    /// When the plugin could not, or panicked.
+    pub async fn install(&self) -> Result<(), Error> {
+        self.call(name::INSTALL, &Nothing {}).await
+    }
+
+    /// Announces that the host serves from now on.
+    ///
+    /// # Errors
+    /// When the plugin panicked.
+    pub fn start(&self) -> Result<(), Error> {
+        self.ask(name::START).map(drop)
+    }
+
+    /// Fills the site with demonstration data; returns one line about what was made. The options are
+    /// those that the plugin declares, each with a value that it admits.
+    ///
+    /// # Errors
+    /// When the plugin could not, or panicked.
+    pub async fn demo(
+        &self,
+        options: Map<String, Value>,
+        progress: impl Progress,
+    ) -> Result<String, Error> {
+        let listening = self.listeners.listen(progress);
+        self.call(name::DEMO, &Demo { options, task: listening.task }).await
+    }
+
+    /// Copies everything that the plugin keeps into another place; returns one line about it.
+    ///
+    /// # Errors
+    /// When the plugin could not, found a difference afterwards, or panicked.
+    pub async fn copy(
+        &self,
+        target: Environment,
+        progress: impl Progress,
+    ) -> Result<String, Error> {
+        let listening = self.listeners.listen(progress);
+        self.call(name::COPY, &Copying { target, task: listening.task }).await
+    }
+
+    /// Compares what the plugin keeps beside its records with the records, and returns what differs.
+    /// With `repair` it is corrected.
+    ///
+    /// # Errors
+    /// When the plugin could not, or panicked.
+    pub async fn recount(
+        &self,
+        repair: bool,
+        progress: impl Progress,
+    ) -> Result<Vec<Difference>, Error> {
+        let listening = self.listeners.listen(progress);
+        let input = Recount { repair, task: listening.task };
+        or(self.call(name::RECOUNT, &input).await, Vec::new())
+    }
+
+    /// Whether the plugin can answer now.
+    ///
+    /// # Errors
+    /// When it cannot, with the reason.
+    pub async fn health(&self) -> Result<(), Error> {
+        self.call(name::HEALTH, &Nothing {}).await
+    }
+
+    /// What the plugin measures. A metric that this version of the contract does not understand is
+    /// left out.
+    ///
+    /// # Errors
+    /// When it could not measure.
+    pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
+        let metrics: Vec<Value> = or(self.call(name::METRICS, &Nothing {}).await, Vec::new())?;
+        Ok(metrics.into_iter().filter_map(|metric| serde_json::from_value(metric).ok()).collect())
+    }
+
+    /// Asks for the content of a panel, on behalf of a user who has the permission to see it.
+    ///
+    /// # Errors
+    /// When the plugin could not, or has no such panel.
+    pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
+        self.call(name::PANEL, &Named { name: name.to_owned() }).await
+    }
+
+    /// Asks the plugin for the user with these credentials.
+    ///
+    /// # Errors
+    /// When it could not find out.
+    pub async fn authenticate(&self, credentials: &Credentials) -> Result<Verdict, Error> {
+        self.call(name::AUTHENTICATE, credentials).await
+    }
+
+    /// Asks the plugin whether a parameter may have this value.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it may not, with the reason for people. Any other error when the
+    /// plugin could not find out.
+    pub async fn check_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
+        let input = Setting { name: name.to_owned(), value: value.clone() };
+        or(self.call(name::CHECK_PARAMETER, &input).await, ())
+    }
+
+    /// Reports an event, if the plugin has asked for it.
+    ///
+    /// # Errors
+    /// When the plugin could not deal with it.
+    pub async fn event(&self, event: &Event) -> Result<(), Error> {
+        or(self.call(name::EVENT, event).await, ())
+    }
+
+    /// Has the plugin do a job.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub async fn job(&self, name: &str) -> Result<(), Error> {
+        self.call(name::JOB, &Named { name: name.to_owned() }).await
+    }
+
+    /// Hands a request to the plugin.
+    ///
+    /// # Errors
+    /// When the handler panicked.
+    pub async fn handle(&self, request: Request) -> Result<Response, Error> {
+        self.plugin.handle(request).await.into_result()
+    }
+
+    /// Lets the plugin finish.
+    ///
+    /// # Errors
+    /// When it panicked.
+    pub async fn shutdown(&self) -> Result<(), Error> {
+        self.call(name::SHUTDOWN, &Nothing {}).await
+    }
+
+    pub(crate) fn new(
+        plugin: PluginObject,
+        listeners: Listeners,
+        environment: &Environment,
+    ) -> Self {
+        Self { plugin, listeners, offered: environment.capabilities.clone() }
+    }
+
+    fn ask(&self, name: &str) -> Result<String, Error> {
+        let answer = self.plugin.ask(RStr::from_str(name), RStr::from_str(""));
+        answer.into_result().map(String::from)
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        input: &impl Serialize,
+    ) -> Result<T, Error> {
+        let input = serde_json::to_string(input).map_err(Error::contract)?;
+        let answer = self.plugin.call(RStr::from_str(name), input.into()).await.into_result()?;
+        serde_json::from_str(answer.as_str()).map_err(Error::contract)
+    }
+}
+
+impl std::fmt::Debug for LoadedPlugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LoadedPlugin")
+    }
+}
+
+/// The result of a call, or `default` from a plugin that is too old to have it.
+fn or<T>(result: Result<T, Error>, default: T) -> Result<T, Error> {
+    match result {
+        Err(Error::Unsupported(_)) => Ok(default),
+        result => result,
+    }
+}

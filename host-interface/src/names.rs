@@ -1,0 +1,66 @@
+//! The names by which calls, capabilities and facts cross, and the JSON that goes with the calls. New
+//! ones may be added at any time: a side that does not know a name answers that it is unsupported.
+
+/// What a host offers beyond the first version of the contract's methods, by the names that
+/// [`Environment::offers`](crate::Environment::offers) and
+/// [`Description::requires`](crate::Description::requires) use.
+pub mod capability {
+    /// The host sends mails: [`HostHandle::send_mail`](crate::HostHandle::send_mail).
+    pub const MAIL: &str = "mail";
+    /// The host looks up users: [`HostHandle::find_user`](crate::HostHandle::find_user).
+    pub const USERS: &str = "users";
+    /// The host reports [events](crate::Event).
+    pub const EVENTS: &str = "events";
+    /// The host runs [jobs](crate::Job).
+    pub const JOBS: &str = "jobs";
+    /// The host passes bodies of requests on in pieces, and sends those of responses in pieces.
+    pub const STREAMS: &str = "streams";
+}
+
+/// What a host may know about a request or a caller, by the names that
+/// [`Request::fact`](crate::Request::fact) and [`Caller::fact`](crate::Caller::fact) use. Each may be
+/// absent.
+pub mod fact {
+    /// Of a request: the address of the client, as text.
+    pub const CLIENT_ADDRESS: &str = "client.address";
+    /// Of a request: the header `traceparent`, as W3C Trace Context defines it.
+    pub const TRACE_PARENT: &str = "trace.parent";
+    /// Of a caller: the user's name to sign in with.
+    pub const USER_USERNAME: &str = "user.username";
+    /// Of a caller: the user's name to show.
+    pub const USER_NAME: &str = "user.name";
+    /// Of a caller: the user's e-mail address.
+    pub const USER_EMAIL: &str = "user.email";
+    /// Of a caller with a token: what identifies the token, which is not its secret.
+    pub const TOKEN_ID: &str = "token.id";
+    /// Of a caller with a token: the name that its user gave it.
+    pub const TOKEN_NAME: &str = "token.name";
+}
+
+/// Calls of a host to a plugin.
+pub(crate) mod plugin {
+    pub(crate) const DESCRIBE: &str = "describe";
+    pub(crate) const OPENAPI: &str = "openapi";
+    pub(crate) const START: &str = "start";
+    pub(crate) const INSTALL: &str = "install";
+    pub(crate) const DEMO: &str = "demo";
+    pub(crate) const COPY: &str = "copy";
+    pub(crate) const RECOUNT: &str = "recount";
+    pub(crate) const HEALTH: &str = "health";
+    pub(crate) const METRICS: &str = "metrics";
+    pub(crate) const PANEL: &str = "panel";
+    pub(crate) const AUTHENTICATE: &str = "authenticate";
+    pub(crate) const CHECK_PARAMETER: &str = "check_parameter";
+    pub(crate) const EVENT: &str = "event";
+    pub(crate) const JOB: &str = "job";
+    pub(crate) const SHUTDOWN: &str = "shutdown";
+}
+
+/// Calls of a plugin to a host.
+pub(crate) mod host {
+    pub(crate) const PARAMETERS: &str = "parameters";
+    pub(crate) const PROGRESS: &str = "progress";
+    pub(crate) const WAKE: &str = "wake";
+    pub(crate) const FIND_USER: &str = "find_user";
+    pub(crate) const SEND_MAIL: &str = "send_mail";
+}
