@@ -1,14 +1,14 @@
-//! Compares the counts and sums that are kept beside the records with the records, and mends them. Both are done
-//! while hosts serve the store, and writers wait for them no longer than for each other.
+//! Compares kept counts and sums with the records, and repairs them. Both happen while hosts serve
+//! the store, and block a writer no longer than another writer would.
 //!
-//! A table and its records are read in one snapshot. Every write changes both by the same amount, in one
-//! transaction, so the difference of a row stays correct whatever is written later. Mending adds it to
-//! the number that is kept by then, a few rows at a time, in short transactions.
+//! A table and its records are read in one snapshot. Every write changes both by the same amount,
+//! in one transaction, so the difference of a row stays correct whatever is written later. A repair
+//! adds the difference to the current number, a few rows at a time, in short transactions.
 //!
-//! A difference must be added only once. A run stores its number in a table of one row when it begins, and each of
-//! its transactions changes that row on condition that it still has that number. So if a second run
-//! begins, the first one stops before its next transaction, and the second one reads its snapshots after
-//! all that the first one has written.
+//! A difference must be added only once. A run stores its number in a table of one row when it
+//! begins, and each of its transactions updates that row on condition that it still holds that
+//! number. So if a second run begins, the first one stops before its next transaction, and the
+//! second one reads its snapshots after all writes of the first one.
 
 use futures_util::TryStreamExt;
 use host_interface::{Difference, ProgressHandle};
@@ -19,22 +19,22 @@ use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement};
 use crate::store::{self, Store};
 
-/// How many rows are mended in one transaction at most.
+/// How many rows one transaction repairs at most.
 const CHUNK: usize = 100;
 
-/// Finds out where what is kept is not what the records come to.
+/// Reports where kept numbers differ from the records.
 ///
 /// # Errors
-/// Those of the database.
+/// Database errors.
 pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     compare(store, None, progress).await
 }
 
-/// The same, and mends it. Reports then read all days again, since whatever caused a difference may have
-/// bypassed the revisions of days too.
+/// Like [`check`], and repairs the differences. Reports then read all days again, because the cause
+/// of a difference may have bypassed the revisions of days too.
 ///
 /// # Errors
-/// Those of the database, and when another run has begun meanwhile.
+/// Database errors, and when another run has begun meanwhile.
 pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     let run = fastrand::i64(1..i64::MAX);
     let begin = Statement { text: sql::kept::begin_run(), binds: vec![Value::Int(run)] };
@@ -48,15 +48,15 @@ pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Dif
     Ok(mended)
 }
 
-/// A row that is not what the records come to.
+/// A row whose numbers differ from the records.
 struct Row {
-    /// What it is known by.
+    /// The values that identify it.
     known_by: Vec<Value>,
-    /// What is kept and what was counted, of each sum.
+    /// The kept and the counted number of each sum.
     sums: Vec<[i64; 2]>,
 }
 
-/// Compares all tables, and mends them where there is a run to do it in.
+/// Compares all tables, and repairs them if a run is given.
 async fn compare(
     store: &Store,
     run: Option<i64>,
@@ -98,7 +98,7 @@ async fn compare(
     Ok(found)
 }
 
-/// How many records each table is about, which is how long it takes.
+/// How many records each table summarises, which determines how long it takes.
 async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
     let mut reading = store.begin_read().await?;
     let mut counts = Vec::new();
@@ -112,7 +112,7 @@ async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
     Ok(kept::ALL.into_iter().map(|kept| weight(kept).unwrap_or_default()).collect())
 }
 
-/// What the columns of a comparison hold.
+/// The kinds of the columns of a comparison.
 fn kinds(kept: &Kept, known_by: usize) -> Vec<Kind> {
     let by = kept.by.iter().map(|group| match group.room {
         Room::Text(_) => Kind::WORD,
@@ -122,7 +122,7 @@ fn kinds(kept: &Kept, known_by: usize) -> Vec<Kind> {
     by.chain(std::iter::repeat_n(Kind::COUNT, slot_and_sums)).collect()
 }
 
-/// Adds what these rows differ by to whatever they have now.
+/// Adds the differences of these rows to their current numbers.
 async fn mend(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
@@ -154,7 +154,7 @@ impl Row {
         Self { known_by: row, sums }
     }
 
-    /// What differs, as operators are told.
+    /// The messages about differences, for operators.
     fn differences(&self, of: &Kept, names: &[&str]) -> Vec<Difference> {
         let members = names.iter().zip(&self.known_by).map(|(name, value)| match value {
             Value::Int(number) => format!("\"{name}\":{number}"),

@@ -1,5 +1,5 @@
-//! A connection that is lent to a request, and goes back to its pool whatever happens to the request.
-//! Knows no engine.
+//! A connection that a request has borrowed, and that returns to its pool whatever happens to the
+//! request. Independent of engines.
 
 use std::io::ErrorKind;
 use std::task::Poll;
@@ -11,34 +11,34 @@ use super::driver::{Driver, Stream};
 use super::ready::{PATIENCE, Ready, Taken};
 use crate::error::Error;
 
-/// How long an answer of the database is waited for.
+/// The time limit of an answer of the database.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
-/// A connection that goes back to its pool when it is dropped. A statement that it still runs is ended, because its
-/// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
-/// that is left open is undone.
+/// A connection that returns to its pool when it is dropped. A statement that it is still running
+/// is ended, because its request is over; the connection is then closed, unless no answer can be
+/// outstanding. An open transaction is rolled back.
 pub(super) struct Lease<D: Driver> {
     taken: Option<Taken<D>>,
     ready: Ready<D>,
-    /// How long an answer is waited for.
+    /// The time limit of an answer.
     answer: Duration,
     state: State,
 }
 
-/// What is known of the connection.
+/// The state of the connection.
 struct State {
-    /// Whether it owes an answer.
+    /// Whether an answer is outstanding.
     asked: bool,
     /// Whether a transaction is open.
     open: bool,
-    /// Whether everything that was asked has been answered as it should be.
+    /// Whether every statement has been answered properly.
     sound: bool,
-    /// Whether it is to be closed, which frees what the server is short of.
+    /// Whether the connection must be closed, which frees resources that the server lacks.
     worn_out: bool,
 }
 
 impl<D: Driver> Lease<D> {
-    /// One of these connections, whose answers are waited for so long.
+    /// Borrows a connection from a pool, with this time limit of answers.
     pub(super) async fn of(ready: &Ready<D>, answer: Duration) -> Result<Self, sqlx::Error> {
         let mut taken = ready.acquire().await?;
         if taken.brake.is_none() {
@@ -60,7 +60,7 @@ impl<D: Driver> Lease<D> {
         self.state.open = open;
     }
 
-    /// Asks the connection, for so long and no longer.
+    /// Runs a piece of work on the connection, within the time limit.
     pub(super) async fn ask<'a, T, F>(
         &'a mut self,
         work: impl FnOnce(&'a mut D::Connection) -> F,
@@ -85,7 +85,7 @@ impl<D: Driver> Lease<D> {
         answer.map_err(D::classify)
     }
 
-    /// Gives rows as they come. As long as they do, the connection owes an answer.
+    /// Streams rows. Until the stream ends, an answer is outstanding.
     pub(super) fn stream<'a>(
         &'a mut self,
         work: impl FnOnce(&'a mut D::Connection) -> Stream<'a, sqlx::Error>,
@@ -129,7 +129,7 @@ impl<D: Driver> Drop for Lease<D> {
                 });
             }
             _ if open || asked => taken.connection.close_on_drop(),
-            // The pool finds out whether it is still there.
+            // The pool tests whether it is still open.
             _ if !sound => {}
             _ => self.ready.give_back(taken),
         }

@@ -1,7 +1,6 @@
-//! Connections at hand, in front of the driver's own pool: that one asks every connection which comes
-//! back whether it is still there, by a task of its own, and both cost as much as a small query does.
-//! A connection that is given back here owes no answer; any other one goes to the pool.
-//! Knows no engine.
+//! Idle connections in front of the driver's own pool. That pool tests every returned connection in
+//! a separate task, and each of the two costs as much as a small query. A connection that is
+//! returned here has no outstanding answer; any other one goes to the pool. Independent of engines.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,23 +11,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::brake::Brake;
 
-/// How long one waits for a connection.
+/// How long a request waits for a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// A connection that nobody has used for as long is asked whether it is still there.
+/// A connection that has been idle for this long is tested before use.
 pub(super) const IDLE: Duration = Duration::from_secs(1);
-/// After how long a connection in use goes to the pool once, which closes those that are too old.
+/// After this time in use, a connection goes through the pool once, which closes those that are too
+/// old.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// The connections to a database: as many as the pool has, for those who wait, one after the other.
+/// The connections to a database: as many as the pool has, in the order of the requests for them.
 #[derive(Debug)]
 pub(super) struct Ready<DB: Database> {
     pool: Pool<DB>,
     shelf: Arc<Shelf<DB>>,
-    /// One for each connection that may be in use.
+    /// One permit for each connection that may be in use.
     permits: Arc<Semaphore>,
 }
 
-/// Connections that nobody uses now; the one that was used last comes last.
+/// Idle connections; the most recently used one comes last.
 #[derive(Debug)]
 struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
 
@@ -36,7 +36,7 @@ struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
 #[derive(Debug)]
 pub(super) struct Taken<DB: Database> {
     pub(super) connection: PoolConnection<DB>,
-    /// What ends its statement, once that is known of this connection.
+    /// The handle that ends its statements, once it has been created for this connection.
     pub(super) brake: Option<Brake>,
     /// When it came from the pool.
     since: Instant,
@@ -66,7 +66,7 @@ impl<DB: Database> Ready<DB> {
         Self { pool, shelf, permits: Arc::new(Semaphore::new(most)) }
     }
 
-    /// The pool, for what is known of it.
+    /// The pool, for its statistics.
     pub(super) fn pool(&self) -> &Pool<DB> {
         &self.pool
     }
@@ -88,7 +88,8 @@ impl<DB: Database> Ready<DB> {
         Ok(Taken { connection, brake: None, since: Instant::now(), _permit: permit })
     }
 
-    /// Keeps a connection for the next one who wants it. One that has not been of use for a while goes.
+    /// Keeps a connection for the next request. Releases a connection that has been idle for a
+    /// while.
     pub(super) fn give_back(&self, taken: Taken<DB>) {
         let Taken { connection, brake, since, _permit } = taken;
         if self.pool.is_closed() {
@@ -102,7 +103,7 @@ impl<DB: Database> Ready<DB> {
         drop(unused);
     }
 
-    /// How many connections are in use, and how many are not.
+    /// The number of connections in use, and of idle ones.
     pub(super) fn usage(&self) -> (u32, u32) {
         let at_hand = u32::try_from(self.at_hand().len()).unwrap_or(u32::MAX);
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
@@ -110,7 +111,7 @@ impl<DB: Database> Ready<DB> {
         (self.pool.size().saturating_sub(idle), idle)
     }
 
-    /// Closes all connections, those in use when they come back.
+    /// Closes all connections; those in use when they return.
     pub(super) async fn close(&self) {
         let closed = self.pool.close();
         drop(std::mem::take(&mut *self.at_hand()));
@@ -124,7 +125,7 @@ impl<DB: Database> Ready<DB> {
 
 impl<DB: Database> Drop for Shelf<DB> {
     fn drop(&mut self) {
-        // Where no runtime is left to take them back to the pool, they are closed as they are.
+        // Without a runtime to return them to the pool, they are closed directly.
         for AtHand { connection, .. } in
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
         {

@@ -1,13 +1,12 @@
-//! Counting anew: at once while nobody writes, or beside writers, by what a table has too much or too
-//! little.
+//! Recounts: all at once while nothing else writes, or beside writers, by adding the differences.
 
 use super::layout::{joined, listed};
 use super::terms::{Anew, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
 
-/// Counts everything anew from the records, into slot 0. Nobody may write meanwhile.
+/// Recounts everything from the records, into slot 0. Nothing else may write meanwhile.
 pub fn recount(terms: &Terms) -> Vec<Anew> {
-    // Those that take longest come first.
+    // The slowest tables come first.
     let mut all = (terms.texts)();
     all.extend(kept::ALL.into_iter().map(|kept| counted(kept, terms)));
     if terms.slot.is_some() {
@@ -37,7 +36,7 @@ fn counted(kept: &'static Kept, terms: &Terms) -> Anew {
     Anew { table, statements }
 }
 
-/// Gives each day another number: what somebody may have kept of one is true no more, whatever it was.
+/// Gives each day a new revision, because a report may have kept a wrong result for any of them.
 pub fn revise_all_days(terms: &Terms) -> String {
     let (table, number) = (DAY_REVISIONS.table, DAY_REVISIONS.column);
     let slot = terms.slot.map_or("", |_| ", 0");
@@ -51,8 +50,8 @@ pub fn revise_all_days(terms: &Terms) -> String {
     )
 }
 
-/// Reads the rows of a table that are not what the records come to: the columns that a row is known by, and
-/// of each sum what is kept and what is counted.
+/// Reads the rows of a table that differ from its records: the columns that identify a row, and for
+/// each sum the kept and the counted number.
 pub fn differences(kept: &Kept, terms: &Terms) -> String {
     let known_by = terms.known_by(kept);
     let names: Vec<String> = known_by.iter().map(|column| (*column).to_owned()).collect();
@@ -76,19 +75,18 @@ pub fn differences(kept: &Kept, terms: &Terms) -> String {
     text.trim_end().to_owned()
 }
 
-/// Begins a run of counting anew, whose number is bound.
+/// Begins a recount, whose number is bound.
 pub fn begin_run() -> String {
     format!("UPDATE {RECOUNTS} SET run = ?, writes = 0")
 }
 
-/// Goes on with a run, whose number is bound, and changes no row where another one has begun.
+/// Continues a recount, whose number is bound; changes no row if another one has begun.
 pub fn go_on() -> String {
     format!("UPDATE {RECOUNTS} SET writes = writes + 1 WHERE run = ?")
 }
 
-/// Adds to a row what it has too little, or takes away what it has too much, and removes it where it
-/// has come to nothing. Bound are the columns that it is known by with what is added to each sum, and the
-/// former again.
+/// Adds differences to a row, and removes the row if its numbers become zero. The bound values are
+/// the columns that identify the row, the differences, and these columns again.
 pub fn mend(kept: &Kept, terms: &Terms) -> [String; 2] {
     let known_by = terms.known_by(kept);
     let table = kept.table;

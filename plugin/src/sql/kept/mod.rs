@@ -1,5 +1,5 @@
-//! What is kept beside the records, as SQL of each engine: tables and triggers, which the migrations have as
-//! text, and statements that count anew and compare. All of it is made from `model::kept`.
+//! Kept numbers as SQL of each engine: tables and triggers, whose text is in the migrations, and
+//! statements that recount and compare. All of it is generated from `model::kept`.
 
 mod anew;
 mod layout;
