@@ -184,7 +184,7 @@ pub enum Error {
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
     /// A rule of the store uses a field that the record does not have, or that has another type.
-    #[error("{of} has no {field} of the type that was asked for")]
+    #[error("{of} has no {field} of the requested type")]
     Field {
         /// The kind of the record.
         of: &'static str,

@@ -58,7 +58,7 @@ const COPIED: [Copied; 20] = [
 
 /// Tables that differ between equal stores, and so are not compared: revisions, the slots of sums,
 /// and the number of the latest recount.
-const OF_ITS_OWN: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
+const NOT_COMPARED: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
 
 /// Copies the store into another database, replacing any partial copy there, and returns a summary
 /// line. Nothing else may write to either database meanwhile.
@@ -222,7 +222,7 @@ impl Layout {
         let known = |table: &str| {
             COPIED.iter().any(|copied| copied.name == table)
                 || kept::ALL.iter().any(|derived| derived.table == table)
-                || OF_ITS_OWN.contains(&table)
+                || NOT_COMPARED.contains(&table)
         };
         if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
             return Err(Error::Copy(format!("{table} is neither copied nor derived")));

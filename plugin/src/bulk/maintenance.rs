@@ -39,19 +39,19 @@ pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Dif
     let run = fastrand::i64(1..i64::MAX);
     let begin = Statement { text: sql::kept::begin_run(), binds: vec![Value::Int(run)] };
     store::persist(|| store.write([begin.clone()])).await?;
-    let mended = compare(store, Some(run), progress).await?;
-    if !mended.is_empty() {
+    let repaired = compare(store, Some(run), progress).await?;
+    if !repaired.is_empty() {
         let text = sql::kept::revise_all_days(store.dialect().kept);
         let revise = Statement { text, binds: Vec::new() };
         store::persist(|| store.write([revise.clone()])).await?;
     }
-    Ok(mended)
+    Ok(repaired)
 }
 
 /// A row whose numbers differ from the records.
 struct Row {
     /// The values that identify it.
-    known_by: Vec<Value>,
+    identity: Vec<Value>,
     /// The kept and the counted number of each sum.
     sums: Vec<[i64; 2]>,
 }
@@ -69,7 +69,7 @@ async fn compare(
         let step = kept.table.trim_start_matches("shop_").replace('_', " ");
         progress.report(&step, done, total);
         let terms = store.dialect().kept;
-        let names = terms.known_by(kept);
+        let names = terms.identity(kept);
         let statement = Statement { text: sql::kept::differences(kept, terms), binds: Vec::new() };
         let kinds = kinds(kept, names.len());
         let mut reading = store.begin_read().await?;
@@ -83,7 +83,7 @@ async fn compare(
                 chunk.push(row);
             }
             if let Some(run) = run.filter(|_| is_last || chunk.len() == CHUNK) {
-                mend(store, run, kept, &chunk).await?;
+                repair(store, run, kept, &chunk).await?;
                 chunk.clear();
             }
             if is_last {
@@ -113,32 +113,32 @@ async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
 }
 
 /// The kinds of the columns of a comparison.
-fn kinds(kept: &Kept, known_by: usize) -> Vec<Kind> {
+fn kinds(kept: &Kept, columns: usize) -> Vec<Kind> {
     let by = kept.by.iter().map(|group| match group.room {
         Room::Text(_) => Kind::WORD,
         Room::Small | Room::Whole => Kind::COUNT,
     });
-    let slot_and_sums = known_by - kept.by.len() + 2 * kept.sums.len();
+    let slot_and_sums = columns - kept.by.len() + 2 * kept.sums.len();
     by.chain(std::iter::repeat_n(Kind::COUNT, slot_and_sums)).collect()
 }
 
 /// Adds the differences of these rows to their current numbers.
-async fn mend(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), Error> {
+async fn repair(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let [add, remove] = sql::kept::mend(kept, store.dialect().kept);
+    let [add, remove] = sql::kept::repair(kept, store.dialect().kept);
     store::persist(|| async {
         let mut transaction = store.begin().await?;
-        let go_on = Statement { text: sql::kept::go_on(), binds: vec![Value::Int(run)] };
+        let go_on = Statement { text: sql::kept::continue_run(), binds: vec![Value::Int(run)] };
         if transaction.change(go_on).await? == 0 {
             return Err(Error::Superseded);
         }
         for row in rows {
             let missing = row.sums.iter().map(|[kept, counted]| counted.saturating_sub(*kept));
-            let binds = row.known_by.iter().cloned().chain(missing.map(Value::Int)).collect();
+            let binds = row.identity.iter().cloned().chain(missing.map(Value::Int)).collect();
             transaction.execute(Statement { text: add.clone(), binds }).await?;
-            let binds = row.known_by.clone();
+            let binds = row.identity.clone();
             transaction.execute(Statement { text: remove.clone(), binds }).await?;
         }
         transaction.commit().await
@@ -147,16 +147,16 @@ async fn mend(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), 
 }
 
 impl Row {
-    fn read(mut row: Vec<Value>, known_by: usize) -> Self {
-        let sums = row.split_off(known_by.min(row.len()));
+    fn read(mut row: Vec<Value>, columns: usize) -> Self {
+        let sums = row.split_off(columns.min(row.len()));
         let (pairs, _) = sums.as_chunks::<2>();
         let sums = pairs.iter().map(|[kept, counted]| [kept.int(), counted.int()]).collect();
-        Self { known_by: row, sums }
+        Self { identity: row, sums }
     }
 
     /// The messages about differences, for operators.
     fn differences(&self, of: &Kept, names: &[&str]) -> Vec<Difference> {
-        let members = names.iter().zip(&self.known_by).map(|(name, value)| match value {
+        let members = names.iter().zip(&self.identity).map(|(name, value)| match value {
             Value::Int(number) => format!("\"{name}\":{number}"),
             text => format!("\"{name}\":{}", serde_json::Value::from(text.text())),
         });

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn who_asks_while_one_is_computed_shares_the_next() {
+    async fn a_request_during_a_computation_shares_the_next_one() {
         let counted = Counted::new();
         let first = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn one_who_leaves_does_not_end_what_others_wait_for() {
+    async fn a_disconnected_client_does_not_end_a_shared_computation() {
         let counted = Counted::new();
         // Another computation blocks it, so that both requests share it.
         let before = tokio::spawn(counted.clone().ask("a"));
@@ -225,7 +225,7 @@ mod tests {
 
     /// A computation must not monopolise the only thread.
     #[tokio::test]
-    async fn others_are_answered_while_one_is_computed() {
+    async fn other_tasks_run_during_a_computation() {
         let flights = SingleFlight::<&str, u8>::default();
         let (others, done) = std::sync::mpsc::channel::<u8>();
         let done = Mutex::new(Some(done));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_nobody_waits_for_any_more_is_ended() {
+    async fn a_computation_without_clients_is_ended() {
         let counted = Counted::new();
         let asked = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;

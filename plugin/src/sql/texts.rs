@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_asked_for_what_a_text_begins_with() {
+    fn pieces_are_matched_with_the_beginning_of_a_text() {
         let binds = [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"].map(str::to_owned);
         assert_eq!(found("a_b%c"), Some((binds.to_vec(), true)));
         assert_eq!(found("äöü"), None, "such a short text is at the beginning of too many pieces");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_longer_than_a_piece_may_be_in_what_is_found() {
+    fn a_text_longer_than_a_piece_gives_candidates_only() {
         assert!(found("abcdefghijkl").is_some_and(|(_, exact)| exact));
         let binds = ["abcdefghijkl%", "bcdefghijklm%", "a", "cdefghijklm%", "ab"];
         let binds = binds.map(str::to_owned).to_vec();

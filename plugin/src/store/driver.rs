@@ -103,7 +103,7 @@ pub(super) trait Driver: Run {
     /// Converts a failure of the database into the error that a request gets.
     fn classify(error: sqlx::Error) -> Error;
     /// Whether closing the connection removes the cause of a failure.
-    fn is_worn_out(_error: &sqlx::Error) -> bool {
+    fn must_close(_error: &sqlx::Error) -> bool {
         false
     }
     /// The statements that repair the database after a failure of its own.

@@ -28,13 +28,13 @@ pub(super) struct Lease<D: Driver> {
 /// The state of the connection.
 struct State {
     /// Whether an answer is outstanding.
-    asked: bool,
+    pending: bool,
     /// Whether a transaction is open.
     open: bool,
     /// Whether every statement has been answered properly.
-    sound: bool,
+    healthy: bool,
     /// Whether the connection must be closed, which frees resources that the server lacks.
-    worn_out: bool,
+    must_close: bool,
 }
 
 impl<D: Driver> Lease<D> {
@@ -51,7 +51,7 @@ impl<D: Driver> Lease<D> {
                 }
             }
         }
-        let state = State { asked: false, open: false, sound: true, worn_out: false };
+        let state = State { pending: false, open: false, healthy: true, must_close: false };
         Ok(Self { taken: Some(taken), ready: ready.clone(), answer, state })
     }
 
@@ -72,15 +72,15 @@ impl<D: Driver> Lease<D> {
             return Err(D::classify(sqlx::Error::PoolClosed));
         };
         let state = &mut self.state;
-        state.asked = true;
+        state.pending = true;
         let work = work(connection);
         let answer = match brake {
             Some(brake) => brake.answered(self.answer, work).await,
             None => tokio::time::timeout(self.answer, work).await.ok(),
         };
-        state.asked = answer.is_none();
-        state.sound &= matches!(answer, Some(Ok(_)));
-        state.worn_out |= matches!(&answer, Some(Err(error)) if D::is_worn_out(error));
+        state.pending = answer.is_none();
+        state.healthy &= matches!(answer, Some(Ok(_)));
+        state.must_close |= matches!(&answer, Some(Err(error)) if D::must_close(error));
         let answer = answer.unwrap_or_else(|| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())));
         answer.map_err(D::classify)
     }
@@ -94,10 +94,10 @@ impl<D: Driver> Lease<D> {
             return Err(D::classify(sqlx::Error::PoolClosed));
         };
         let rows = work(&mut taken.connection);
-        let asked = &mut self.state.asked;
-        *asked = true;
+        let pending = &mut self.state.pending;
+        *pending = true;
         let end = stream::poll_fn(move |_| {
-            *asked = false;
+            *pending = false;
             Poll::Ready(None)
         });
         Ok(rows.chain(end).map_err(D::classify).boxed())
@@ -107,15 +107,15 @@ impl<D: Driver> Lease<D> {
 impl<D: Driver> Drop for Lease<D> {
     fn drop(&mut self) {
         let Some(mut taken) = self.taken.take() else { return };
-        let State { asked, open, sound, worn_out } = self.state;
+        let State { pending, open, healthy, must_close } = self.state;
         match tokio::runtime::Handle::try_current() {
-            _ if worn_out => taken.connection.close_on_drop(),
-            Ok(runtime) if open || asked => {
+            _ if must_close => taken.connection.close_on_drop(),
+            Ok(runtime) if open || pending => {
                 let options = self.ready.pool().connect_options();
                 runtime.spawn(async move {
                     let Taken { connection, brake, .. } = &mut taken;
                     let undone = async {
-                        if asked {
+                        if pending {
                             let Some(brake) = brake else { return false };
                             if !D::end(connection, brake, &options).await {
                                 return false;
@@ -128,9 +128,9 @@ impl<D: Driver> Drop for Lease<D> {
                     }
                 });
             }
-            _ if open || asked => taken.connection.close_on_drop(),
+            _ if open || pending => taken.connection.close_on_drop(),
             // The pool tests whether it is still open.
-            _ if !sound => {}
+            _ if !healthy => {}
             _ => self.ready.give_back(taken),
         }
     }

@@ -108,7 +108,7 @@ impl Driver for MySql {
     }
 
     async fn brake(connection: &mut MySqlConnection) -> Result<Brake, sqlx::Error> {
-        let row = sqlx::raw_sql(WHO).fetch_one(connection).await?;
+        let row = sqlx::raw_sql(CONNECTION_ID).fetch_one(connection).await?;
         Ok(Brake::at(row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
     }
 
@@ -193,7 +193,7 @@ impl Driver for MySql {
         }
     }
 
-    fn is_worn_out(error: &sqlx::Error) -> bool {
+    fn must_close(error: &sqlx::Error) -> bool {
         number_of(error) == Some(TOO_MANY_STATEMENTS)
     }
 
@@ -211,7 +211,7 @@ impl Driver for MySql {
 }
 
 /// The id of a connection, and its server: another server may be behind the same address.
-const WHO: &str =
+const CONNECTION_ID: &str =
     "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
 
 /// Ends the statement of another connection.
@@ -247,10 +247,10 @@ struct Filling {
 /// How many rows are written before a commit, so that a rollback is never large.
 const COMMITTED_AT_ONCE: usize = 20_000;
 /// The generated rows are valid, and indexes that references need are removed with the others.
-const TRUSTING: &str = "SET foreign_key_checks = 0 /*M!100201 , check_constraint_checks = 0 */";
-const DISTRUSTING: &str = "SET foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */";
+const CHECKS_OFF: &str = "SET foreign_key_checks = 0 /*M!100201 , check_constraint_checks = 0 */";
+const CHECKS_ON: &str = "SET foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */";
 /// Makes inserts in the order of a table's keys sort in memory.
-const SORTING: &str = "SET sort_buffer_size = 67108864";
+const SORT_IN_MEMORY: &str = "SET sort_buffer_size = 67108864";
 /// The greatest size of the values of a statement. The driver does not flush what follows the first
 /// packet, so the network holds the end of it back for a while.
 const INSERTED_AT_ONCE: usize = 12 << 10;
@@ -306,7 +306,7 @@ impl Filling {
             note.bind(kept).execute(&mut connection).await?;
         }
         rename(&tables, &mut connection, |table| (table.to_owned(), hidden_name(table))).await?;
-        connection.execute(TRUSTING).await?;
+        connection.execute(CHECKS_OFF).await?;
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
         }
@@ -405,8 +405,8 @@ async fn finish_filling(
     let indexes = indexes.into_iter().map(|add| vec![add]).collect();
     let mut second = MySqlConnection::connect_with(options).await?;
     for session in [&mut *connection, &mut second] {
-        session.execute(TRUSTING).await?;
-        session.execute(SORTING).await?;
+        session.execute(CHECKS_OFF).await?;
+        session.execute(SORT_IN_MEMORY).await?;
     }
     side_by_side(indexes, connection, &mut second, &meter).await?;
     // Triggers fire in the order in which they are created.
@@ -477,7 +477,7 @@ async fn resume_filling(
         true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
         false => finish_filling(&tables, connection, options, |_, _| ()).await?,
     }
-    connection.execute(DISTRUSTING).await.map(drop)
+    connection.execute(CHECKS_ON).await.map(drop)
 }
 
 /// Waits for the lock for bulk-loading the store, which is released with the connection.

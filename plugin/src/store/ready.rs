@@ -23,14 +23,14 @@ const LIFE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Ready<DB: Database> {
     pool: Pool<DB>,
-    shelf: Arc<Shelf<DB>>,
+    idle_connections: Arc<IdleConnections<DB>>,
     /// One permit for each connection that may be in use.
     permits: Arc<Semaphore>,
 }
 
 /// Idle connections; the most recently used one comes last.
 #[derive(Debug)]
-struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
+struct IdleConnections<DB: Database>(Mutex<Vec<Idle<DB>>>);
 
 /// A connection in use.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(super) struct Taken<DB: Database> {
 }
 
 #[derive(Debug)]
-struct AtHand<DB: Database> {
+struct Idle<DB: Database> {
     connection: PoolConnection<DB>,
     brake: Option<Brake>,
     since: Instant,
@@ -53,8 +53,9 @@ struct AtHand<DB: Database> {
 
 impl<DB: Database> Clone for Ready<DB> {
     fn clone(&self) -> Self {
-        let (shelf, permits) = (Arc::clone(&self.shelf), Arc::clone(&self.permits));
-        Self { pool: self.pool.clone(), shelf, permits }
+        let (idle_connections, permits) =
+            (Arc::clone(&self.idle_connections), Arc::clone(&self.permits));
+        Self { pool: self.pool.clone(), idle_connections, permits }
     }
 }
 
@@ -62,8 +63,8 @@ impl<DB: Database> Ready<DB> {
     /// The connections of a pool.
     pub(super) fn new(pool: Pool<DB>) -> Self {
         let most = usize::try_from(pool.options().get_max_connections()).unwrap_or(1);
-        let shelf = Arc::new(Shelf(Mutex::new(Vec::new())));
-        Self { pool, shelf, permits: Arc::new(Semaphore::new(most)) }
+        let idle_connections = Arc::new(IdleConnections(Mutex::new(Vec::new())));
+        Self { pool, idle_connections, permits: Arc::new(Semaphore::new(most)) }
     }
 
     /// The pool, for its statistics.
@@ -77,8 +78,8 @@ impl<DB: Database> Ready<DB> {
         let permit = tokio::time::timeout(PATIENCE, permit).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
-        let last = self.at_hand().pop();
-        if let Some(AtHand { connection, brake, since, used }) = last
+        let last = self.idle_ones().pop();
+        if let Some(Idle { connection, brake, since, used }) = last
             && used.elapsed() < IDLE
             && since.elapsed() < LIFE
         {
@@ -95,38 +96,38 @@ impl<DB: Database> Ready<DB> {
         if self.pool.is_closed() {
             return;
         }
-        let mut at_hand = self.at_hand();
-        let unused = at_hand.first().is_some_and(|first| first.used.elapsed() >= IDLE);
-        let unused = unused.then(|| at_hand.remove(0));
-        at_hand.push(AtHand { connection, brake, since, used: Instant::now() });
-        drop(at_hand);
+        let mut idle_ones = self.idle_ones();
+        let unused = idle_ones.first().is_some_and(|first| first.used.elapsed() >= IDLE);
+        let unused = unused.then(|| idle_ones.remove(0));
+        idle_ones.push(Idle { connection, brake, since, used: Instant::now() });
+        drop(idle_ones);
         drop(unused);
     }
 
     /// The number of connections in use, and of idle ones.
     pub(super) fn usage(&self) -> (u32, u32) {
-        let at_hand = u32::try_from(self.at_hand().len()).unwrap_or(u32::MAX);
+        let idle_ones = u32::try_from(self.idle_ones().len()).unwrap_or(u32::MAX);
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
-        let idle = idle.saturating_add(at_hand);
+        let idle = idle.saturating_add(idle_ones);
         (self.pool.size().saturating_sub(idle), idle)
     }
 
     /// Closes all connections; those in use when they return.
     pub(super) async fn close(&self) {
         let closed = self.pool.close();
-        drop(std::mem::take(&mut *self.at_hand()));
+        drop(std::mem::take(&mut *self.idle_ones()));
         closed.await;
     }
 
-    fn at_hand(&self) -> MutexGuard<'_, Vec<AtHand<DB>>> {
-        self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle_ones(&self) -> MutexGuard<'_, Vec<Idle<DB>>> {
+        self.idle_connections.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<DB: Database> Drop for Shelf<DB> {
+impl<DB: Database> Drop for IdleConnections<DB> {
     fn drop(&mut self) {
         // Without a runtime to return them to the pool, they are closed directly.
-        for AtHand { connection, .. } in
+        for Idle { connection, .. } in
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
         {
             drop(connection.detach());

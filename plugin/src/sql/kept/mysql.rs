@@ -2,7 +2,7 @@
 //! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Anew, Terms};
+use super::terms::{self, Rebuild, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Pieces, Records, Room, SLOT, SLOTS};
 
 /// The SQL in which these engines differ.
@@ -71,8 +71,8 @@ fn triggers() -> Vec<String> {
 }
 
 /// How the pieces of texts are rebuilt, in the order of the table's keys.
-fn texts() -> Vec<Anew> {
-    let anew = |pieces: &Pieces| {
+fn texts() -> Vec<Rebuild> {
+    let rebuild = |pieces: &Pieces| {
         let Pieces { table, of, text } = *pieces;
         let (from, key) = (of.table, of.key);
         let fill = format!(
@@ -85,9 +85,9 @@ fn texts() -> Vec<Anew> {
              IF(place = 1, '', substr({text}, place - 2, 2))\n\
              FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3"
         );
-        Anew { table, statements: vec![format!("DELETE FROM {table}"), fill] }
+        Rebuild { table, statements: vec![format!("DELETE FROM {table}"), fill] }
     };
-    kept::PIECES.iter().map(anew).collect()
+    kept::PIECES.iter().map(rebuild).collect()
 }
 
 fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {

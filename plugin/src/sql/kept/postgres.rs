@@ -142,8 +142,8 @@ fn counted(kept: &Kept, event: Event) -> String {
     let by = TERMS.groups(kept, "").into_iter().chain(slot);
     let sums: Vec<String> = kept.sums.iter().map(|sum| summed(sum, event)).collect();
     let values: Vec<String> = by.chain(sums.iter().cloned()).collect();
-    let known_by: Vec<String> = TERMS.known_by(kept).into_iter().map(str::to_owned).collect();
-    let places = (1..=known_by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let identity: Vec<String> = TERMS.identity(kept).into_iter().map(str::to_owned).collect();
+    let places = (1..=identity.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
     let from = match event {
         Event::Insert => "FROM new_rows\n".to_owned(),
         Event::Delete => "FROM old_rows\n".to_owned(),
@@ -169,7 +169,7 @@ fn counted(kept: &Kept, event: Event) -> String {
         + &listed(0, "SELECT ", &values, "")
         + &from
         + &format!("GROUP BY {places}\n{having}ORDER BY {places}\n")
-        + &listed(0, "ON CONFLICT (", &known_by, ")")
+        + &listed(0, "ON CONFLICT (", &identity, ")")
         + &listed(0, "DO UPDATE SET ", &more.collect::<Vec<_>>(), ";");
     match event {
         Event::Update => where_changed(&reads, &does),
@@ -191,7 +191,7 @@ fn summed(sum: &Sum, event: Event) -> String {
 /// would fill the tables.
 fn removal(kept: &Kept) -> [String; 2] {
     let table = kept.table;
-    let same = TERMS.known_by(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
+    let same = TERMS.identity(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
     let nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
     [
         format!(

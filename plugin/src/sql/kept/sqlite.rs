@@ -3,7 +3,7 @@
 //! own.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{Anew, Terms};
+use super::terms::{Rebuild, Terms};
 use crate::model::kept::{self, DAY_REVISIONS, Kept, Room};
 
 /// The SQL in which SQLite differs. Amounts are stored in units.
@@ -55,17 +55,17 @@ fn triggers() -> Vec<String> {
 
 /// How the indexes of texts are rebuilt. A large buffer leaves less to merge, and an index in one
 /// part is read faster than one in several. Afterwards the engine's default is restored.
-fn texts() -> Vec<Anew> {
-    let anew = |table: &'static str| {
+fn texts() -> Vec<Rebuild> {
+    let rebuild = |table: &'static str| {
         let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
         let done = |what: &str| format!("({table}) VALUES ('{what}')");
         let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
-        Anew {
+        Rebuild {
             table,
             statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
         }
     };
-    kept::SEARCHED.into_iter().map(anew).collect()
+    kept::SEARCHED.into_iter().map(rebuild).collect()
 }
 
 /// A trigger with this name, event, condition and body.

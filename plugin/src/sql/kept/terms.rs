@@ -40,12 +40,12 @@ pub struct Terms {
     /// The statements that create the triggers.
     pub triggers: fn() -> Vec<String>,
     /// How the tables for substring search are rebuilt.
-    pub(super) texts: fn() -> Vec<Anew>,
+    pub(super) texts: fn() -> Vec<Rebuild>,
 }
 
 /// A table to rebuild.
 #[derive(Debug)]
-pub struct Anew {
+pub struct Rebuild {
     /// The table.
     pub table: &'static str,
     /// The statements that empty and refill it, in order.
@@ -57,7 +57,7 @@ const PART: &str = "1000000000";
 
 impl Terms {
     /// The columns that identify a row of a table.
-    pub fn known_by(&self, kept: &Kept) -> Vec<&'static str> {
+    pub fn identity(&self, kept: &Kept) -> Vec<&'static str> {
         let by = kept.by.iter().map(|group| group.column);
         by.chain(self.slot.map(|_| SLOT)).collect()
     }
