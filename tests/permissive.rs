@@ -1,9 +1,9 @@
-//! A host that permits everything, for looking at the store without one. The tests and the benchmarks
-//! share it.
+//! A host that permits everything, for using the store without a real host. The tests and the
+//! benchmarks share it.
 
 use host_interface::{BoxFuture, Error, Host, LogRecord, Mail, User, UserQuery};
 
-/// Permits everything, knows nobody, and has set no parameter.
+/// Permits everything, has no users, and has set no parameter.
 #[derive(Debug)]
 pub struct PermissiveHost;
 

@@ -1,4 +1,4 @@
-//! The administration: its pages, read by programs and in a browser, and whom it trusts.
+//! The administration: its pages, read by programs and in a browser, and its security.
 
 #[cfg(engine = "sqlite")] // It sends requests, which other tests make on each engine.
 mod api_explorer;

@@ -1,4 +1,4 @@
-//! Requests and responses: permissions, syntax, and what every resource has in common.
+//! Requests and responses: permissions, syntax, and the common behaviour of all resources.
 
 mod access;
 #[cfg(engine = "sqlite")] // A body is read before a statement is made.

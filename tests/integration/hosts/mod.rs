@@ -1,4 +1,5 @@
-//! Running hosts: alone and several on one database, under load, at faults, and at their end.
+//! Running hosts: single ones and several on one database, under load, during faults, and when they
+//! stop.
 
 mod changes;
 mod cluster;
