@@ -71,7 +71,7 @@ is_running() {
     pid=$(cat "$folder/$1/pid" 2> /dev/null) && kill -0 "$pid" 2> /dev/null
 }
 
-# Starts a node with more arguments, and waits until it takes statements.
+# Starts a node with further arguments, and waits until it accepts statements.
 start_node() {
     local node=$1 as=()
     shift

@@ -20,7 +20,7 @@ mod support;
 mod administration;
 mod api;
 mod command_line;
-#[cfg(engine = "sqlite")] // It knows no database.
+#[cfg(engine = "sqlite")] // It has no database.
 mod contract;
 mod hosts;
 #[cfg(engine = "sqlite")] // It reads files of the project.

@@ -73,7 +73,7 @@ impl Driver for Sqlite {
         migrated.await.map_err(Error::of_migration)
     }
 
-    /// Removes the file, which belongs to the store alone, and the files that the engine has put
+    /// Removes the file, which belongs only to the store, and the files that the engine has put
     /// beside it.
     async fn drop_tables(options: &SqliteConnectOptions) -> Result<(), Error> {
         for suffix in ["", "-wal", "-shm"] {

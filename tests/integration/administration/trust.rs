@@ -456,7 +456,7 @@ async fn ids_of_removed_groups_and_users_are_never_reused() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is made anew on SQLite alone")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is recreated on SQLite only")]
 async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade() {
     let database = Database::new().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");

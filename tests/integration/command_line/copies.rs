@@ -145,7 +145,7 @@ async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
 }
 
 #[tokio::test]
-#[cfg_attr(engine = "sqlite", ignore = "a file without a site is no database")]
+#[cfg_attr(engine = "sqlite", ignore = "a file without a site is not a database")]
 async fn a_database_without_a_site_is_neither_copied_nor_changed() {
     let place = Place::of_the_fixture();
     let target = Database::on(Engine::Sqlite).await;

@@ -233,7 +233,7 @@ async fn a_quick_start_prints_credentials_once() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "kills it by the files that it makes")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "kills it when certain files appear")]
 async fn a_first_start_that_was_killed_is_completed_by_the_next() {
     let place = Place::of_the_store();
     // Killed at any stage: when the first file exists, when the store's file exists, and near the

@@ -238,7 +238,7 @@ async fn a_write_is_repeated_after_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(engine = "mariadb"), ignore = "of this server alone")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "only MariaDB has this limit")]
 async fn a_server_without_free_prepared_statements_is_a_503() {
     let store = Bare::open().await;
     let full = "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461";
@@ -305,7 +305,7 @@ async fn a_statement_is_cancelled_soon_after_its_request_ends() {
     let made = store.ask(Method::Get, "/manufacturers", json!(null)).await;
     let made: serde_json::Value = serde_json::from_slice(made.body()).unwrap();
     assert_eq!(made["meta"]["total"], 3);
-    eventually("no connection is at work", async || {
+    eventually("no connection is busy", async || {
         store.app.shop.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;
@@ -333,7 +333,7 @@ async fn a_read_is_cancelled_soon_after_its_client_disconnects() {
     store.app.shop.store.ping().await.unwrap();
     for _ in 0..3 {
         reading().await;
-        eventually("none is at work", async || {
+        eventually("no statement is running", async || {
             (store.app.shop.store.usage()[0].busy == 0).then_some(())
         })
         .await;
@@ -365,7 +365,7 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_rolled_back() {
     let mut transaction = hasty.begin_read().await.unwrap();
     assert_eq!(transaction.numbers(Statement::fixed(rows, Vec::new())).await.unwrap(), [3]);
     drop(transaction);
-    eventually("no connection is at work", async || {
+    eventually("no connection is busy", async || {
         hasty.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;

@@ -166,7 +166,7 @@ async fn a_database_of_a_newer_program_is_refused() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "mariadb"), ignore = "other engines undo a migration that is cut off")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "other engines roll back an interrupted migration")]
 async fn an_interrupted_migration_is_completed_by_the_next_start() {
     let place = Place::of_the_fixture();
     place.run("user list").await;

@@ -67,7 +67,7 @@ async fn prepared(store: &Bare) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(engine = "mariadb"), ignore = "elsewhere a connection has its own")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "on other engines the limit is per connection")]
 async fn pages_filters_and_changes_prepare_few_statements() {
     let store = Bare::open().await;
     let ask = async |method: Method, path: &str, body: Json, status: u16| {
