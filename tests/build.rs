@@ -1,4 +1,4 @@
-//! Says what the tests are about, so that those about something else are listed as left out.
+//! Sets the engine of the run, so that tests for other engines are listed as ignored.
 
 fn main() {
     let engine = std::env::var("TEST_ENGINE").unwrap_or_default();
@@ -6,7 +6,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=TEST_ENGINE");
     println!(r#"cargo::rustc-check-cfg=cfg(engine, values("sqlite", "postgres", "mariadb"))"#);
     println!("cargo::rustc-cfg=engine=\"{engine}\"");
-    // What the commands in the documents are run with.
+    // The `PATH` of the commands in the documents.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found =
         |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # A PostgreSQL and a MariaDB server on this machine for the tests: both on the loopback address,
-# everything in one folder. They never wait for a disk, because no test is about a machine that loses
-# power, and each test creates and removes a database: 250 statements that change the schema take
+# everything in one folder. They never wait for a disk, because no test simulates a power
+# failure, and each test creates and removes a database: 250 statements that change the schema take
 # MariaDB 12 seconds on a disk, and 2 in memory.
 set -euo pipefail
 
-# The folder is in memory where there is enough of it.
+# The folder is in memory if there is enough memory.
 memory=/dev/shm
 free=$(df --output=avail --block-size=1G "$memory" 2> /dev/null | tail -n 1) || free=0
 if ((free < 4)); then memory=${TMPDIR:-/tmp}; fi
@@ -29,11 +29,11 @@ fail() {
     exit 1
 }
 
-# The programs of the newest PostgreSQL that is installed.
+# The programs of the newest installed PostgreSQL.
 programs=$(find /usr/lib/postgresql -path '*/bin/initdb' 2> /dev/null | sort -V | tail -n 1)
 programs=${programs%/*}
 
-# Runs a program as this user; the servers refuse to be root.
+# Runs a program as this user, because the servers refuse to run as root.
 as() {
     local user=$1
     shift

@@ -1,7 +1,8 @@
-//! Errors: typed inside, with one table of the status, code and title that each has outside.
+//! Errors: typed internally, with one table of the status, code and title that clients get for
+//! each.
 //!
-//! What a client reads is in a [`Fault`]. The cause of an internal error goes to the log with the
-//! request's id and never to the client.
+//! A [`Fault`] is what a client reads. The cause of an internal error goes to the log with the
+//! request's id, and never to the client.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,14 +10,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use sqlx::migrate::MigrateError;
 
-/// What kind of fault it is: a row of the table below.
+/// A kind of fault: a row of the table below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The query has a member that the route does not know.
+    /// The query has a parameter that the route does not have.
     UnknownParameter,
-    /// A member of the query is given more than once.
+    /// A parameter of the query is given more than once.
     RepeatedParameter,
-    /// A member of the query that controls a list is not of its form.
+    /// A parameter of the query that controls a list is malformed.
     InvalidParameter,
     /// A header that the request needs is missing or has another value.
     InvalidHeader,
@@ -32,15 +33,15 @@ pub enum FaultKind {
     InvalidFilter,
     /// The body names a field that the resource does not have.
     UnknownField,
-    /// A value is not of its field's kind, or beyond its limits.
+    /// A value does not have its field's type, or is outside its limits.
     InvalidValue,
     /// A value refers to a record that does not exist.
     MissingReference,
-    /// The body is encoded in a way that the store does not undo.
+    /// The body is encoded in a way that the store does not support.
     UnsupportedEncoding,
-    /// There are more faults than are reported.
+    /// There are more faults than the store reports.
     TooManyFaults,
-    /// Another record has the value already.
+    /// Another record already has the value.
     Duplicate,
     /// Other records refer to the record.
     Referenced,
@@ -53,7 +54,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The table: status, code and title.
+    /// The table of status, code and title.
     pub const fn row(self) -> (u16, &'static str, &'static str) {
         match self {
             FaultKind::UnknownParameter => (400, "unknown_parameter", "Unknown parameter"),
@@ -84,14 +85,14 @@ impl FaultKind {
 /// How many faults of one request are reported.
 pub const MAX_FAULTS: usize = 100;
 
-/// One thing that is wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which kind.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// A sentence for the client.
     pub detail: String,
-    /// What in the request it is about.
+    /// The part of the request that caused the fault.
     pub source: Option<Source>,
 }
 
@@ -101,12 +102,12 @@ impl Fault {
         Self { kind, detail: detail.into(), source: None }
     }
 
-    /// A fault of the body's member at this JSON pointer.
+    /// A fault of the member of the body at this JSON pointer.
     pub fn at_pointer(kind: FaultKind, pointer: String, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), source: Some(Source::Pointer(pointer)) }
     }
 
-    /// A fault of a member of the query.
+    /// A fault of a query parameter.
     pub fn at_parameter(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), source: Some(Source::Parameter(name.to_owned())) }
     }
@@ -117,48 +118,48 @@ impl Fault {
     }
 }
 
-/// What a constraint that the database upheld was about.
+/// The subject of a constraint that the database enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Constraint {
-    /// Values that another row has; the columns, where the engine names them.
+    /// Another row has the same values; the columns, if the engine reports them.
     Unique(Vec<String>),
-    /// A row that is referred to, or refers to nothing.
+    /// A row that is still referred to, or that refers to a missing row.
     Reference,
-    /// A rule about the row itself.
+    /// A rule on the row itself.
     Check,
 }
 
-/// What part of a request a [`Fault`] is about.
+/// The part of a request that caused a [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A JSON pointer (RFC 6901) into the body.
     Pointer(String),
-    /// The name of a member of the query.
+    /// The name of a query parameter.
     Parameter(String),
     /// The name of a header.
     Header(String),
 }
 
-/// Why a request could not be answered as it was meant.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request is at fault, in one way or several.
+    /// The request has one or more faults.
     #[error("{} fault(s) in the request", .0.len())]
     Faults(Vec<Fault>),
-    /// The database cannot be reached, is busy beyond patience, or cannot write.
+    /// The database cannot be reached, is overloaded, or cannot write.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
-    /// Another writer was in the way. The transaction was undone, and may be tried again.
+    /// Another writer interfered. The transaction was rolled back and may be repeated.
     #[error("other writers interfered")]
     Conflict(#[source] sqlx::Error),
-    /// The connection was lost before anything was committed; it may be tried again.
+    /// The connection was lost before anything was committed; the work may be repeated.
     #[error("the connection to the database was lost")]
     Lost(#[source] sqlx::Error),
-    /// The database did something that it must not.
+    /// The database failed in an unexpected way.
     #[error("the database failed")]
     Database(#[source] sqlx::Error),
-    /// The database upheld a constraint that validation should have.
+    /// The database enforced a constraint that validation had missed.
     #[error("a constraint of the database was violated")]
     Constraint(Constraint, #[source] sqlx::Error),
     /// The file of the database cannot be opened for writing.
@@ -167,41 +168,39 @@ pub enum Error {
     /// The tables could not be created or brought up to date.
     #[error("the migration failed")]
     Migration(#[source] MigrateError),
-    /// The tables are ahead of this program.
+    /// The tables are newer than this program.
     #[error("the tables of the store are newer than this program, which has no migration {0}")]
     Newer(i64),
-    /// A migration was interrupted on an engine that cannot undo one.
+    /// A migration was interrupted on an engine without transactional migrations.
     #[error(
         "migration {0} of the store's tables was interrupted half-way; restore the database from a \
          backup, or finish the migration by hand and mark it as done in shop_migrations"
     )]
     HalfMigrated(i64),
-    /// The host could not be asked.
+    /// A call of the host failed.
     #[error("the host failed")]
     Host(#[from] host_interface::Error),
-    /// Data from the database or to be written are not of their form.
+    /// Data that were read or are to be written are malformed.
     #[error("unexpected data: {0}")]
     Data(#[from] serde_json::Error),
-    /// A rule of the store reads a field that the record does not have, or has as another type.
-    #[error("{of} has no {field} of the type that was asked for")]
+    /// A rule of the store uses a field that the record does not have, or that has another type.
+    #[error("{of} has no {field} of the requested type")]
     Field {
         /// The kind of the record.
         of: &'static str,
         /// The field.
         field: String,
     },
-    /// The store cannot be copied as it is, or the copy is not the same.
+    /// The store cannot be copied in its present state, or the copy differs.
     #[error("{0}")]
     Copy(String),
-    /// Counting anew was begun a second time.
-    #[error(
-        "another recount has begun and does what is left; what this one has mended stays mended"
-    )]
+    /// Another recount began meanwhile.
+    #[error("another recount has begun and will do the rest; the repairs of this one remain")]
     Superseded,
-    /// What others asked for, too, has failed for all of them.
+    /// A computation that several requests shared has failed.
     #[error(transparent)]
     Shared(Arc<Error>),
-    /// The plugin was asked for something that it never offered.
+    /// The contract between host and plugin was violated.
     #[error("{0}")]
     Contract(&'static str),
 }
@@ -219,7 +218,7 @@ impl From<Vec<Fault>> for Error {
 }
 
 impl Error {
-    /// What a failed migration means.
+    /// Converts the failure of a migration.
     pub fn of_migration(error: MigrateError) -> Self {
         match error {
             MigrateError::VersionMissing(version) => Error::Newer(version),
@@ -228,13 +227,13 @@ impl Error {
         }
     }
 
-    /// Whether the same may succeed when it is tried again at once. A constraint that only the
-    /// database could uphold is found by validation then, which names the field.
+    /// Whether an immediate repetition may succeed. After a constraint that only the database
+    /// noticed, validation finds the cause and names the field.
     pub fn may_pass(&self) -> bool {
         matches!(self, Error::Conflict(_) | Error::Lost(_) | Error::Constraint(..))
     }
 
-    /// What is wrong with the request, where that is all.
+    /// The faults of the request, if these are the whole error.
     pub fn faults(&self) -> Option<&[Fault]> {
         match self {
             Error::Faults(faults) => Some(faults),
@@ -243,7 +242,7 @@ impl Error {
         }
     }
 
-    /// Whether the same may succeed later.
+    /// Whether the same work may succeed later.
     pub fn passes(&self) -> bool {
         match self {
             Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
@@ -253,7 +252,8 @@ impl Error {
     }
 }
 
-/// An error and what caused it, on one line. Errors that repeat their cause are heard once.
+/// An error and its causes on one line. The message of an error that repeats its cause is included
+/// once.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Takes the pictures of the documents, from a demo store of 10,000 products and 20,000 orders.
 
-A host serves it for an hour of API requests, which passes in a minute: libfaketime moves the clock of
-the host, and nothing else. Needs Chromium and its driver, which tests/browser/prepare.sh installs, the
+A host serves it for an hour of API requests, which takes a minute: libfaketime moves only the clock
+of the host. Needs Chromium and its driver, which tests/browser/prepare.sh installs, the
 package faketime of Debian, and a release build. A page and a look are added in PICTURES.
 """
 
@@ -30,7 +30,7 @@ WHY = "/permissions/why?user=manager&action=store.view&asset=com_shop.products"
 PARAMETERS = "/extensions/webservices-shop/parameters"
 LIST = "/api/webservices-shop/products.list"
 
-# The name of each picture, and what is done for it: a page, and what is filled in and pressed there.
+# The name of each picture, and how to get it: a page, the fields to fill in, and the button to press.
 PICTURES = [
     ("dashboard-desk-light", "/", {}, None),
     ("dashboard-phone-dark", "/", {}, None),

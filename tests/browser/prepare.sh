@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Gets what the tests in a browser need, and prints the folder that it is in, which is what
-# TEST_BROWSER names: Chromium with its driver from Debian's packages, where they are missing, and
-# axe-core, which looks at pages as people need to who cannot see them, from the registry of npm.
+# Installs the requirements of the tests in a browser, and prints their folder, the value of
+# TEST_BROWSER: Chromium with its driver from Debian's packages, if they are missing, and axe-core,
+# which checks the accessibility of pages, from the npm registry.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Pinned, so that a new rule of it fails no test before somebody has looked at it.
+# Pinned, so that a new rule fails no test before it has been reviewed.
 AXE=4.14.1
 
 folder=$PWD/target/browser

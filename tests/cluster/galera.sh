@@ -1,7 +1,15 @@
 #!/usr/bin/env bash
 # A Galera cluster of three MariaDB nodes on this machine, for tests: every port on the loopback
-# address, everything else in one folder, and the settings of example-host/deploy/galera.cnf.
+# address, everything else in one folder, and the settings of example-host/deploy/galera.cnf. The
+# nodes write each commit to a file but never wait for a disk: a test kills a node, and no test is
+# about a machine that loses power.
 set -euo pipefail
+
+# The folder is in memory where there is enough of it.
+memory=/dev/shm
+free=$(df --output=avail --block-size=1G "$memory" 2> /dev/null | tail -n 1) || free=0
+if ((free < 4)); then memory=${TMPDIR:-/tmp}; fi
+folder=${GALERA_FOLDER:-$memory/online-store-galera}
 
 usage() {
     cat << USAGE
@@ -9,15 +17,14 @@ usage: $0 COMMAND
   install    installs what the cluster needs (Debian, as root)
   start      makes a new cluster of three nodes
   nodes      prints their addresses, as TEST_GALERA takes them
-  status     prints what each node says of itself
-  kill N     ends node N (1 to 3) as if its power had gone
+  status     prints the state of each node
+  kill N     ends node N (1 to 3) with SIGKILL
   join N     starts node N again, and waits until it has caught up
   stop       ends all nodes and removes the folder
 The folder is \$GALERA_FOLDER, by default $folder.
 USAGE
 }
 
-folder=${GALERA_FOLDER:-${TMPDIR:-/tmp}/online-store-galera}
 config=$(cd "$(dirname "$0")/../../example-host/deploy" && pwd)/galera.cnf
 provider=/usr/lib/galera/libgalera_smm.so
 nodes=(1 2 3)
@@ -39,7 +46,7 @@ needs() {
     command -v mariadbd > /dev/null || missing+=(mariadb-server)
     command -v mariadb > /dev/null || missing+=(mariadb-client)
     command -v rsync > /dev/null || missing+=(rsync)
-    # Copies are sent only when the one who waits for them can be seen to listen.
+    # The script that sends a copy looks with one of these for the port that receives it.
     command -v lsof > /dev/null || command -v ss > /dev/null || missing+=(lsof)
     test -e $provider || missing+=(galera-4)
     if ((${#missing[@]})); then
@@ -52,7 +59,7 @@ ask() {
         --connect-timeout 2 --batch --skip-column-names --execute "$2"
 }
 
-# What a node says of itself: whether it is ready, its state, how many nodes it sees.
+# Whether a node is ready, its state, and how many nodes it sees.
 state() {
     ask "$1" "SELECT GROUP_CONCAT(variable_value ORDER BY variable_name DESC SEPARATOR ' ')
         FROM information_schema.global_status WHERE variable_name IN
@@ -64,7 +71,7 @@ is_running() {
     pid=$(cat "$folder/$1/pid" 2> /dev/null) && kill -0 "$pid" 2> /dev/null
 }
 
-# Starts a node with more arguments, and waits until it takes statements.
+# Starts a node with further arguments, and waits until it accepts statements.
 start_node() {
     local node=$1 as=()
     shift
@@ -75,7 +82,7 @@ start_node() {
         --datadir="$folder/$node/data" --socket="$folder/$node/socket" \
         --pid-file="$folder/$node/pid" --log-error="$folder/$node/log" \
         --bind-address=127.0.0.1 --port="$(sql_port "$node")" --skip-name-resolve \
-        --innodb-buffer-pool-size=256M --max-connections=400 \
+        --innodb-buffer-pool-size=256M --innodb-flush-method=nosync --max-connections=400 \
         --wsrep-provider=$provider --wsrep-cluster-address="gcomm://$members" \
         --wsrep-node-name="node$node" --wsrep-node-address=127.0.0.1 \
         --wsrep-sst-receive-address="127.0.0.1:1630$node" \

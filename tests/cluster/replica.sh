@@ -9,7 +9,7 @@ replica=15502
 
 say() { printf '%s\n' "$*" >&2; }
 
-# The programs of the newest PostgreSQL that is installed.
+# The programs of the newest installed PostgreSQL.
 programs=$(find /usr/lib/postgresql -path '*/bin/pg_basebackup' 2> /dev/null | sort -V | tail -n 1)
 programs=${programs%/*}
 if [[ -z $programs ]]; then
@@ -17,7 +17,7 @@ if [[ -z $programs ]]; then
     exit 1
 fi
 
-# The servers refuse to be root.
+# The servers refuse to run as root.
 run() {
     if ((EUID == 0)); then runuser -u postgres -- "$@"; else "$@"; fi
 }

@@ -1,18 +1,18 @@
-"""What Schemathesis is told about this API beyond its document.
+"""The rules of this API that its OpenAPI document cannot express, for Schemathesis.
 
-A value that fits its schema may still break a rule that no schema of one value can hold. The store
+A value that fits its schema may still break a rule that a schema of a single value cannot express. The store
 answers these with a 422. Any other refusal of valid data is a finding, as it is with the check
-`positive_data_acceptance`, which this one replaces. What is listed here is all that was found and left,
-each with the reason.
+`positive_data_acceptance`, which this one replaces. The lists below contain all remaining
+findings, each with its reason.
 """
 
 import re
 
 import schemathesis
 
-# Codes of refusals that take the database to decide, each with an example.
+# Codes of refusals that depend on the database, each with an example.
 CODES = {
-    "duplicate": "a currency with a code that another one has",
+    "duplicate": "a currency with the code of another one",
     "missing_reference": "a product of a manufacturer that does not exist",
     "referenced": "the deletion of a country that has zones",
     "refused": "the deletion of a core order status",
@@ -24,13 +24,13 @@ DETAILS = {
     r"at most \d digits? after the decimal point": "a JSON number in binary floating point, "
     "whose shortest text has more digits; as a string it would not fit its pattern",
     r"must be at least 0\.0+1": "a JSON number greater than 0 that is less than the smallest unit",
-    r"must be a (list of )?whole numbers?": "20863.0, which JSON Schema takes for a whole number",
+    r"must be a (list of )?whole numbers?": "20863.0, which JSON Schema considers a whole number",
     r"more than 10000 periods": "two days that are too far apart for the requested periods",
     r"total of the line is too large": "a quantity and a price whose product is too large",
-    r"must not exceed the price of the line": "a discount that is more than what it is taken from",
+    r"must not exceed the price of the line": "a discount of more than the price",
     r"Only a correction may be negative": "a credit or a debit of a negative amount",
-    r"cannot be disabled": "a core order status, or the currency that the store counts in",
-    r"amount must not be zero": "an adjustment of a voucher by nothing",
+    r"cannot be disabled": "a core order status, or the default currency of the store",
+    r"amount must not be zero": "an adjustment of a voucher by 0",
     r"must be one of -2, 0, 1, 2": "the state -1 of a category, in a range that has it",
     r"(order_id|currency_code|voucher_code) must not be empty": "a reference or a code that is given "
     "where a new record has none, and cannot be taken away later",

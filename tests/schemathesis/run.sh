@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sends requests that Schemathesis makes up from the OpenAPI document to a new demo store, and fails
-# when an answer is not what the document promises. Options are handed on:
+# Sends requests that Schemathesis generates from the OpenAPI document to a new demo store, and fails
+# when an answer deviates from the document. Options are passed on:
 #
 #     tests/schemathesis/run.sh --max-examples 500 --seed 7
 #
@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Pinned, so that a new check of it fails nothing before somebody has looked at it.
+# Pinned, so that a new check fails nothing before it has been reviewed.
 VERSION=4.32.5
 
 tool=$PWD/target/schemathesis
@@ -39,8 +39,8 @@ address=$(sed -n 's/^Serving at //p' host.out)
 token=$(sed -n 's/^API token *//p' host.out)
 "$program" openapi > openapi.json
 
-# Whoever makes up requests also disables the currency that the store counts in, and so on: a rule of
-# the store refuses valid data then, which `checks.py` knows and the check that is left out does not.
+# Generated requests also disable the default currency, and so on: a rule of the store then refuses
+# valid data, which `checks.py` permits and the excluded check does not.
 "$tool/bin/schemathesis" run openapi.json \
     --url "$address/api/index.php/v1/shop" \
     --header "Authorization: Bearer $token" \
@@ -49,7 +49,7 @@ token=$(sed -n 's/^API token *//p' host.out)
     --continue-on-failure --generation-database none \
     --max-examples 20 --seed 1 "$@"
 
-# What the host logs as an error is a finding too, whatever it answered.
+# An error in the log of the host is a finding too, whatever the answer was.
 if grep -q ' ERROR ' host.log; then
     cat host.log
     exit 1

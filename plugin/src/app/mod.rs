@@ -1,5 +1,5 @@
-//! The pipeline: a request to one of the routes is permitted and dispatched, and what comes of it becomes
-//! the response. Knows which operation a route stands for, and nothing of how it is done.
+//! The pipeline from a request to its response: find the route, check the permission, run the
+//! operation. It is independent of how an operation works.
 
 pub mod openapi;
 pub mod routes;
@@ -42,10 +42,10 @@ impl App {
         Self { shop: Shop::new(host, store, root, REGISTRY), routes: routes::endpoints() }
     }
 
-    /// The content of a panel.
+    /// Computes the content of a panel.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
         if name != panels::SALES {
             return Err(Error::Contract("the host asked for a panel that was never declared"));
@@ -57,7 +57,7 @@ impl App {
         Ok(sales.content())
     }
 
-    /// The document with which one of the store's own routes answers, without a permission.
+    /// Fetches the document of one of the store's own routes, without checking a permission.
     async fn read(&self, route: &str, query: &str) -> Result<Vec<u8>, Error> {
         let endpoint = self.routes.iter().find(|endpoint| endpoint.name == route);
         let endpoint = endpoint.ok_or(Error::Contract("there is no such route"))?;
@@ -83,7 +83,7 @@ impl App {
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
         self.permit(endpoint, request)?;
         let call = Call { shop: &self.shop, request };
-        // An operation commits once, at its end, so that all of it may be done again until then.
+        // An operation commits once, at its end, so it can be repeated as a whole until then.
         store::persist(|| dispatch(endpoint, &call)).await
     }
 
@@ -125,7 +125,7 @@ pub fn describe() -> Description {
         let pattern = format!("{PREFIX}/{}", endpoint.path);
         Route::new(endpoint.method, pattern, endpoint.name, handler)
     });
-    // A rule on the store must not reach its configuration.
+    // Rules on the store must not apply to its configuration.
     let parent = |kind| if kind == "config" { "root" } else { "com_shop" };
     let asset = |resource: &Resource| {
         let kind = resource.kind;

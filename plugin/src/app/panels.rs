@@ -1,5 +1,5 @@
-//! The panel of sales on the first page of the administration. Made from the documents of the report,
-//! so that both always show the same numbers. Knows no table.
+//! The panel of sales on the first page of the administration. It is made from the documents of the
+//! report, so that both always show the same numbers, and reads no table itself.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::error::Error;
 /// The panel's name.
 pub(super) const SALES: &str = "sales";
 
-/// How many documents of a report are read at most. Beyond that there are more currencies than
-/// anybody compares.
+/// How many documents of a report are read at most. This covers more currencies than anyone
+/// compares.
 const DOCUMENTS: usize = 5;
 
-/// How many rows a document is asked for, which is as many as there can be.
+/// How many rows are requested in a document: the maximum.
 const ROWS: usize = 100;
 
-/// For how many currencies a chart is drawn, those with the most orders first.
+/// How many currencies get a chart; those with the most orders come first.
 const CHARTS: usize = 3;
 
 /// The panels to declare to the host.
@@ -28,7 +28,7 @@ pub(super) fn declared() -> [Panel; 1] {
     [Panel::new(SALES, "Sales of the last 30 days", "store.view", "com_shop.reports")]
 }
 
-/// What has been read of the report.
+/// The parts of the report that have been read so far.
 #[derive(Default)]
 pub(super) struct Sales {
     documents: usize,
@@ -38,7 +38,7 @@ pub(super) struct Sales {
 }
 
 impl Sales {
-    /// The query for the next document, as long as one is missing.
+    /// The query for the next document, until all have been read.
     pub(super) fn missing(&self) -> Option<String> {
         let complete = self.documents > 0 && self.days.len() >= self.total;
         let offset = self.documents * ROWS;
@@ -147,7 +147,7 @@ fn orders_in_words(orders: i64) -> String {
     if orders == 1 { "1 order".to_owned() } else { format!("{orders} orders") }
 }
 
-/// A day as people write it.
+/// A day in a form for people.
 fn short(day: &str) -> String {
     let read = Date::parse(day, format_description!("[year]-[month]-[day]"));
     let written = read.ok().and_then(|date| {
@@ -156,7 +156,7 @@ fn short(day: &str) -> String {
     written.unwrap_or_else(|| day.to_owned())
 }
 
-/// An amount as a whole number of its smallest part, so that amounts can be compared.
+/// An amount as a whole number of its smallest unit, so that amounts can be compared.
 fn units(amount: &str) -> i128 {
     const PLACES: usize = 5;
     let (whole, fraction) = amount.split_once('.').unwrap_or((amount, ""));

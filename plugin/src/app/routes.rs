@@ -1,4 +1,5 @@
-//! The table of routes, made from the resources: what each does, and the permission that it needs.
+//! The table of routes, generated from the resources: the operation of each, and the permission
+//! that it needs.
 
 use host_interface::Method;
 
@@ -6,7 +7,7 @@ use crate::model::resource::{Nested, Resource};
 use crate::resources::SERVICES;
 use crate::service::hooks::{Service, Special};
 
-/// A route and what it takes to answer it.
+/// A route and everything needed to answer it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// The method.
@@ -15,24 +16,24 @@ pub struct Endpoint {
     pub path: String,
     /// The name, for example `zones.list`.
     pub name: String,
-    /// The action that has to be permitted; nothing where a valid token is enough.
+    /// The action that the user must be permitted; `None` where a valid token is enough.
     pub action: Option<&'static str>,
-    /// The asset that it has to be permitted on.
+    /// The asset on which the action must be permitted.
     pub asset: String,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// What it does that with.
+    /// The resource and its service, on which the operation works.
     pub service: &'static Service,
 }
 
 impl Endpoint {
-    /// What the route answers with.
+    /// The resource that the route answers with.
     pub fn resource(&self) -> &'static Resource {
         self.service.of
     }
 }
 
-/// What a route does.
+/// The operation of a route.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     /// Reads a page of records.
@@ -47,7 +48,7 @@ pub enum Operation {
     Delete,
     /// Reads a page of the records below another one.
     Nested(&'static Nested),
-    /// What the resource's file defines.
+    /// An operation that the resource's file defines.
     Special(&'static Special),
 }
 

@@ -1,5 +1,5 @@
-//! Brings what this library logs to the host's log. The dispatcher of `tracing` is global to a
-//! library, so the host's never sees events from here.
+//! Forwards the log events of this library to the host. The dispatcher of `tracing` is global to
+//! each library, so the host's own dispatcher never receives events from here.
 
 use std::fmt::{Debug, Write};
 
@@ -16,7 +16,8 @@ use tracing::{Event, Metadata, Subscriber};
 pub fn forward_to(host: &HostHandle) {
     static INSTALLED: OnceCell<()> = OnceCell::new();
     INSTALLED.get_or_init(|| {
-        // Where a subscriber is there already, the library is linked into a program that has one.
+        // Fails where a subscriber is already set: the library is then linked into a program that
+        // has its own.
         drop(tracing::subscriber::set_global_default(Forward { host: host.clone() }));
     });
 }
@@ -26,7 +27,7 @@ struct Forward {
 }
 
 impl Subscriber for Forward {
-    /// Asked once for each place that logs, so that a disabled one costs a comparison.
+    /// Asked once for each callsite, so that a disabled one costs only a comparison.
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         match self.enabled(metadata) {
             true => Interest::always(),

@@ -1,12 +1,12 @@
-//! The plugin as the host holds it: owns the runtime on which the store's futures live, and
-//! brings each of them there.
+//! The plugin as the host sees it. It owns the runtime in which the store's futures run, and moves
+//! each of them there.
 //!
-//! An asynchronous runtime keeps its context in thread-local variables of which each library has
-//! its own copy, so nothing here may rely on the host's. A request is polled where the host polls
-//! it, inside this runtime's context. One that reads stays there: it waits for one answer of the
-//! database, and to move it would wake one thread more for that; what takes a processor for long, as
-//! a report does, finds a thread for itself. Anything else that is not ready at
-//! once moves to this runtime's threads, where the many answers that it waits for arrive.
+//! An asynchronous runtime keeps its context in thread-local variables. Each library has its own
+//! copy of these, so nothing here may rely on the host's runtime. A request is polled where the
+//! host polls it, inside this runtime's context. A request that reads stays there: it waits for one
+//! answer of the database, and moving it would wake one more thread for that answer; work that
+//! keeps a processor busy, such as a report, uses a thread of its own. Any other future that is not
+//! ready at once moves to this runtime's threads, which receive the many answers that it waits for.
 
 pub mod logging;
 
@@ -31,8 +31,8 @@ use crate::service::settings;
 use crate::store::Store;
 use crate::wire::answer;
 
-/// How long a shutdown waits for connections to be closed, after it has waited for mails. Both together
-/// are less than any host waits.
+/// How long a shutdown waits for connections to be closed, after it has waited for mails. The two
+/// times together are shorter than the time that a host waits.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// The store's plugin.
@@ -40,9 +40,9 @@ const CLOSING_TIME: Duration = Duration::from_secs(2);
 pub struct ShopPlugin {
     app: Arc<App>,
     base_path: String,
-    /// Sends mails from the start to the shutdown.
+    /// Sends mails from start to shutdown.
     sending: Mutex<Option<JoinHandle<()>>>,
-    /// `Some` until it is dropped.
+    /// `Some` until the plugin is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
 }
@@ -191,7 +191,7 @@ impl Plugin for ShopPlugin {
                 tracing::warn!("the database did not close all connections");
             }
         });
-        // A runtime that has gone has closed everything already.
+        // A runtime that has been shut down has closed everything already.
         drop(bridge.await);
     }
 }
@@ -209,7 +209,8 @@ impl ShopPlugin {
 
 impl Drop for ShopPlugin {
     fn drop(&mut self) {
-        // Dropping a runtime waits for its threads, which a host's own runtime does not permit.
+        // Dropping a runtime waits for its threads, which must not be done inside the host's own
+        // runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -218,7 +219,7 @@ impl Drop for ShopPlugin {
 
 fn failed(error: Error) -> host_interface::Error {
     match error {
-        // A fault is written for people, and trying again does not help.
+        // A fault is written for people, and repeating the request does not help.
         Error::Faults(faults) => {
             let details: Vec<String> = faults.into_iter().map(|fault| fault.detail).collect();
             host_interface::Error::Refused(details.join(" "))
@@ -227,10 +228,10 @@ fn failed(error: Error) -> host_interface::Error {
     }
 }
 
-/// A future of this library on its way through a host's thread.
+/// A future of this library that a thread of the host polls.
 struct Bridge<F: Future> {
     runtime: Handle,
-    /// Whether it is polled by the host until it is ready.
+    /// Whether the host polls the future until it is ready.
     stays: bool,
     state: State<F>,
 }
@@ -240,7 +241,7 @@ enum State<F: Future> {
     Inline(Pin<Box<F>>),
     /// Moved to the runtime's threads.
     Spawned(JoinHandle<F::Output>),
-    /// Has given its value.
+    /// Has returned its value.
     Done,
 }
 
@@ -280,7 +281,7 @@ where
             Poll::Ready(result) => {
                 this.state = State::Done;
                 Poll::Ready(result.map_err(|gone| match gone.try_into_panic() {
-                    // The contract's wrapper, which polls this, catches it.
+                    // The contract's wrapper around this future catches the panic.
                     Ok(panic) => std::panic::resume_unwind(panic),
                     Err(_) => Error::Contract("the store has been shut down"),
                 }))
@@ -292,7 +293,7 @@ where
 impl<F: Future> Drop for Bridge<F> {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, State::Done) {
-            // A pool's guard that is dropped outside the runtime would end the process.
+            // Dropping a pool's guard outside the runtime would abort the process.
             State::Inline(future) => {
                 let _context = self.runtime.enter();
                 drop(future);

@@ -1,10 +1,10 @@
-//! Moving the store to another database: which tables are copied and in which order, which ones the
-//! triggers there derive again, and how both sides are compared in the end. Knows no engine: what
-//! the columns hold is read from the databases themselves.
+//! Copies the store to another database: which tables are copied and in which order, which tables
+//! the triggers there derive again, and how both sides are compared at the end. Independent of the
+//! engine: the types of columns are read from the databases themselves.
 //!
-//! The source is read as it was at one moment and a row at a time; the target is written in chunks,
-//! each of them a transaction. So a store of any size is copied in the same memory. A copy that was
-//! cut off is not gone on with but begun again, which is why nothing needs to be remembered.
+//! The source is read row by row in one snapshot; the target is written in chunks, each in a
+//! transaction of its own. So a store of any size is copied with the same memory. An interrupted
+//! copy starts over, so no progress needs to be stored.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,17 +20,17 @@ use crate::store::{self, Store, Transaction};
 
 /// How many rows are written in one transaction at most.
 const CHUNK: usize = 1_000;
-/// How many bytes of text are in memory at a time, but for one row more. Servers refuse statements
-/// that are much longer.
+/// How many bytes of text are in memory at a time, plus one row. Servers refuse statements that are
+/// much longer.
 const CHUNK_TEXT: usize = 1 << 20;
-/// How many rows are written by one statement. Statements of the same length are prepared once, and
-/// one that fits into a record of TLS, 16 KiB, is much faster than a longer one: the driver leaves
-/// the network to hold back what follows the first record until that is acknowledged.
+/// How many rows one statement inserts. Statements of the same length are prepared once. A
+/// statement that fits into a TLS record, 16 KiB, is much faster than a longer one: the driver does
+/// not flush the rest, so the network holds it back until the first record has been acknowledged.
 const AT_ONCE: usize = 20;
 /// After how many rows progress is reported.
 const REPORT_EVERY: u64 = 500;
 
-/// What is copied, so that a row comes after those it refers to.
+/// The tables to copy, in an order in which each row comes after the rows that it refers to.
 const COPIED: [Copied; 20] = [
     Copied::new("shop_countries", "shop_country_id", "countries"),
     Copied::new("shop_zones", "shop_zone_id", "zones"),
@@ -41,7 +41,7 @@ const COPIED: [Copied; 20] = [
     Copied::new("shop_methods", "extension_id", "methods"),
     Copied::new("shop_taxprofiles", "shop_taxprofile_id", "tax profiles"),
     Copied::new("shop_taxrates", "shop_taxrate_id", "tax rates"),
-    // A category may have been moved below one that is younger than itself.
+    // A category may have been moved below a category with a greater key.
     Copied { order: "level, id", ..Copied::new("shop_categories", "id", "categories") },
     Copied::new("shop_products", "shop_product_id", "products"),
     Copied::new("shop_variants", "shop_variant_id", "variants"),
@@ -52,19 +52,19 @@ const COPIED: [Copied; 20] = [
     Copied::new("shop_vouchers", "shop_voucher_id", "vouchers"),
     Copied::new("shop_voucher_ledger", "entry_id", "voucher entries"),
     Copied::new("shop_mails", "shop_mail_id", "mails"),
-    // One row, whose key nobody gives.
+    // A table of one row, whose key is always the same.
     Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
 ];
 
-/// What shows only whether something has changed, in which rows sums are kept, or which recount is the
-/// latest: not compared.
-const OF_ITS_OWN: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
+/// Tables that differ between equal stores, and so are not compared: revisions, the slots of sums,
+/// and the number of the latest recount.
+const NOT_COMPARED: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
 
-/// Copies the store into another database, in place of whatever is left of a store there, and gives
-/// a line about what was copied. Nobody may write to either meanwhile.
+/// Copies the store into another database, replacing any partial copy there, and returns a summary
+/// line. Nothing else may write to either database meanwhile.
 ///
 /// # Errors
-/// When a table is neither copied nor derived, when both sides differ in the end, or when a
+/// When a table is neither copied nor derived, when the two sides differ at the end, or when a
 /// database fails.
 pub async fn copy(
     source: &Store,
@@ -82,7 +82,7 @@ pub async fn copy(
     for (table, _) in &layout.copied {
         total += number(&mut from, sql::count_rows(table.name)).await?.unsigned_abs();
     }
-    // Each row is copied once and compared once.
+    // Each row is counted twice: it is copied and compared.
     let mut meter = Meter { progress, step: String::new(), done: 0, total: total * 2 };
     let mut last_keys = Vec::new();
     for (table, columns) in &layout.copied {
@@ -96,10 +96,11 @@ pub async fn copy(
     compare_all(&mut from, target, &layout, &last_keys, &mut meter).await
 }
 
-/// Compares two stores, as a copy is with what it was made from. Nobody may write to either meanwhile.
+/// Compares two stores, such as a copy and its source. Nothing else may write to either database
+/// meanwhile.
 ///
 /// # Errors
-/// When they differ, or a database fails.
+/// When they differ, or when a database fails.
 pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
     let (mut from, mut to) = (here.begin_read().await?, there.begin_read().await?);
     let layout = Layout::of(&catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
@@ -113,10 +114,10 @@ pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
     compare_all(&mut from, there, &layout, &last_keys, &mut meter).await.map(drop)
 }
 
-/// What triggers keep, table by table: each sum once, and none that is 0.
+/// What triggers keep, table by table: each sum once, without sums of 0.
 ///
 /// # Errors
-/// When there is a table that is neither copied nor derived, or the database fails.
+/// When a table is neither copied nor derived, or when the database fails.
 pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>, Error> {
     let mut of = store.begin_read().await?;
     let catalogue = catalogue(&mut of).await?;
@@ -128,14 +129,14 @@ pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>,
     Ok(kept)
 }
 
-/// A table that is copied.
+/// A table to copy.
 struct Copied {
     name: &'static str,
-    /// The column of the keys, which the engine gives.
+    /// The column of generated keys.
     key: Option<&'static str>,
-    /// In which order its rows are copied.
+    /// The order in which its rows are copied.
     order: &'static str,
-    /// What its rows are to people.
+    /// The name of its rows in messages.
     what: &'static str,
 }
 
@@ -145,7 +146,7 @@ impl Copied {
     }
 }
 
-/// Columns that both sides have.
+/// Columns that exist on both sides.
 #[derive(Default)]
 struct Columns {
     names: Vec<String>,
@@ -177,7 +178,7 @@ async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
     Ok(catalogue)
 }
 
-/// What a column of this type holds, as far as the type shows.
+/// The kind of a column of this type, as far as the type determines it.
 fn kind_of(form: &str, places: i64) -> Option<Kind> {
     Some(match form {
         "INTEGER" | "smallint" | "integer" | "int" | "bigint" => Kind::COUNT,
@@ -192,8 +193,8 @@ fn kind_of(form: &str, places: i64) -> Option<Kind> {
     })
 }
 
-/// What two databases know together: one may keep as a plain number or text what the other has a
-/// type for.
+/// The kind that both databases can represent: one may store as a plain number or text what the
+/// other has a type for.
 fn of_both(here: Kind, there: Kind) -> Option<Kind> {
     match (here, there) {
         (here, there) if here == there => Some(here),
@@ -208,20 +209,20 @@ fn of_both(here: Kind, there: Kind) -> Option<Kind> {
 /// All tables of the store with the columns that are copied or compared.
 struct Layout {
     copied: Vec<(Copied, Columns)>,
-    /// What triggers keep: compared, and not copied. The triggers are at work while the target is written,
-    /// although they take two fifths of the time of a product, because two stores that have come to the
-    /// same sums in different ways are the same. Engines differ in how many rows a sum is spread over, and
-    /// one of 0 may be left out.
+    /// The tables that triggers keep, which are compared and not copied. The triggers are active
+    /// while the target is written, although they take two fifths of the time of a product: two
+    /// stores whose sums agree after different histories are then known to be equal. Engines differ
+    /// in how many rows a sum is spread over, and a sum of 0 may be missing.
     derived: Vec<(&'static Kept, Columns)>,
 }
 
 impl Layout {
-    /// Nothing that is in either database is left out without a word.
+    /// Every table of either database must be handled explicitly.
     fn of(here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
         let known = |table: &str| {
             COPIED.iter().any(|copied| copied.name == table)
                 || kept::ALL.iter().any(|derived| derived.table == table)
-                || OF_ITS_OWN.contains(&table)
+                || NOT_COMPARED.contains(&table)
         };
         if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
             return Err(Error::Copy(format!("{table} is neither copied nor derived")));
@@ -231,7 +232,7 @@ impl Layout {
                 let mut columns = catalogue.get(table).cloned().unwrap_or_default();
                 if let Some(by) = by {
                     columns.retain(|(name, _)| name != SLOT);
-                    // The first are those that rows are alike in; a sum follows them.
+                    // The grouping columns come first, followed by a sum.
                     columns.sort_by_key(|(name, _)| {
                         by.iter().position(|by| by == name).unwrap_or(by.len())
                     });
@@ -283,7 +284,7 @@ async fn fill(
     columns: &Columns,
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
-    // Migrations and triggers have put rows there that the source has too, with keys of its own.
+    // Migrations and triggers have already inserted rows that the source has too, under other keys.
     store::persist(|| target.write([sql::delete_rows(table.name)])).await?;
     let names = columns.names();
     let mut rows = from.stream(sql::all_rows(table.name, &names, table.order), &columns.kinds)?;
@@ -316,8 +317,8 @@ async fn fill(
     Ok(())
 }
 
-/// Makes the new table pass over the keys that the old one has ever given, also where their records
-/// have gone, and gives the last of them.
+/// Advances the key generator of the new table beyond all keys that the old table has ever
+/// generated, including those of deleted records, and returns the last of them.
 async fn pass_over_keys(
     from: &mut Transaction,
     target: &Store,
@@ -325,7 +326,7 @@ async fn pass_over_keys(
 ) -> Result<i64, Error> {
     let Some(key) = table.key else { return Ok(0) };
     let last = last_key(from, table).await?;
-    // A table that never gave a key has none to pass over.
+    // A table that has never generated a key needs no adjustment.
     if last > 0 {
         let dialect = target.dialect();
         for statement in sql::give_keys_above(table.name, key, last, dialect) {
@@ -335,7 +336,7 @@ async fn pass_over_keys(
     Ok(last)
 }
 
-/// The key that a table gave last; 0 where nobody gives any.
+/// The last key that a table generated; 0 where keys are not generated.
 async fn last_key(of: &mut Transaction, table: &Copied) -> Result<i64, Error> {
     match table.key {
         Some(key) => number(of, sql::last_key(table.name, key, of.dialect())).await,
@@ -343,12 +344,12 @@ async fn last_key(of: &mut Transaction, table: &Copied) -> Result<i64, Error> {
     }
 }
 
-/// What rows come to.
+/// A summary of rows for comparison.
 struct Tally {
     rows: u64,
-    /// The sum of each column that holds numbers, of decimals in units.
+    /// The sum of each numeric column, decimals in units.
     sums: Vec<i128>,
-    /// A digest of all values of all rows, in their order.
+    /// A digest of all values of all rows, in order.
     digest: u64,
 }
 
@@ -374,7 +375,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// What the same of the other side has otherwise.
+    /// Describes how the other side differs.
     fn difference(&self, there: &Tally, table: &str, columns: &Columns) -> Option<String> {
         if self.rows != there.rows {
             let (here, there) = (self.rows, there.rows);
@@ -396,7 +397,7 @@ impl Tally {
     }
 }
 
-/// Reads everything from both sides, and gives a line about what it is.
+/// Reads everything from both sides, and returns a summary line.
 async fn compare_all(
     from: &mut Transaction,
     target: &Store,
@@ -435,7 +436,7 @@ fn groups(table: &Kept, columns: &Columns) -> Statement {
     sql::all_groups(table.table, by, sums)
 }
 
-/// Reads the same from both sides, and gives how many rows it is.
+/// Reads the same rows from both sides, and returns their number.
 async fn compare_tables(
     from: &mut Transaction,
     to: &mut Transaction,
@@ -454,7 +455,7 @@ async fn compare_tables(
     }
 }
 
-/// A key that was given once must not be given again.
+/// A key that was generated once must never be generated again.
 async fn compare_keys(here: i64, to: &mut Transaction, table: &Copied) -> Result<(), Error> {
     let there = last_key(to, table).await?;
     match here == there {
@@ -466,7 +467,7 @@ async fn compare_keys(here: i64, to: &mut Transaction, table: &Copied) -> Result
     }
 }
 
-/// What all orders come to, in each currency. A sum of sums may be more than a database counts.
+/// The totals of all orders in each currency. A sum of sums may exceed the integers of a database.
 async fn order_totals(of: &mut Transaction) -> Result<Vec<String>, Error> {
     const KINDS: &[Kind] = &[Kind::WORD, Kind::MONEY];
     let orders = sql::all_rows("shop_orders", &["currency_code", "order_total"], "shop_order_id");
@@ -483,12 +484,12 @@ async fn order_totals(of: &mut Transaction) -> Result<Vec<String>, Error> {
     Ok(totals.collect())
 }
 
-/// One number.
+/// Reads a single number.
 async fn number(of: &mut Transaction, statement: Statement) -> Result<i64, Error> {
     Ok(of.numbers(statement).await?.first().copied().unwrap_or_default())
 }
 
-/// How far the whole work has come.
+/// Progress over the whole copy.
 struct Meter<'a> {
     progress: &'a ProgressHandle,
     step: String,

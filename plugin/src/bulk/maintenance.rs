@@ -1,14 +1,14 @@
-//! Compares the counts and sums that are kept beside the records with the records, and mends them. Both are done
-//! while hosts serve the store, and writers wait for them no longer than for each other.
+//! Compares kept counts and sums with the records, and repairs them. Both happen while hosts serve
+//! the store, and block a writer no longer than another writer would.
 //!
-//! A table and its records are read in one snapshot. Every write changes both by the same amount, in one
-//! transaction, so the difference of a row stays correct whatever is written later. Mending adds it to
-//! the number that is kept by then, a few rows at a time, in short transactions.
+//! A table and its records are read in one snapshot. Every write changes both by the same amount,
+//! in one transaction, so the difference of a row stays correct whatever is written later. A repair
+//! adds the difference to the current number, a few rows at a time, in short transactions.
 //!
-//! A difference must be added only once. A run stores its number in a table of one row when it begins, and each of
-//! its transactions changes that row on condition that it still has that number. So if a second run
-//! begins, the first one stops before its next transaction, and the second one reads its snapshots after
-//! all that the first one has written.
+//! A difference must be added only once. A run stores its number in a table of one row when it
+//! begins, and each of its transactions updates that row on condition that it still holds that
+//! number. So if a second run begins, the first one stops before its next transaction, and the
+//! second one reads its snapshots after all writes of the first one.
 
 use futures_util::TryStreamExt;
 use host_interface::{Difference, ProgressHandle};
@@ -19,44 +19,44 @@ use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement};
 use crate::store::{self, Store};
 
-/// How many rows are mended in one transaction at most.
+/// How many rows one transaction repairs at most.
 const CHUNK: usize = 100;
 
-/// Finds out where what is kept is not what the records come to.
+/// Reports where kept numbers differ from the records.
 ///
 /// # Errors
-/// Those of the database.
+/// Database errors.
 pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     compare(store, None, progress).await
 }
 
-/// The same, and mends it. Reports then read all days again, since whatever caused a difference may have
-/// bypassed the revisions of days too.
+/// Like [`check`], and repairs the differences. Reports then read all days again, because the cause
+/// of a difference may have bypassed the revisions of days too.
 ///
 /// # Errors
-/// Those of the database, and when another run has begun meanwhile.
+/// Database errors, and when another run has begun meanwhile.
 pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     let run = fastrand::i64(1..i64::MAX);
     let begin = Statement { text: sql::kept::begin_run(), binds: vec![Value::Int(run)] };
     store::persist(|| store.write([begin.clone()])).await?;
-    let mended = compare(store, Some(run), progress).await?;
-    if !mended.is_empty() {
+    let repaired = compare(store, Some(run), progress).await?;
+    if !repaired.is_empty() {
         let text = sql::kept::revise_all_days(store.dialect().kept);
         let revise = Statement { text, binds: Vec::new() };
         store::persist(|| store.write([revise.clone()])).await?;
     }
-    Ok(mended)
+    Ok(repaired)
 }
 
-/// A row that is not what the records come to.
+/// A row whose numbers differ from the records.
 struct Row {
-    /// What it is known by.
-    known_by: Vec<Value>,
-    /// What is kept and what was counted, of each sum.
+    /// The values that identify it.
+    identity: Vec<Value>,
+    /// The kept and the counted number of each sum.
     sums: Vec<[i64; 2]>,
 }
 
-/// Compares all tables, and mends them where there is a run to do it in.
+/// Compares all tables, and repairs them if a run is given.
 async fn compare(
     store: &Store,
     run: Option<i64>,
@@ -69,7 +69,7 @@ async fn compare(
         let step = kept.table.trim_start_matches("shop_").replace('_', " ");
         progress.report(&step, done, total);
         let terms = store.dialect().kept;
-        let names = terms.known_by(kept);
+        let names = terms.identity(kept);
         let statement = Statement { text: sql::kept::differences(kept, terms), binds: Vec::new() };
         let kinds = kinds(kept, names.len());
         let mut reading = store.begin_read().await?;
@@ -83,7 +83,7 @@ async fn compare(
                 chunk.push(row);
             }
             if let Some(run) = run.filter(|_| is_last || chunk.len() == CHUNK) {
-                mend(store, run, kept, &chunk).await?;
+                repair(store, run, kept, &chunk).await?;
                 chunk.clear();
             }
             if is_last {
@@ -98,7 +98,7 @@ async fn compare(
     Ok(found)
 }
 
-/// How many records each table is about, which is how long it takes.
+/// How many records each table summarises, which determines how long it takes.
 async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
     let mut reading = store.begin_read().await?;
     let mut counts = Vec::new();
@@ -112,33 +112,33 @@ async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
     Ok(kept::ALL.into_iter().map(|kept| weight(kept).unwrap_or_default()).collect())
 }
 
-/// What the columns of a comparison hold.
-fn kinds(kept: &Kept, known_by: usize) -> Vec<Kind> {
+/// The kinds of the columns of a comparison.
+fn kinds(kept: &Kept, columns: usize) -> Vec<Kind> {
     let by = kept.by.iter().map(|group| match group.room {
         Room::Text(_) => Kind::WORD,
         Room::Small | Room::Whole => Kind::COUNT,
     });
-    let slot_and_sums = known_by - kept.by.len() + 2 * kept.sums.len();
+    let slot_and_sums = columns - kept.by.len() + 2 * kept.sums.len();
     by.chain(std::iter::repeat_n(Kind::COUNT, slot_and_sums)).collect()
 }
 
-/// Adds what these rows differ by to whatever they have now.
-async fn mend(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), Error> {
+/// Adds the differences of these rows to their current numbers.
+async fn repair(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
-    let [add, remove] = sql::kept::mend(kept, store.dialect().kept);
+    let [add, remove] = sql::kept::repair(kept, store.dialect().kept);
     store::persist(|| async {
         let mut transaction = store.begin().await?;
-        let go_on = Statement { text: sql::kept::go_on(), binds: vec![Value::Int(run)] };
+        let go_on = Statement { text: sql::kept::continue_run(), binds: vec![Value::Int(run)] };
         if transaction.change(go_on).await? == 0 {
             return Err(Error::Superseded);
         }
         for row in rows {
             let missing = row.sums.iter().map(|[kept, counted]| counted.saturating_sub(*kept));
-            let binds = row.known_by.iter().cloned().chain(missing.map(Value::Int)).collect();
+            let binds = row.identity.iter().cloned().chain(missing.map(Value::Int)).collect();
             transaction.execute(Statement { text: add.clone(), binds }).await?;
-            let binds = row.known_by.clone();
+            let binds = row.identity.clone();
             transaction.execute(Statement { text: remove.clone(), binds }).await?;
         }
         transaction.commit().await
@@ -147,16 +147,16 @@ async fn mend(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<(), 
 }
 
 impl Row {
-    fn read(mut row: Vec<Value>, known_by: usize) -> Self {
-        let sums = row.split_off(known_by.min(row.len()));
+    fn read(mut row: Vec<Value>, columns: usize) -> Self {
+        let sums = row.split_off(columns.min(row.len()));
         let (pairs, _) = sums.as_chunks::<2>();
         let sums = pairs.iter().map(|[kept, counted]| [kept.int(), counted.int()]).collect();
-        Self { known_by: row, sums }
+        Self { identity: row, sums }
     }
 
-    /// What differs, as operators are told.
+    /// The messages about differences, for operators.
     fn differences(&self, of: &Kept, names: &[&str]) -> Vec<Difference> {
-        let members = names.iter().zip(&self.known_by).map(|(name, value)| match value {
+        let members = names.iter().zip(&self.identity).map(|(name, value)| match value {
             Value::Int(number) => format!("\"{name}\":{number}"),
             text => format!("\"{name}\":{}", serde_json::Value::from(text.text())),
         });

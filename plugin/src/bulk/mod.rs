@@ -1,5 +1,5 @@
-//! Many records at once, without a request: the records of a new store, the demo store, the copy to
-//! another database, and the comparison of kept numbers with all of them.
+//! Bulk operations outside of requests: the reference data of a new store, the demo store, copying
+//! to another database, and comparing kept numbers with all records.
 
 pub mod copy;
 pub mod demo;

@@ -1,5 +1,5 @@
-//! The data that a store cannot do without: countries and their subdivisions, currencies, and the
-//! statuses of orders. The first two come from the ISO lists of maintained crates.
+//! The reference data that every store needs: countries and their subdivisions, currencies, and
+//! order statuses. The first two come from the ISO lists of maintained crates.
 
 use iso_currency::{Currency, IntoEnumIterator};
 
@@ -13,18 +13,18 @@ use crate::store::{self, Store, Transaction};
 const ORDER_STATUSES: [&str; 8] =
     ["Confirmed", "Processed", "Failed", "Pending", "New", "Cancelled", "Shipped", "Delivered"];
 
-/// Puts the reference data into a new store, in one transaction. A store that has had it keeps
-/// what has become of it.
+/// Inserts the reference data into a new store, in one transaction. A store that has received them
+/// before keeps its present records.
 ///
 /// # Errors
-/// Those of the database.
+/// Database errors.
 pub async fn install(store: &Store) -> Result<(), Error> {
     store::persist(|| install_once(store)).await
 }
 
 async fn install_once(store: &Store) -> Result<(), Error> {
     let mut transaction = store.begin().await?;
-    // Of several programs that start at once, one does it and the others wait for it.
+    // If several programs start at once, one of them inserts the data and the others wait for it.
     transaction.lock_store().await?;
     let plain = |text| Statement::fixed(text, Vec::new());
     let installed = plain("SELECT reference_installed FROM shop_meta");
@@ -50,7 +50,7 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
             text(country.alpha3),
         ]);
         for zone in country.subdivisions().unwrap_or_default() {
-            // Codes are kept without the country that they begin with.
+            // Codes are stored without the country prefix.
             let code = zone.code.split_once('-').map_or(zone.code, |(_, code)| code);
             let own = i64::try_from(zones.len()).unwrap_or(i64::MAX - 1) + 1;
             zones.push(vec![
@@ -82,8 +82,8 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
     insert(transaction, "shop_zones", &columns, &zones).await
 }
 
-/// The currencies in which something can be paid. Only the default one is enabled: the store knows
-/// no rates of exchange.
+/// The currencies in which payments are made. Only the default one is enabled, because the store
+/// has no exchange rates.
 async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     let payable = Currency::iter().filter(|currency| currency.flags().is_empty());
     let rows: Vec<Vec<Value>> = payable
@@ -123,7 +123,7 @@ async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
     insert(transaction, "shop_orderstatuses", &columns, &rows).await
 }
 
-/// Inserts rows with their keys, which are the first column.
+/// Inserts rows with their keys, which are in the first column.
 async fn insert(
     transaction: &mut Transaction,
     table: &str,

@@ -1,5 +1,5 @@
-//! Fields: attributes and the columns behind them as plain data, and the handles by which the store's own
-//! rules read and set them. Nothing here knows which resource has which field.
+//! Fields: attributes and the columns behind them as plain data, and the handles with which the
+//! store's own rules read and set them. Independent of which resource has which field.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -8,67 +8,67 @@ use time::PrimitiveDateTime;
 
 use super::value::{Form, Kind, MAX_AMOUNT, Value};
 
-/// A field and what is wrong with it, a sentence for the client.
+/// A field and its fault, as a sentence for the client.
 pub type Complaint = (&'static str, String);
 
-/// An attribute and the column behind it, which have the same name.
+/// An attribute and the column behind it, which has the same name.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The name on the wire and in the table.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub kind: Kind,
-    /// Whether a new record must be given it.
+    /// Whether a new record must give it a value.
     pub required: bool,
     /// Whether it may be unset.
     pub nullable: bool,
-    /// What a new record has where it is given nothing.
+    /// The value in a new record where the client gives none.
     pub initial: Initial,
     /// When clients may set it.
     pub access: Access,
-    /// Whether the record belongs to the one that the key names, and goes with it.
+    /// Whether the record belongs to the one that the key names, and is deleted with it.
     pub owned: bool,
-    /// Whether 0 means no record.
+    /// Whether 0 means that there is no record.
     pub zero_is_none: bool,
-    /// A column that the record which the key names must have in common with this one.
+    /// A column in which this record must agree with the record that the key names.
     pub within: Option<&'static str>,
-    /// The kind of what a number names that is no resource of the store: a relationship without a
-    /// link.
+    /// The type name of something that is not a resource of the store and that a number identifies:
+    /// a relationship without a link.
     pub foreign: Option<&'static str>,
-    /// What its relationship is called, where not by the field's name.
+    /// The name of its relationship, if it is not the field's name.
     pub relation: Option<&'static str>,
-    /// The expression that it is computed by; `t` is the resource's own table. `{sum column}` is a
-    /// [sum of money](crate::sql::dialect::Dialect::narrow_sum).
+    /// The expression that computes it; `t` is the resource's own table. `{sum column}` is a [sum
+    /// of money](crate::sql::dialect::Dialect::narrow_sum).
     pub computed: Option<&'static str>,
-    /// Where it is joined from: the alias of the join and its column. `None` is the resource's own
-    /// column of the field's name.
+    /// The join that it comes from: alias and column. `None` means the resource's own column of the
+    /// field's name.
     pub joined: Option<(&'static str, &'static str)>,
 }
 
-/// What a field that holds a key refers to.
+/// The relationship of a field that holds a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relationship {
-    /// What it is called.
+    /// The name of the relationship.
     pub name: &'static str,
     /// The kind of the record.
     pub kind: &'static str,
 }
 
-/// When clients may set a field. At other times its value in a body is ignored, so that clients can send
-/// back a record that they have read.
+/// When clients may set a field. At other times its value in a body is ignored, so that clients can
+/// send back a record that they have read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whenever they write.
+    /// On every write.
     Open,
-    /// When they create the record.
+    /// Only when they create the record.
     Once,
-    /// Never: a new record has the default.
+    /// Never: a new record gets the default.
     ReadOnly,
-    /// Never: it is the moment of the last write.
+    /// Never: it holds the moment of the last write.
     Touched,
 }
 
-/// What a field holds where nothing was given.
+/// The value of a field where the client gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initial {
     /// Nothing: null, or empty text.
@@ -79,7 +79,7 @@ pub enum Initial {
     Text(&'static str),
     /// The moment of the write.
     Now,
-    /// What the resource's own rules work out.
+    /// A value that the resource's own rules derive.
     Derived,
 }
 
@@ -94,7 +94,7 @@ pub const fn flag(name: &'static str) -> Field {
     Field::new(name, Kind::Flag, Initial::Int(1))
 }
 
-/// Whether a record is in use.
+/// Whether a record is enabled.
 pub const ENABLED: Handle<bool> = flag("enabled").truth();
 
 /// Text of at most this many characters.
@@ -102,7 +102,7 @@ pub const fn text(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Free }, Initial::Text(""))
 }
 
-/// Small letters, digits and underscores, at most this many.
+/// At most this many lower-case letters, digits and underscores.
 pub const fn name(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Name }, Initial::Text(""))
 }
@@ -112,7 +112,7 @@ pub const fn code(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Code }, Initial::Text(""))
 }
 
-/// An amount of money, not negative, below a million million.
+/// An amount of money, not negative, below 10^12.
 pub const fn money(name: &'static str) -> Field {
     let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
     Field::new(name, kind, Initial::Int(0))
@@ -124,12 +124,12 @@ pub const fn signed_money(name: &'static str) -> Field {
     Field::new(name, kind, Initial::Int(0))
 }
 
-/// How many there are of something.
+/// A count of something.
 pub const fn count(name: &'static str) -> Field {
     Field::new(name, Kind::COUNT, Initial::Int(0))
 }
 
-/// A moment in UTC; unset where nothing is given.
+/// A moment in UTC; unset where no value is given.
 pub const fn moment(name: &'static str) -> Field {
     Field::new(name, Kind::DateTime, Initial::Unset).nullable()
 }
@@ -148,7 +148,7 @@ pub const fn modified_on() -> Field {
     field
 }
 
-/// The key of one of the host's users; 0 is none.
+/// The key of one of the host's users; 0 means none.
 pub const fn user(name: &'static str) -> Field {
     Field::new(name, Kind::User, Initial::Int(0))
 }
@@ -173,7 +173,7 @@ pub const fn printable(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Printable }, Initial::Text(""))
 }
 
-/// The code by which a record of the resource of this kind is known: the value of its `field`.
+/// The code that identifies a record of the resource of this kind: the value of its `field`.
 pub const fn code_of(
     name: &'static str,
     of: &'static str,
@@ -188,7 +188,7 @@ pub const fn capitals(name: &'static str, count: usize) -> Field {
     Field::new(name, Kind::Text { max: count, form: Form::Capitals }, Initial::Text(""))
 }
 
-/// One of several words, by default the first.
+/// One of several words; the first is the default.
 pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Field {
     Field::new(name, Kind::Choice(words), Initial::Text(words[0]))
 }
@@ -198,7 +198,7 @@ pub const fn amount(name: &'static str) -> Field {
     decimal(name, 5, 0, MAX_AMOUNT)
 }
 
-/// An exact decimal with this many fraction digits, its limits counted in the last of them.
+/// An exact decimal with this many fraction digits, and limits in units of the last digit.
 pub const fn decimal(name: &'static str, places: u8, min: i64, max: i64) -> Field {
     Field::new(name, Kind::Decimal { places, shown: 0, min, max }, Initial::Int(0))
 }
@@ -227,58 +227,58 @@ impl Field {
         }
     }
 
-    /// A new record must be given it.
+    /// A new record must give it a value.
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// It may be unset, and is where nothing is given.
+    /// It may be unset, which is the default.
     pub const fn nullable(mut self) -> Self {
         self.nullable = true;
         self.initial = Initial::Unset;
         self
     }
 
-    /// Where nothing is given, the resource works it out.
+    /// The resource derives it where no value is given.
     pub const fn derived(mut self) -> Self {
         self.initial = Initial::Derived;
         self
     }
 
-    /// Clients cannot set it: a new record has the default.
+    /// Clients cannot set it: a new record gets the default.
     pub const fn read_only(mut self) -> Self {
         self.access = Access::ReadOnly;
         self
     }
 
-    /// It is computed by an expression about the resource's own table, which is `t`.
+    /// An expression on the resource's own table, whose alias is `t`, computes it.
     pub const fn computed(mut self, expression: &'static str) -> Self {
         self.computed = Some(expression);
         self.access = Access::ReadOnly;
         self
     }
 
-    /// The record goes with the one that the key names.
+    /// The record is deleted with the one that the key names.
     pub const fn owned(mut self) -> Self {
         self.owned = true;
         self
     }
 
-    /// The key 0 means no record, and is the default.
+    /// The key 0 means that there is no record, and is the default.
     pub const fn or_zero(mut self) -> Self {
         self.zero_is_none = true;
         self.initial = Initial::Int(0);
         self
     }
 
-    /// The number names something of this kind that is no resource of the store.
+    /// The number identifies something of this kind that is not a resource of the store.
     pub const fn naming(mut self, kind: &'static str) -> Self {
         self.foreign = Some(kind);
         self
     }
 
-    /// What its relationship is called.
+    /// The name of its relationship.
     pub const fn related_as(mut self, name: &'static str) -> Self {
         self.relation = Some(name);
         self
@@ -290,7 +290,7 @@ impl Field {
         self
     }
 
-    /// The relationship to the record that it names, if it is a key.
+    /// The relationship to the record that it identifies, if it is a key.
     pub fn relationship(&self) -> Option<Relationship> {
         let kind = match (self.kind, self.foreign) {
             (Kind::Key(kind), _) | (_, Some(kind)) => kind,
@@ -300,36 +300,36 @@ impl Field {
         Some(Relationship { name: self.relation.unwrap_or_else(of_column), kind })
     }
 
-    /// It is joined: the column of the join with this alias.
+    /// It comes from a join: the column of the join with this alias.
     pub const fn joined(mut self, alias: &'static str, column: &'static str) -> Self {
         self.joined = Some((alias, column));
         self.access = Access::ReadOnly;
         self
     }
 
-    /// What a new record has where nothing is given, as a number or in units.
+    /// Its default, as a number or in units.
     pub const fn default(mut self, value: i64) -> Self {
         self.initial = Initial::Int(value);
         self
     }
 
-    /// What a new record has where nothing is given, as text.
+    /// Its default, as text.
     pub const fn default_text(mut self, value: &'static str) -> Self {
         self.initial = Initial::Text(value);
         self
     }
 
-    /// Allows whole numbers between these limits, which are included.
+    /// Allows whole numbers between these limits, inclusive.
     pub const fn between(mut self, min: i64, max: i64) -> Self {
         self.kind = Kind::Int { min, max };
         self
     }
 }
 
-/// A field that the store's own rules read or set, with the type that its values have there.
+/// A field that the store's own rules read or set, with the type of its values in Rust.
 ///
-/// A name that is misspelt does not compile, and neither does a handle of a type that the field's kind
-/// does not have. A record that lacks the field is an error, and never a zero.
+/// A misspelt name does not compile, and neither does a handle whose type does not fit the field's
+/// kind. A record that lacks the field causes an error; it is never read as zero.
 #[derive(Debug)]
 pub struct Handle<T> {
     /// The field itself, for the list of a resource.
@@ -352,19 +352,19 @@ impl<T> Deref for Handle<T> {
 }
 
 impl Field {
-    /// Its handle, as a whole number or a key.
+    /// Its handle as a whole number or a key.
     pub const fn number(self) -> Handle<i64> {
         assert!(matches!(self.kind, Kind::Int { .. } | Kind::Key(_) | Kind::User), "no number");
         Handle::new(self)
     }
 
-    /// Its handle, as a flag.
+    /// Its handle as a flag.
     pub const fn truth(self) -> Handle<bool> {
         assert!(matches!(self.kind, Kind::Flag), "no flag");
         Handle::new(self)
     }
 
-    /// Its handle, as a decimal that is counted in units of `10^-PLACES`.
+    /// Its handle as a decimal in units of `10^-PLACES`.
     pub const fn units<const PLACES: u8>(self) -> Handle<Units<PLACES>> {
         assert!(
             matches!(self.kind, Kind::Decimal { places, .. } if places == PLACES),
@@ -373,18 +373,18 @@ impl Field {
         Handle::new(self)
     }
 
-    /// Its handle, as an amount of money.
+    /// Its handle as an amount of money.
     pub const fn amount(self) -> Handle<Money> {
         self.units()
     }
 
-    /// Its handle, as a moment.
+    /// Its handle as a moment.
     pub const fn time(self) -> Handle<PrimitiveDateTime> {
         assert!(matches!(self.kind, Kind::DateTime), "no moment");
         Handle::new(self)
     }
 
-    /// Its handle, as text.
+    /// Its handle as text.
     pub const fn words(self) -> Handle<String> {
         let kind = self.kind;
         assert!(
@@ -395,12 +395,12 @@ impl Field {
     }
 }
 
-/// What values of a field are to the store's own rules.
+/// The Rust types that the store's own rules use for values.
 pub trait Typed {
-    /// How one is read.
+    /// The type that reading a value returns.
     type Read<'v>;
 
-    /// Reads a value; nothing where it is of another type.
+    /// Reads a value; `None` where it has another type.
     fn read(value: &Value) -> Option<Self::Read<'_>>;
 
     /// The value to write.

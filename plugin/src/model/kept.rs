@@ -1,18 +1,18 @@
-//! What the store keeps beside its records, so that it need not be counted when somebody asks: counts,
-//! steps by which a place far down a list is found, and sums. Each table of them is described here once,
-//! and the triggers that keep it, the statements that count it anew and those that compare it with its
-//! records are made from that. It knows no SQL.
+//! Kept numbers: what the store counts and adds up beside its records, so that queries need not.
+//! There are counts, steps that locate a page far down a list, and sums. Each table of them is
+//! described here once; its triggers, the statements that recount it, and those that compare it
+//! with its records are generated from the description. Independent of SQL.
 
-/// A table of kept numbers: a row for each combination of values that some records have.
+/// A table of kept numbers, with a row for each combination of values that occurs in the records.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The table.
     pub table: &'static str,
-    /// What is counted.
+    /// The records that are counted.
     pub of: &'static Records,
-    /// The values that the records of a row have in common.
+    /// The values that the records of a row share.
     pub by: &'static [Group],
-    /// What is kept of them. The first is how many there are.
+    /// The numbers of each row. The first is the number of records.
     pub sums: &'static [Sum],
 }
 
@@ -23,119 +23,120 @@ pub struct Records {
     pub table: &'static str,
     /// Its primary key, which no record ever changes.
     pub key: &'static str,
-    /// The column of [`SLOTS`] that has the last key which is counted in slot 0.
+    /// The column of [`SLOTS`] with the last key that is counted in slot 0.
     pub floor: &'static str,
 }
 
-/// A column that tells the rows of a table apart.
+/// A grouping column of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
     /// Its name.
     pub column: &'static str,
-    /// What it holds of a record.
+    /// The value that it takes from a record.
     pub value: Value,
-    /// What it has room for.
+    /// The type of the column.
     pub room: Room,
 }
 
-/// What is the same in the records of a row.
+/// The value by which records are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The column of the same name.
     Same,
-    /// The same, where 0 stands for unset.
+    /// The column of the same name, with 0 for unset.
     OrZero,
     /// The day of a moment.
     Day(&'static str),
-    /// Which [`BLOCK`] of keys the record is in.
+    /// The [`BLOCK`] of keys that contains the record's key.
     Block,
     /// The stock status of a product: 0 not managed, 1 out of stock, 2 low, 3 enough, and
     /// [`UNDECIDED`] for what the configuration decides by the quantity.
     StockStatus,
-    /// The quantity of a product where its status is not decided, and 0 for all others.
+    /// The quantity of a product whose status is undecided, and 0 for all others.
     StockQuantity,
 }
 
-/// What a column has room for.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// A number of 16 bits.
     Small,
     /// A number of 64 bits.
     Whole,
-    /// So many characters.
+    /// At most this many characters.
     Text(u16),
 }
 
-/// A column that adds up what its records have.
+/// A column that adds up a value of its records.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sum {
     /// Its name.
     pub column: &'static str,
-    /// What is added up.
+    /// The value that is added up.
     pub of: Summand,
 }
 
-/// What a record adds to a sum. An amount of money is added up in two parts and a worth in three,
-/// because 64 bits are too few for the sum of many.
+/// What a record adds to a sum. An amount of money is added up in two parts and the value of a
+/// stock in three, because the sum of many would overflow 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summand {
     /// One.
     One,
     /// A whole number.
     Whole(&'static str),
-    /// How often an amount has 10^4 in it.
+    /// The multiples of 10^4 in an amount.
     High(&'static str),
-    /// How many units of 10^-5 are left of it.
+    /// The rest, in units of 10^-5.
     Low(&'static str),
-    /// How often the pieces of a product are worth 10^13.
+    /// The multiples of 10^13 in the value of a product's stock.
     WorthHigh,
-    /// How often what is left of that has 10^4 in it.
+    /// The multiples of 10^4 in the rest.
     WorthMiddle,
-    /// How many units of 10^-5 are left of that.
+    /// The rest of that, in units of 10^-5.
     WorthLow,
 }
 
-/// The stock status that the configuration decides.
+/// The stock status of products whose status depends on the configuration.
 pub const UNDECIDED: i64 = 4;
-/// How many keys are counted together in a step.
+/// The number of keys that one step counts together.
 pub const BLOCK: i64 = 1 << BLOCK_BITS;
-/// How many bits of a key say where in its block it is.
+/// The number of bits of a key that give its position within the block.
 pub const BLOCK_BITS: u32 = 12;
 
-/// Where writers do not queue anyway, each number is the sum of as many rows, its slots, so that two of
-/// them seldom wait for the same one. The slot of a record follows from its key, so what a record has
-/// added is taken from where it was added to, and a row that has come to nothing can go.
+/// Where the engine lets several writers work at once, each number is the sum of this many rows,
+/// its slots, so that two writers seldom wait for the same row. The slot of a record follows from
+/// its key, so the contribution of a record is subtracted from the row that it was added to, and a
+/// row that reaches zero can be removed.
 pub const SLOT_COUNT: i64 = 16;
-/// The column that says which slot a row is.
+/// The column with the slot of a row.
 pub const SLOT: &str = "slot";
-/// The table of one row that says up to which keys records are counted in slot 0. Counting anew leaves
-/// all of them there, because one row is read faster than sixteen.
+/// The table of one row with the last keys that are counted in slot 0. A recount puts all records
+/// there, because one row is read faster than sixteen.
 pub const SLOTS: &str = "shop_slots";
-/// The column that is 1 in the row of a table that has one only.
+/// The column that is 1 in the row of a table of one row.
 pub const ONLY: &str = "one";
 
-/// A table that gives a day another number, which it never had before, whenever something changes of
-/// which reports keep what the day came to.
+/// A table that gives a day a new, unique number whenever something changes that reports have kept
+/// for this day.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Revisions {
-    /// The table, whose rows are known by their `day`.
+    /// The table, whose rows are identified by their `day`.
     pub table: &'static str,
     /// The column of the numbers.
     pub column: &'static str,
-    /// What belongs to days.
+    /// The records that belong to days.
     pub of: &'static Records,
-    /// The moment whose day it is.
+    /// The moment that determines the day.
     pub day_of: &'static str,
-    /// What reports read of it.
+    /// The columns that reports read.
     pub watched: &'static [&'static str],
-    /// The table of what belongs to it, with the column that names it.
+    /// The table of the records' parts, with the column that refers to the record.
     pub parts: (&'static str, &'static str),
-    /// What reports read of those.
+    /// The columns of the parts that reports read.
     pub watched_of_parts: &'static [&'static str],
 }
 
-/// The indexes of texts, on an engine that has them as tables.
+/// The indexes of texts, on an engine that stores them as tables.
 pub const SEARCHED: [&str; 3] = [PRODUCT_SEARCH, ORDER_SEARCH, ADDRESS_SEARCH];
 /// The names and SKUs of products.
 pub const PRODUCT_SEARCH: &str = "shop_products_search";
@@ -144,18 +145,18 @@ pub const ORDER_SEARCH: &str = "shop_orders_search";
 /// The names, e-mail addresses and companies of customers.
 pub const ADDRESS_SEARCH: &str = "shop_addresses_search";
 
-/// A table of the pieces of texts, on an engine that has no index for them.
+/// A table of the pieces of texts, on an engine without a substring index.
 #[derive(Debug)]
 pub struct Pieces {
     /// The table.
     pub table: &'static str,
-    /// What has the texts.
+    /// The records with the texts.
     pub of: &'static Records,
-    /// The column that they are in.
+    /// The column of the texts.
     pub text: &'static str,
 }
 
-/// All of these tables.
+/// All tables of pieces.
 pub static PIECES: [Pieces; 2] = [
     Pieces { table: PRODUCT_NAME_PIECES, of: &PRODUCTS, text: "product_name_fold" },
     Pieces { table: PRODUCT_SKU_PIECES, of: &PRODUCTS, text: "sku_fold" },
@@ -165,7 +166,7 @@ pub const PRODUCT_NAME_PIECES: &str = "shop_product_name_pieces";
 /// The SKUs of products.
 pub const PRODUCT_SKU_PIECES: &str = "shop_product_sku_pieces";
 
-/// The table that says which run of counting anew is the latest, and how often it has written. See
+/// The table with the number of the latest recount, and with how often it has written. See
 /// `bulk::maintenance`.
 pub const RECOUNTS: &str = "shop_recounts";
 
@@ -175,11 +176,10 @@ static ORDERS: Records = Records { table: "shop_orders", key: "shop_order_id", f
 static ADDRESSES: Records =
     Records { table: "shop_addresses", key: "shop_address_id", floor: "addresses" };
 
-/// What is counted, in the order of the columns of [`SLOTS`].
+/// The counted records, in the order of the columns of [`SLOTS`].
 pub const COUNTED: [&Records; 3] = [&PRODUCTS, &ORDERS, &ADDRESSES];
 
-/// All tables. A write locks rows in this order, so that two of them wait for one another instead of
-/// each for the other.
+/// All tables. A write locks rows in this order, so that two writes cannot deadlock.
 pub const ALL: [&Kept; 14] = [
     &PRODUCT_COUNTS,
     &PRODUCT_COUNTS_BY_MANUFACTURER,
@@ -197,7 +197,7 @@ pub const ALL: [&Kept; 14] = [
     &ADDRESS_BLOCKS,
 ];
 
-/// How many there are, and nothing else.
+/// Only the number of records.
 const COUNT: &[Sum] = &[Sum { column: "n", of: Summand::One }];
 
 /// Products by stock record, state, visibility and type.
@@ -231,7 +231,7 @@ pub static PRODUCT_COUNTS_BY_DAY: Kept = Kept {
 /// Products by block of keys.
 pub static PRODUCT_BLOCKS: Kept =
     Kept { table: "shop_product_blocks", of: &PRODUCTS, by: BLOCKS, sums: COUNT };
-/// What is in stock, in groups that need no product to be read.
+/// The stock, in groups that can be evaluated without reading a product.
 pub static STOCK: Kept = Kept {
     table: "shop_stock",
     of: &PRODUCTS,
@@ -271,7 +271,7 @@ pub static ORDER_COUNTS_BY_DAY: Kept = Kept {
 /// Orders by block of keys.
 pub static ORDER_BLOCKS: Kept =
     Kept { table: "shop_order_blocks", of: &ORDERS, by: BLOCKS, sums: COUNT };
-/// What the orders of a day come to.
+/// The sums of the orders of a day.
 pub static SALES_BY_DAY: Kept = Kept {
     table: "shop_sales_by_day",
     of: &ORDERS,
@@ -309,7 +309,7 @@ pub static ADDRESS_COUNTS_BY_ZONE: Kept = Kept {
 pub static ADDRESS_BLOCKS: Kept =
     Kept { table: "shop_address_blocks", of: &ADDRESSES, by: BLOCKS, sums: COUNT };
 
-/// The days of orders.
+/// The revisions of the days of orders.
 pub static DAY_REVISIONS: Revisions = Revisions {
     table: "shop_turns_by_day",
     column: "turn",
@@ -350,13 +350,13 @@ const fn day(of: &'static str) -> Group {
 }
 
 impl Kept {
-    /// Whether its rows are told apart by the column of this name, which the records have too.
+    /// Whether its rows are grouped by the column of this name, which the records have too.
     pub fn has(&self, column: &str) -> bool {
         let same = |group: &Group| matches!(group.value, Value::Same | Value::OrZero);
         self.by.iter().any(|group| group.column == column && same(group))
     }
 
-    /// The moment by whose day its rows are told apart.
+    /// The moment whose day groups its rows.
     pub fn day_of(&self) -> Option<&'static str> {
         self.by.iter().find_map(|group| match group.value {
             Value::Day(of) => Some(of),
@@ -364,7 +364,7 @@ impl Kept {
         })
     }
 
-    /// The columns of the records that it depends on, each once, but for the key.
+    /// The columns of the records that it depends on, each once, without the key.
     pub fn reads(&self) -> Vec<&'static str> {
         let by = self.by.iter().flat_map(|group| group.value.reads(group.column));
         let sums = self.sums.iter().flat_map(|sum| sum.of.reads());
@@ -378,7 +378,7 @@ impl Kept {
     }
 }
 
-/// What decides the status of a product.
+/// The columns that determine the stock status of a product.
 pub const STOCK_STATUS: [&str; 4] = ["manage_stock", "quantity", "min_out_qty", "notify_qty"];
 
 impl Value {

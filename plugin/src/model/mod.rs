@@ -1,5 +1,5 @@
-//! What the store's data is, as plain values: kinds of values, resources, and the questions that are asked
-//! about them. It knows no request, no SQL and no database.
+//! The store's data model as plain values: kinds of values, resources, and queries about them. It
+//! is independent of requests, SQL and the database.
 
 pub mod field;
 pub mod kept;

@@ -1,4 +1,4 @@
-//! Days and moments in UTC, to the second, and their texts. Nothing here knows which field has one.
+//! Days and moments in UTC, to the second, and their texts. Independent of fields.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use time::{Date, Duration, PrimitiveDateTime};
 const DATE: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]");
 const MOMENT: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-/// The years that every engine keeps and that are written with four digits.
+/// The years that every engine can store and that have four digits.
 const YEARS: RangeInclusive<i32> = 1..=9999;
 
 /// Reads a day, `YYYY-MM-DD`.
@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Option<PrimitiveDateTime> {
     YEARS.contains(&utc.year()).then_some(utc)
 }
 
-/// Reads how far a place is ahead of UTC: `+HH:MM` or `-HH:MM`.
+/// Reads an offset from UTC: `+HH:MM` or `-HH:MM`.
 fn offset(text: &str) -> Option<Duration> {
     let (sign, size) = match text.split_at_checked(1)? {
         ("+", size) => (1, size),
@@ -52,8 +52,8 @@ fn offset(text: &str) -> Option<Duration> {
     (hours < 24 && minutes < 60).then(|| Duration::minutes(sign * (60 * hours + minutes)))
 }
 
-/// Whether a text is of this shape, where 0 matches any digit. The parsers of dates are asked only
-/// then, because they take signs, too.
+/// Whether a text has this shape, where 0 matches any digit. This is checked before a date is
+/// parsed, because the parsers also accept signs.
 fn has_shape(text: &str, shape: &str) -> bool {
     let fits = |(byte, shape): (u8, u8)| match shape {
         b'0' => byte.is_ascii_digit(),
@@ -62,12 +62,12 @@ fn has_shape(text: &str, shape: &str) -> bool {
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }
 
-/// The moment of a text in the form of the wire.
+/// Reads a moment in the form of the wire.
 pub fn parse(text: &str) -> Option<PrimitiveDateTime> {
     PrimitiveDateTime::parse(text, MOMENT).ok()
 }
 
-/// This moment, to the second.
+/// The current moment, to the second.
 pub fn now() -> PrimitiveDateTime {
     let now = time::UtcDateTime::now();
     let time = now.time().replace_nanosecond(0).unwrap_or(now.time());
@@ -79,8 +79,8 @@ pub fn bounds(day: Date) -> [PrimitiveDateTime; 2] {
     [day.midnight(), day.with_time(time!(23:59:59))]
 }
 
-/// A moment in the form of the wire.
+/// Writes a moment in the form of the wire.
 pub fn render(moment: PrimitiveDateTime) -> String {
-    // Only a writer that fails could make this fail, and memory does not.
+    // Formatting fails only if the writer does, and writing to memory does not.
     moment.format(MOMENT).unwrap_or_default()
 }

@@ -1,18 +1,17 @@
-//! The store's parameters: what a site may set, and what it has set. Where they are kept is the host's
-//! business.
+//! The store's parameters: their declarations and their values. The host stores them.
 
 use host_interface::{Parameter, ParameterKind};
 use serde::Deserialize;
 
 use crate::error::Error;
 
-/// The currency that a new store's prices are in.
+/// The currency of prices in a new store.
 pub const DEFAULT_CURRENCY: &str = "EUR";
 
-/// The subject of mails about orders where the site has none of its own.
+/// The default subject of mails about orders.
 pub const DEFAULT_SUBJECT: &str = "{{ store_name }}: your order {{ order_id }} is {{ status }}";
 
-/// Their text where the site has none of its own.
+/// The default text of mails about orders.
 pub const DEFAULT_TEXT: &str = "\
 Hello{% if first_name %} {{ first_name }}{% endif %},
 
@@ -27,16 +26,16 @@ Total: {{ order_total }} {{ currency_code }}
 {{ store_name }}
 ";
 
-/// What the site has set, defaults filled in.
+/// The values that the site has set, with defaults for the others.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Parameters {
-    /// The code of the currency that prices are in.
+    /// The code of the currency of prices.
     pub default_currency: String,
     /// The key of the status of new orders.
     pub initial_order_status: i64,
     /// The prefix of invoice numbers.
     pub invoice_prefix: String,
-    /// The keys of the statuses whose orders reports count.
+    /// The keys of the statuses of orders that reports count.
     pub report_statuses: Vec<i64>,
     /// The quantity at which a product without a `notify_qty` counts as low in stock.
     pub low_stock_threshold: i64,
@@ -46,16 +45,16 @@ pub struct Parameters {
     pub order_mail_subject: String,
     /// The template of the text of mails about orders.
     pub order_mail_text: String,
-    /// All of them, as the host gave them.
+    /// All parameters, as received from the host.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Parameters {
-    /// Reads them as the host gives them.
+    /// Reads the parameters that the host passes.
     ///
     /// # Errors
-    /// When it gives something else.
+    /// When they are not what was declared.
     pub fn read(text: &str) -> Result<Self, Error> {
         let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
         let mut parameters: Parameters = serde_json::from_str(text)?;
@@ -64,7 +63,7 @@ impl Parameters {
     }
 }
 
-/// What a site may set.
+/// The parameters that a site may set.
 pub fn declared() -> Vec<Parameter> {
     use ParameterKind::{Integer, IntegerList, Text};
     vec![

@@ -1,11 +1,11 @@
-//! Questions to the database: a page of records, and the checks of a record that is to be written.
-//! Nothing here knows how they are asked.
+//! Queries to the database as plain data: a page of records, and the checks of a record before it
+//! is written. Independent of how they are executed.
 
 use super::field::Field;
 use super::resource::{Order, Resource, Unique};
 use super::value::Value;
 
-/// Which fields of a record are shown.
+/// The set of fields to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The fields of lists.
@@ -31,28 +31,27 @@ impl Shape {
 /// A page of records to read.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Of what.
+    /// The resource.
     pub resource: &'static Resource,
-    /// Which fields.
+    /// The fields.
     pub shape: Shape,
-    /// What each record must satisfy.
+    /// The conditions that each record must satisfy.
     pub conditions: Vec<Condition>,
-    /// In what order.
+    /// The order.
     pub order: Order,
     /// How many records to skip.
     pub offset: i64,
-    /// How many records to give at most.
+    /// How many records to return at most.
     pub limit: i64,
 }
 
 impl Page {
-    /// The fields that are read: those that are shown, and the hidden ones, which relationships are
-    /// made of.
+    /// The fields to read: the shown ones, and the hidden ones that relationships need.
     pub fn columns(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         self.shape.fields(self.resource).chain(self.resource.hidden)
     }
 
-    /// The page that is one record with all of its fields, if there is such a record.
+    /// The page of a single record with all of its fields, if the record exists.
     pub fn of_one(resource: &'static Resource, key: i64) -> Self {
         Self {
             resource,
@@ -64,26 +63,26 @@ impl Page {
         }
     }
 
-    /// The page that is the one record which satisfies a condition, if there is such a record.
+    /// The page of the single record that satisfies a condition, if it exists.
     pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
         Self { conditions: vec![condition], ..Self::of_one(resource, 0) }
     }
 }
 
-/// What a record must satisfy.
+/// A condition on a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Its primary key is this.
+    /// The primary key equals this.
     Key(i64),
     /// Its primary key is one of these.
     Keys(Vec<i64>),
     /// The field has this value.
     Equals(&'static str, Value),
-    /// The field is this or greater.
+    /// The field equals this or is greater.
     AtLeast(&'static str, Value),
-    /// The field is this or less.
+    /// The field equals this or is less.
     AtMost(&'static str, Value),
-    /// One of the fields contains this text, which has been case-folded.
+    /// One of the fields contains this text, which is case-folded.
     Contains(&'static [&'static str], String),
 }
 
@@ -93,7 +92,7 @@ impl Condition {
         Condition::Equals(field.name, value)
     }
 
-    /// The field that it is about, where that is one.
+    /// The field of the condition, if it has exactly one.
     pub fn field(&self) -> Option<&'static str> {
         match self {
             Condition::Equals(name, _)
@@ -104,31 +103,31 @@ impl Condition {
     }
 }
 
-/// A question to the database about a record that is to be written.
+/// A check in the database of a record before it is written.
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// There is a record that is known by this value.
+    /// A record with this value exists.
     Exists {
         /// The field that refers to it.
         field: &'static Field,
-        /// What the record is.
+        /// The resource of the record.
         target: &'static Resource,
-        /// The column by which it is known.
+        /// The column that identifies it.
         column: &'static str,
-        /// Its value there.
+        /// The value in that column.
         value: Value,
-        /// A column of it and the value that it must have there.
+        /// A column of the record and the value that it must have there.
         within: Option<(&'static str, Value)>,
     },
     /// No other record has these values.
     Free {
-        /// Of this resource.
+        /// The resource.
         resource: &'static Resource,
-        /// The fields that have them.
+        /// The unique group of fields.
         unique: &'static Unique,
         /// The values.
         values: Vec<Value>,
-        /// The record that may have them.
+        /// The key of a record that may have them.
         except: i64,
     },
 }

@@ -1,11 +1,11 @@
-//! Records: what one holds, read by handle or by name. Nothing here knows where they are stored.
+//! Records: their values, read by handle or by name. Independent of storage.
 
 use super::field::{Handle, Typed};
 use super::resource::Resource;
 use super::value::{Cell, Value};
 use crate::error::Error;
 
-/// A record with all of its fields, as it is or as it would be after a write.
+/// A record with all of its fields, in its present state or as it would be after a write.
 #[derive(Clone, Debug)]
 pub struct Record {
     resource: &'static Resource,
@@ -14,19 +14,19 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record as it is stored; one value for each of the resource's fields.
+    /// A stored record, with one value for each of the resource's fields.
     pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
         let typed = resource.fields().zip(values).map(|(field, value)| field.kind.typed(value));
         Self { resource, key, values: typed.collect() }
     }
 
-    /// The record of a row that was read with all fields: the key, then a cell for each.
+    /// The record in a row that was read with all fields: the key, then a cell for each field.
     pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Self {
         let key = row.first().map_or(0, Cell::int);
         Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect())
     }
 
-    /// What it is a record of.
+    /// The resource.
     pub fn resource(&self) -> &'static Resource {
         self.resource
     }
@@ -50,7 +50,7 @@ impl Record {
         value.ok_or_else(|| self.resource.lacks(name))
     }
 
-    /// What a field holds; nothing where it is unset.
+    /// The value of a field; `None` where it is unset.
     ///
     /// # Errors
     /// When the record has no such field, or one of another type.
@@ -61,7 +61,7 @@ impl Record {
         }
     }
 
-    /// What a field holds that is never unset.
+    /// The value of a field that is never unset.
     ///
     /// # Errors
     /// When the record has no such field, one of another type, or one that is unset.

@@ -1,4 +1,5 @@
-//! All resources of a store, as a value that is passed to whatever has to find one by its kind.
+//! All resources of a store, as a value that is passed to any code that looks up a resource by its
+//! kind.
 
 use super::field::Field;
 use super::record::Record;
@@ -10,17 +11,17 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct Registry(pub &'static [&'static Resource]);
 
-/// A field by which records of a resource refer to a record.
+/// A field through which the records of a resource refer to a record.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// What refers to it.
+    /// The referring resource.
     pub resource: &'static Resource,
-    /// By which field.
+    /// The referring field.
     pub field: &'static Field,
-    /// The value by which the field knows the record.
+    /// The value that the field contains.
     pub value: Value,
-    /// The column of the record that must stay as it is for the sake of the reference, where that is
-    /// not the key alone, which always stays.
+    /// The column of the record that must not change while the reference exists, if it is not the
+    /// key, which never changes.
     pub relies_on: Option<&'static str>,
 }
 
@@ -35,10 +36,10 @@ impl Registry {
         self.iter().find(|resource| resource.kind == kind)
     }
 
-    /// The fields of all resources that refer to a record and keep it from being deleted.
+    /// The fields of all resources that refer to a record and prevent its deletion.
     ///
     /// # Errors
-    /// When the record lacks the field that it is referred to by.
+    /// When the record lacks the field that others refer to.
     pub fn referring_to(self, record: &Record) -> Result<Vec<Reference>, Error> {
         let kind = record.resource().kind;
         let mut referring: Vec<Reference> = Vec::new();

@@ -1,60 +1,60 @@
-//! Resources as plain data: what there is of each kind of record. Nothing here knows how one is served or
-//! stored.
+//! Resources as plain data: the description of each kind of record. Independent of how they are
+//! served or stored.
 
 use super::field::{Access, Field, Handle};
 use super::kept::Kept;
 use crate::error::Error;
 
-/// A kind of record that clients read and write.
+/// The description of a kind of record that clients read and write.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource {
-    /// The JSON:API type, which is also the path's segment and the permission's asset.
+    /// The JSON:API type, which is also the path segment and the name of the asset.
     pub kind: &'static str,
-    /// What schemas of it are called, where not by the kind: a view of another resource.
+    /// The name of its schemas, if it is not the kind: for a view of another resource.
     pub view: Option<&'static str>,
-    /// What administrators call its records, where not by the kind: a kind of two words.
+    /// The name that administrators see, if it is not the kind: for a kind of two words.
     pub title: Option<&'static str>,
-    /// What one record is called in messages.
+    /// The name of one record in messages.
     pub singular: &'static str,
     /// The table that holds the records.
     pub table: &'static str,
     /// The primary key: a column, and the first attribute.
     pub key: &'static str,
-    /// What a list shows after the key, in order.
+    /// The fields that a list shows after the key, in order.
     pub list: &'static [Field],
-    /// What a single record shows in addition, in order.
+    /// The additional fields that a single record shows, in order.
     pub detail: &'static [Field],
     /// Whether single records can be read and written; otherwise there are only nested lists.
     pub crud: bool,
-    /// Columns that no document shows: what bodies may give beside the attributes, and what the store
-    /// sets by itself.
+    /// Columns that no document shows: input that a body may give beside the attributes, and
+    /// columns that only the store sets.
     pub hidden: &'static [Field],
     /// The tables that joined fields come from.
     pub joins: &'static [Join],
-    /// The order of lists where none is asked for.
+    /// The default order of lists.
     pub order: Order,
-    /// What lists may be narrowed by.
+    /// The filters of lists.
     pub filters: &'static [Filter],
-    /// Groups of fields of which no two records have the same values.
+    /// Groups of fields whose combined values must be unique.
     pub unique: &'static [Unique],
-    /// Lists of this resource below another one's records.
+    /// Lists of this resource below the records of another one.
     pub nested: &'static [Nested],
-    /// Columns that are the same in all of the resource's records, which share their table with
-    /// another resource's.
+    /// Columns with the same value in all records of the resource, which shares its table with
+    /// another resource.
     pub fixed: &'static [(&'static str, i64)],
-    /// Records of another resource that a body may bring along when it creates one of this.
+    /// Records of another resource that a body may include when it creates a record of this one.
     pub brings: Option<Brings>,
-    /// Whether writes are taken one after the other, because each depends on other records.
+    /// Whether writes are serialised, because each depends on other records.
     pub serialised: bool,
-    /// Whether a record is locked for the sake of other tables. Where only a change of it holds for all
-    /// nodes of a cluster, its locks are counted in a row of its own.
+    /// Whether a record is locked on behalf of other tables. On a cluster, only an update of a row
+    /// locks it on all nodes, so such locks update a row of their own.
     pub lock_row: bool,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
 
 impl Resource {
-    /// What most resources have in common; a file names only what is its own.
+    /// The defaults that most resources share; a resource's file names only its differences.
     pub const CRUD: Resource = Resource {
         kind: "",
         view: None,
@@ -78,7 +78,8 @@ impl Resource {
         storage: Storage::PLAIN,
     };
 
-    /// The descriptor as it is. One that names a field which it does not have does not compile.
+    /// Checks a descriptor at compile time: one that names a field which it does not have does not
+    /// compile.
     pub const fn checked(self) -> Self {
         if let Some(field) = self.order.field {
             assert!(self.has(field), "the order names no field");
@@ -89,7 +90,7 @@ impl Resource {
                 Test::Equals(field) | Test::From(field) | Test::To(field) => {
                     assert!(self.has(field), "a filter names no field");
                 }
-                // A table that finds texts has columns of its own.
+                // An index table of texts has columns of its own.
                 Test::Contains(fields) => {
                     let own = self.storage.search.is_some();
                     assert!(own || self.has_all(fields), "a search names no field");
@@ -142,12 +143,12 @@ impl Resource {
         false
     }
 
-    /// What schemas of it are called.
+    /// The name of its schemas.
     pub fn schema_name(&self) -> &'static str {
         self.view.unwrap_or(self.kind)
     }
 
-    /// What administrators call its records.
+    /// The name that administrators see.
     pub fn title(&self) -> String {
         let mut letters = self.title.unwrap_or(self.kind).chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -159,53 +160,53 @@ impl Resource {
         self.list.iter().chain(self.detail).chain(self.hidden)
     }
 
-    /// The position of a field among [`Resource::fields`].
+    /// The position of a field in [`Resource::fields`].
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields().position(|field| field.name == name)
     }
 
-    /// That a record of it was asked for a field that it does not have as such.
+    /// The error for a field that its records do not have, or not with this type.
     pub fn lacks(&self, field: &str) -> Error {
         Error::Field { of: self.kind, field: field.to_owned() }
     }
 
-    /// Whether no client sees or sets the field of this name.
+    /// Whether the field of this name is neither shown to clients nor set by them.
     pub fn keeps_to_itself(&self, name: &str) -> bool {
         let unset = |field: &&Field| matches!(field.access, Access::ReadOnly | Access::Touched);
         self.hidden.iter().filter(unset).any(|field| field.name == name)
     }
 
-    /// Whether a field has a case-folded copy beside it: text that lists show can be sorted by.
+    /// Whether a field has a case-folded copy beside it: text that lists show and can be sorted by.
     pub fn is_folded(&self, field: &Field) -> bool {
         field.kind.is_folded() && self.list.iter().any(|listed| listed.name == field.name)
     }
 }
 
-/// Records that come with another one, in the member `name` of its body.
+/// Records that are created with another one, in the member `name` of its body.
 #[derive(Clone, Copy, Debug)]
 pub struct Brings {
     /// The member, a list of objects.
     pub name: &'static str,
-    /// What they are.
+    /// The resource of these records.
     pub of: &'static Resource,
-    /// The field that names the record they come with.
+    /// The field that refers to the containing record.
     pub by: &'static Handle<i64>,
 }
 
-/// What a table has beside its columns, for the sake of lists that cost what their page costs.
+/// What a table has beside its columns, so that the cost of a list depends only on its page.
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
-    /// Tables of kept counts, from which totals are read where one fits.
+    /// Tables of kept counts that may give the total of a list.
     pub counts: &'static [&'static Kept],
-    /// Tables of kept counts, by which a place far down a list is found.
+    /// Tables of kept counts that locate a page far down a list.
     pub steps: &'static [&'static Kept],
-    /// Indexes that serve a filter, or filters together, and an order after them. One for each order
-    /// alone need not be named, and the primary key ends each.
+    /// Indexes on one or more filters followed by an order. The indexes for each order without
+    /// filters are implied, and every index ends with the primary key.
     pub indexes: &'static [Index],
-    /// The table that finds a text within texts, where the engine needs one of its own for that.
+    /// The table for substring search, if the engine needs one.
     pub search: Option<&'static str>,
-    /// Fields and the tables of the pieces of their texts, by which an engine finds them that has no
-    /// index for it.
+    /// Fields and the tables with the pieces of their texts, for an engine without a substring
+    /// index.
     pub pieces: &'static [(&'static str, &'static str)],
 }
 
@@ -220,7 +221,7 @@ impl Storage {
 pub struct Order {
     /// The field; `None` is the primary key.
     pub field: Option<&'static str>,
-    /// Whether the greatest comes first.
+    /// Whether the greatest value comes first.
     pub descending: bool,
 }
 
@@ -232,9 +233,9 @@ impl Order {
 /// An index of a resource's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// The fields that it has, before the primary key.
+    /// Its fields, before the primary key.
     pub fields: &'static [&'static str],
 }
 
@@ -243,35 +244,35 @@ pub const fn index(name: &'static str, fields: &'static [&'static str]) -> Index
     Index { name, fields }
 }
 
-/// A page of rows that are worked out, with the sums of all of them beside it.
+/// A report: a page of computed rows, with the sums of all rows beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// What schemas of it are called.
+    /// The name of its schemas.
     pub view: &'static str,
-    /// What can be asked for.
+    /// The parameters of its query.
     pub of: &'static Resource,
     /// The attributes of a row.
     pub row: &'static [Field],
     /// The members of `meta.totals`.
     pub totals: &'static [Field],
-    /// Whether it is about a range of days.
+    /// Whether it covers a range of days.
     pub of_days: bool,
-    /// Whether the totals are a list, one of each currency.
+    /// Whether the totals are a list, with one item for each currency.
     pub by_currency: bool,
-    /// Whether `meta.previous` has the totals of the range before.
+    /// Whether `meta.previous` contains the totals of the preceding range.
     pub previous: bool,
 }
 
-/// A table that is joined to a resource's own, which has the alias `t`, row by row or not at all.
+/// A table joined (left outer) to the resource's own, whose alias is `t`.
 #[derive(Clone, Copy, Debug)]
 pub struct Join {
-    /// What its columns are named by.
+    /// The alias that qualifies its columns.
     pub alias: &'static str,
     /// The table.
     pub table: &'static str,
     /// Its primary key.
     pub key: &'static str,
-    /// The resource's column that names the row by it.
+    /// The resource's column that refers to it.
     pub by: &'static str,
 }
 
@@ -280,26 +281,26 @@ pub struct Join {
 pub struct Filter {
     /// The name in the brackets.
     pub name: &'static str,
-    /// What it does.
+    /// What it tests.
     pub test: Test,
-    /// The filter that does not count where this one is sent.
+    /// The filter that is ignored if this one is sent.
     pub replaces: Option<&'static str>,
 }
 
 impl Filter {
-    /// Counts in place of another one where both are sent.
+    /// Takes the place of another filter if both are sent.
     pub const fn replacing(mut self, name: &'static str) -> Self {
         self.replaces = Some(name);
         self
     }
 }
 
-/// What a filter does with its value.
+/// The test of a filter.
 #[derive(Clone, Copy, Debug)]
 pub enum Test {
     /// One of these fields contains the text, without regard to case.
     Contains(&'static [&'static str]),
-    /// The field has the value.
+    /// The field equals the value.
     Equals(&'static str),
     /// The field is on this day or later.
     From(&'static str),
@@ -337,39 +338,39 @@ pub const fn date_to(field: &'static str) -> Filter {
     Filter { name: "date_to", test: Test::To(field), replaces: None }
 }
 
-/// Fields whose values, taken together, no two records share.
+/// Fields whose combined values must be unique.
 #[derive(Clone, Copy, Debug)]
 pub struct Unique {
-    /// The fields; a fault is reported at the first.
+    /// The fields; a fault is reported at the first one.
     pub fields: &'static [&'static str],
-    /// Whether texts that differ only in case count as the same.
+    /// Whether texts that differ only in case are equal.
     pub any_case: bool,
-    /// Whether any number of records may have empty text.
+    /// Whether any number of records may have an empty text.
     pub unless_empty: bool,
-    /// The table among whose rows they are unique, where that is not the resource's own, and the
-    /// expression that gives the key of the record that a row belongs to.
+    /// The table in whose rows they are unique, if it is not the resource's own, and the expression
+    /// for the key of the record that a row belongs to.
     pub among: Option<(&'static str, &'static str)>,
 }
 
-/// The fields taken together are unique.
+/// The combination of these fields is unique.
 pub const fn unique(fields: &'static [&'static str]) -> Unique {
     Unique { fields, any_case: false, unless_empty: false, among: None }
 }
 
 impl Unique {
-    /// Texts that differ only in case count as the same.
+    /// Texts that differ only in case are equal.
     pub const fn in_any_case(mut self) -> Self {
         self.any_case = true;
         self
     }
 
-    /// Any number of records may have empty text.
+    /// Any number of records may have an empty text.
     pub const fn unless_empty(mut self) -> Self {
         self.unless_empty = true;
         self
     }
 
-    /// Unique among the rows of another table, of which the expression gives the record's key.
+    /// Unique among the rows of another table, where the expression gives the record's key.
     pub const fn among(mut self, table: &'static str, key: &'static str) -> Self {
         self.among = Some((table, key));
         self
@@ -383,13 +384,13 @@ pub struct Nested {
     pub parent: &'static str,
     /// The last segment of the path.
     pub segment: &'static str,
-    /// The field that the path's id fixes.
+    /// The field that the id in the path determines.
     pub by: &'static str,
-    /// Those of the resource's filters that apply here too.
+    /// The resource's filters that are available here too.
     pub filters: &'static [&'static str],
 }
 
-/// Whether two texts are equal; `==` cannot be used in constants.
+/// Whether two texts are equal; `==` cannot be used in a constant.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;

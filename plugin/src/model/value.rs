@@ -1,7 +1,6 @@
-//! Values: what kinds there are, and what each holds. Nothing here knows where a value is stored or how
-//! a client writes it.
+//! Values and their kinds. Independent of where a value is stored and how a client writes it.
 //!
-//! Decimals are whole numbers of the field's smallest unit: no value ever passes through binary floating
+//! Decimals are whole numbers of the field's smallest unit: no value passes through binary floating
 //! point, and none is rounded.
 
 use std::borrow::Cow;
@@ -11,14 +10,13 @@ use time::PrimitiveDateTime;
 
 use super::moment;
 
-/// The greatest amount of money, and the greatest of most decimals, in units of 10^-5: a million
-/// million less the last unit.
+/// The greatest amount of money, and of most decimals, in units of 10^-5: 10^12 less one unit.
 pub const MAX_AMOUNT: i64 = 10_i64.pow(17) - 1;
 
-/// What a field holds, with its limits.
+/// The kind of a field's values, with their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number, limits included.
+    /// A whole number, limits inclusive.
     Int {
         /// The least.
         min: i64,
@@ -29,9 +27,9 @@ pub enum Kind {
     Flag,
     /// An exact decimal, counted in units of `10^-places`.
     Decimal {
-        /// How many fraction digits are kept.
+        /// The number of fraction digits that are stored.
         places: u8,
-        /// How many fraction digits are shown at least.
+        /// The least number of fraction digits that are shown.
         shown: u8,
         /// The least, in units.
         min: i64,
@@ -42,7 +40,7 @@ pub enum Kind {
     Text {
         /// The greatest length in characters.
         max: usize,
-        /// What else it must be.
+        /// Further requirements.
         form: Form,
     },
     /// One of these words.
@@ -55,8 +53,8 @@ pub enum Kind {
     Json,
     /// The key of a record of the resource of this kind.
     Key(&'static str),
-    /// The code by which a record of the resource of this kind is known, the value of one of its
-    /// text fields.
+    /// The code that identifies a record of the resource of this kind: the value of one of its text
+    /// fields.
     Code {
         /// The kind.
         of: &'static str,
@@ -71,14 +69,14 @@ pub enum Kind {
     Email,
 }
 
-/// What text must be beside short enough.
+/// Requirements on text beyond its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Anything.
     Free,
-    /// Exactly as many capital letters A to Z as the field is long.
+    /// Capital letters A to Z, exactly as many as the field is long.
     Capitals,
-    /// Small letters a to z, digits and underscores, one at least.
+    /// Lower-case letters a to z, digits and underscores, at least one.
     Name,
     /// No white space and no control characters.
     Code,
@@ -87,20 +85,21 @@ pub enum Form {
 }
 
 impl Kind {
-    /// How many there are of something.
+    /// A count of something.
     pub const COUNT: Kind = Kind::Int { min: 0, max: i64::MAX };
     /// Text of any length.
     pub const WORD: Kind = Kind::Text { max: usize::MAX, form: Form::Free };
     /// An amount of money.
     pub const MONEY: Kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
 
-    /// A value with the type of this kind, from what was read as a plain number or text.
+    /// A value of this kind, from a plain number or text.
     pub fn typed(self, value: Value) -> Value {
         match (self, value) {
             (Kind::Decimal { places, .. }, Value::Int(units)) => Value::Decimal { units, places },
             (Kind::DateTime, Value::Text(text)) => match moment::parse(&text) {
                 Some(moment) => Value::Moment(moment),
-                // What no program of this store has written; an engine with types refuses it.
+                // No version of this store has written such a value. An engine with types refuses
+                // it.
                 None => Value::Text(text),
             },
             (Kind::Json, Value::Text(text)) => Value::Json(text),
@@ -108,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// Whether the text is sorted and searched by a case-folded copy beside it.
+    /// Whether the text has a case-folded copy, which is used for sorting and searching.
     pub const fn is_folded(self) -> bool {
         match self {
             Kind::Text { form, .. } => matches!(form, Form::Free | Form::Code | Form::Printable),
@@ -117,7 +116,7 @@ impl Kind {
     }
 }
 
-/// A value of some [`Kind`]. Says what an engine with types of its own has to keep apart.
+/// A value of some [`Kind`]. The variants are the types that a typed engine distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// Unset.
@@ -126,12 +125,12 @@ pub enum Value {
     Int(i64),
     /// An exact decimal: `units` of `10^-places`.
     Decimal {
-        /// How many.
+        /// The number of units.
         units: i64,
-        /// How many fraction digits are kept.
+        /// The number of fraction digits that are stored.
         places: u8,
     },
-    /// Text, a word, or the text of a list.
+    /// Text, one of several words, or the text of a list.
     Text(String),
     /// A moment in UTC, to the second.
     Moment(PrimitiveDateTime),
@@ -140,17 +139,17 @@ pub enum Value {
 }
 
 impl Value {
-    /// An amount of money, in units of 10^-5.
+    /// An amount of money in units of 10^-5.
     pub const fn money(units: i64) -> Self {
         Value::Decimal { units, places: 5 }
     }
 
-    /// This moment.
+    /// The current moment.
     pub fn now() -> Self {
         Value::Moment(moment::now())
     }
 
-    /// The number, of a decimal its units; 0 where there is none.
+    /// The number, or the units of a decimal; 0 for other values.
     pub fn int(&self) -> i64 {
         match self {
             Value::Int(number) | Value::Decimal { units: number, .. } => *number,
@@ -158,12 +157,12 @@ impl Value {
         }
     }
 
-    /// Whether it is text with nothing in it but white space.
+    /// Whether it is text that is empty or only white space.
     pub fn is_blank(&self) -> bool {
         matches!(self, Value::Text(text) if text.trim().is_empty())
     }
 
-    /// The moment, where it is one.
+    /// The moment; `None` for other values.
     pub fn moment(&self) -> Option<PrimitiveDateTime> {
         match self {
             Value::Moment(moment) => Some(*moment),
@@ -171,7 +170,7 @@ impl Value {
         }
     }
 
-    /// The text; empty where there is none.
+    /// The text; empty for other values.
     pub fn text(&self) -> &str {
         match self {
             Value::Text(text) | Value::Json(text) => text,
@@ -180,7 +179,7 @@ impl Value {
     }
 }
 
-/// As it is written in messages.
+/// The form in messages.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -193,19 +192,19 @@ impl fmt::Display for Value {
     }
 }
 
-/// A value as it was stored, borrowed from the page that it came with. Its type is that of its field.
+/// A stored value, borrowed from its page. Its type follows from its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell<'a> {
     /// Unset.
     Null,
-    /// A number; of a decimal, its units.
+    /// A number, or the units of a decimal.
     Int(i64),
-    /// Anything else, as its text.
+    /// The text of any other value.
     Text(Cow<'a, str>),
 }
 
 impl Cell<'_> {
-    /// The number; 0 where there is none.
+    /// The number; 0 for other cells.
     pub fn int(&self) -> i64 {
         match self {
             Cell::Int(number) => *number,
@@ -213,7 +212,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The text; empty where there is none.
+    /// The text; empty for other cells.
     pub fn text(&self) -> &str {
         match self {
             Cell::Text(text) => text,
@@ -221,7 +220,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The value, no longer borrowed; [`Kind::typed`] gives it its type.
+    /// The value, no longer borrowed; [`Kind::typed`] converts it to its type.
     pub fn to_value(&self) -> Value {
         match self {
             Cell::Null => Value::Null,
@@ -231,12 +230,12 @@ impl Cell<'_> {
     }
 }
 
-/// Text folded so that equal means equal without regard to case (Unicode, full folding).
+/// Folds text so that texts that differ only in case become equal (Unicode, full folding).
 pub fn fold(text: &str) -> String {
     unicase::UniCase::unicode(text).to_folded_case()
 }
 
-/// What a client sent, as it is quoted in messages: long text is cut.
+/// Shortens what a client sent, for quotation in messages.
 pub fn short(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 64;
     match text.char_indices().nth(LONGEST) {
@@ -245,7 +244,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A decimal in units of `10^-places` as its shortest exact text of at least `shown` fraction
+/// A decimal in units of `10^-places` as its shortest exact text with at least `shown` fraction
 /// digits.
 pub fn decimal_text(units: impl Into<i128>, places: u8, shown: u8) -> String {
     let units = units.into();

@@ -1,4 +1,4 @@
-//! What a report is asked for, and the document that it becomes. Knows no report.
+//! The query of a report, and the document that answers it. Independent of particular reports.
 
 use serde_json::{Map, Value as Json, json};
 use time::Date;
@@ -13,7 +13,7 @@ use crate::model::value::Value;
 use crate::wire::document;
 use crate::wire::request::{Listing, Scope};
 
-/// What every report can be asked for. Without fields there is no order but the report's own.
+/// The parameters that every report has. A report without fields cannot be ordered.
 pub(super) static ASKED: Resource = Resource {
     kind: "reports",
     singular: "report",
@@ -26,14 +26,14 @@ pub(super) static ASKED: Resource = Resource {
 
 const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equals("period")];
 
-/// What a report is asked for.
+/// The query of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Asked {
     /// The path of the report.
     path: String,
     pub(super) listing: Listing,
     pub(super) range: Range,
-    /// The keys of the statuses whose orders count.
+    /// The keys of the statuses of orders that count.
     pub(super) statuses: Vec<Value>,
     /// The code of the store's own currency.
     pub(super) currency: String,
@@ -41,10 +41,10 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What the report at this path is asked for by this query.
+    /// Reads the query of the report at this path.
     ///
     /// # Errors
-    /// Those of the query.
+    /// Faults of the query.
     pub(crate) fn read(
         path: &str,
         query: &str,
@@ -63,7 +63,7 @@ impl Asked {
         })
     }
 
-    /// The unit in which the range is divided.
+    /// The unit into which the range is divided.
     pub(super) fn unit(&self) -> Unit {
         Unit::of(&self.listing.conditions)
     }
@@ -76,8 +76,8 @@ impl Asked {
         self.range.periods(self.unit())
     }
 
-    /// What the orders of a range that count have, as values to bind: the first moment, the last one,
-    /// and their statuses.
+    /// The values to bind for the counted orders of a range: the first moment, the last one, and
+    /// the statuses.
     pub(super) fn orders_of(&self, range: Range) -> [Vec<Value>; 3] {
         let Range { from, to } = range;
         let [first, _] = moment::bounds(from);
@@ -85,18 +85,18 @@ impl Asked {
         [vec![Value::Moment(first)], vec![Value::Moment(last)], self.statuses.clone()]
     }
 
-    /// What a page passes over and how many rows it has, as values to bind.
+    /// The offset and the limit of a page, as values to bind.
     pub(super) fn limits(&self) -> [Vec<Value>; 2] {
         [vec![Value::Int(self.listing.limit)], vec![Value::Int(self.listing.offset)]]
     }
 
-    /// The range as it stands in `meta`.
+    /// The range as a member of `meta`.
     pub(super) fn range(&self) -> (&'static str, Json) {
         let Range { from, to } = self.range;
         ("range", json!({"date_from": from.to_string(), "date_to": to.to_string()}))
     }
 
-    /// The document: rows with their ids, the number of all of them, and what stands beside.
+    /// The document: rows with their ids, their total number, and further members of `meta`.
     pub(super) fn document(
         &self,
         rows: &[(String, Map<String, Json>)],

@@ -39,8 +39,8 @@ pub(crate) static REPORT: Report = Report {
     previous: false,
 };
 
-/// What a customer has spent in a currency. Guests are distinguished by their addresses, users by their
-/// ids.
+/// The spending of a customer in a currency. Guests are identified by their e-mail addresses, users
+/// by their ids.
 #[derive(Clone, Debug)]
 pub(crate) struct Spent {
     user: i64,
@@ -50,13 +50,13 @@ pub(crate) struct Spent {
     spent: i128,
     first: PrimitiveDateTime,
     last: PrimitiveDateTime,
-    /// The key of the last of the orders.
+    /// The key of the latest order.
     latest: i64,
 }
 
-/// The columns: a customer (0) or the whole currency (1), the user or how many customers there are,
-/// the address of a guest, the currency, the sums, of which that of money has two parts, the moments
-/// of the first and the last order, and the key of the last.
+/// The columns: 0 for a customer or 1 for the whole currency; the user, or the number of customers;
+/// the address of a guest; the currency; the sums, that of money in two parts; the moments of the
+/// first and the last order; and the key of the last.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
@@ -70,7 +70,7 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// What each customer has spent, and what completes it.
+/// The spending of each customer, followed by the rest of a query.
 macro_rules! spent {
     ($of_customers:literal) => {
         concat!(
@@ -131,7 +131,7 @@ impl Line for Spent {
 }
 
 impl Ranked for Spent {
-    /// The rows of the page, and of each currency how many customers there are and the sums.
+    /// The rows of the page, and for each currency the number of customers and the sums.
     const PAGE: &'static str = spent!(
         "SELECT page.* FROM (SELECT 0 AS c0, user_id AS c1, guest AS c2, currency_code AS c3, \
          orders AS c4, spent_1 AS c5, spent_0 AS c6, first_on AS c7, last_on AS c8, latest AS c9 \
@@ -159,7 +159,7 @@ impl Ranked for Spent {
     }
 }
 
-/// What stands beside the sums of the rows of a page: the address and names of the latest order.
+/// The columns that a page shows beside the sums: the address and names of the latest order.
 const NAMES: &str = "\
     SELECT o.shop_order_id AS c0, o.user_email AS c1, o.billing_first_name AS c2, \
     o.billing_last_name AS c3, coalesce(c.currency_num_decimals, 2) AS c4 FROM shop_orders o \
@@ -170,7 +170,7 @@ const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD
 /// The document of the report.
 ///
 /// # Errors
-/// Those of the database, and when a sum is beyond what is counted.
+/// Database errors, and when a sum is too large to be represented.
 pub(crate) async fn show(
     asked: &Asked,
     store: &Store,

@@ -1,10 +1,10 @@
-//! What each day comes to, kept in memory for as long as nothing of that day changes, so that a
-//! report on thirty days of a large store adds up thirty lists and reads the orders of none. Knows
-//! no report.
+//! The lines of each day, kept in memory until something of that day changes, so that a report on
+//! thirty days of a large store adds up thirty lists and reads no orders. Independent of particular
+//! reports.
 //!
-//! A change of an order or an item gives its day a new revision in the same transaction, by triggers.
-//! The revisions are read in the transaction that reads what is missing, so a report includes everything
-//! that was committed when it was requested.
+//! When an order or an item changes, triggers give its day a new revision in the same transaction.
+//! The revisions are read in the transaction that reads the missing lines, so a report includes
+//! everything that was committed when it was requested.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,39 +20,39 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::Table;
 use crate::store::{self, Transaction};
 
-/// How many lines are kept of each report at most. A line has about 100 bytes.
+/// How many lines are kept for each report at most. A line takes about 100 bytes.
 const MOST_LINES: usize = 500_000;
-/// Of how many days a range is added up here at most. The database adds up the longer ones, and
-/// those that have more lines than half of what is kept.
+/// The longest range that is added up here, in days. The database adds up longer ranges, and those
+/// with more than half of the lines that may be kept.
 const MOST_DAYS: i64 = 366;
 
-/// The days of a range that have orders that count, each with its revision.
+/// The days of a range with orders that count, each with its revision.
 const REVISIONS: &str = "\
     SELECT n.day AS c0, coalesce(t.turn, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
     WHERE day >= ? AND day <= ? AND order_state_id IN (?) GROUP BY day HAVING sum(n) > 0) n \
     LEFT JOIN (SELECT day, sum(turn) AS turn FROM shop_turns_by_day \
     WHERE day >= ? AND day <= ? GROUP BY day) t ON t.day = n.day";
 
-/// What a report has of some orders, which can be added to what it has of others.
+/// The part of a report that comes from some orders, which can be added to the part from others.
 pub(crate) trait Line: Clone {
-    /// Asks for the lines of the orders of a range.
+    /// Reads the lines of the orders of a range.
     const TEXT: &'static str;
-    /// How often the range is bound in it.
+    /// How often the range is bound in the text.
     const RANGES: usize;
     const COLUMNS: &'static [Kind];
 
-    /// The line of a row.
+    /// Converts a row into a line.
     fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error>;
-    /// Lines are added up that are equal in this order.
+    /// The order of lines. Lines that are equal in it are added up.
     fn order(&self, other: &Self) -> Ordering;
-    /// Adds what another line has.
+    /// Adds another line to this one.
     ///
     /// # Errors
-    /// When a sum is beyond what is counted.
+    /// When a sum is too large to be represented.
     fn add(&mut self, other: &Self) -> Result<(), Error>;
 }
 
-/// Words that occur again and again, each stored once.
+/// Interns words that occur often, so that each is stored once.
 #[derive(Default)]
 pub(crate) struct Words(Vec<Arc<str>>);
 
@@ -70,13 +70,13 @@ impl Words {
 /// Adds to a sum.
 ///
 /// # Errors
-/// When it is beyond what is counted.
+/// When it is too large to be represented.
 pub(super) fn add(sum: &mut i64, more: i64) -> Result<(), Error> {
     *sum = sum.checked_add(more).ok_or_else(store::too_large)?;
     Ok(())
 }
 
-/// The days of a report.
+/// The kept days of a report.
 #[derive(Debug)]
 pub(crate) struct Days<L>(Mutex<Kept<L>>);
 
@@ -89,29 +89,29 @@ impl<L> Default for Days<L> {
 #[derive(Debug)]
 struct Kept<L> {
     days: BTreeMap<Date, Day<L>>,
-    /// How many lines all of them have.
+    /// The number of lines of all days.
     lines: usize,
-    /// How often any of them was used.
+    /// A counter of uses of any day.
     uses: u64,
 }
 
 #[derive(Debug)]
 struct Day<L> {
     revision: i64,
-    /// The statuses whose orders were counted.
+    /// The statuses of the orders that were counted.
     statuses: Vec<Value>,
-    /// In their order, each once.
+    /// In order, each once.
     lines: Arc<[L]>,
-    /// When it was used last.
+    /// The value of the counter when the day was last used.
     used: u64,
 }
 
 impl<L: Line> Days<L> {
-    /// The lines of all that is asked for, in their order, each once. Nothing where there are too
-    /// many to be kept.
+    /// The lines of the requested range, in order, each once; `None` where they are too many to be
+    /// kept.
     ///
     /// # Errors
-    /// Those of the database, and when a sum is beyond what is counted.
+    /// Database errors, and when a sum is too large to be represented.
     pub(super) async fn lines(
         &self,
         asked: &Asked,
@@ -152,7 +152,7 @@ impl<L: Line> Days<L> {
         Some(Arc::clone(&day.lines))
     }
 
-    /// Keeps a day, and forgets what was not used for longest where there is too much.
+    /// Keeps a day, and drops the least recently used ones if there are too many lines.
     fn keep(&self, day: Date, revision: i64, statuses: &[Value], lines: &Arc<[L]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.forget(day);
@@ -178,7 +178,7 @@ impl<L> Kept<L> {
     }
 }
 
-/// The days that have orders that count, each with its revision.
+/// The days with orders that count, each with its revision.
 async fn revisions(
     asked: &Asked,
     transaction: &mut Transaction,
@@ -212,10 +212,10 @@ async fn read<L: Line>(
     Ok(lines.into())
 }
 
-/// The lines of all days in one order, those that are equal in it added up.
+/// The lines of all days in one order, with equal ones added up.
 fn merged<L: Line>(days: &[Arc<[L]>]) -> Result<Vec<L>, Error> {
     let mut all: Vec<&L> = days.iter().flat_map(|lines| lines.iter()).collect();
-    // It finds the order that each day has already, and only merges.
+    // A stable sort recognises the sorted run of each day, and only merges them.
     all.sort_by(|one, other| one.order(other));
     let mut merged: Vec<L> = Vec::new();
     for line in all {

@@ -1,4 +1,4 @@
-//! What is in stock of each product, the lowest first. Days play no part.
+//! The stock of each product, the lowest first. Independent of days.
 
 use serde_json::{Map, Value as Json};
 
@@ -40,7 +40,7 @@ pub(crate) static REPORT: Report = Report {
 
 const STATUSES: &[&str] = &["in_stock", "low_stock", "out_of_stock", "unmanaged"];
 
-/// What it reads of each product, after the key.
+/// The fields that it reads of each product, after the key.
 pub(crate) const STOCK: &[Field] = &[
     text("sku", 255),
     text("product_name", 255),
@@ -51,30 +51,30 @@ pub(crate) const STOCK: &[Field] = &[
     money("price"),
 ];
 
-/// One piece, in units of 10^-5.
+/// One item, in units of 10^-5.
 const ONE: i64 = 100_000;
 
-/// What is worth one in each of the parts that a value is kept in.
+/// The factor of each of the parts in which a value is kept.
 const PARTS: [i128; 3] = [10_i128.pow(18), 10_i128.pow(9), 1];
 
-/// The columns of the totals: a status, how many products have it, how many pieces there are, and
-/// what they are worth, in parts.
+/// The columns of the totals: a status, the number of its products, the number of items in stock,
+/// and their value in parts.
 const COLUMNS: &[Kind] =
     &[Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
 
-/// The sums that the database keeps for each status, of which the configuration decides the last.
+/// The sums that the database keeps for each status; the configuration splits the last group.
 const TOTALS: &str = "\
     SELECT s.status AS c0, sum(s.products) AS c1, sum(s.units) AS c2, sum(s.value_2) AS c3, \
     sum(s.value_1) AS c4, sum(s.value_0) AS c5 FROM (SELECT products, units, value_2, value_1, \
     value_0, CASE WHEN status < 4 THEN status WHEN quantity <= ? THEN 2 ELSE 3 END AS status \
     FROM shop_stock) s GROUP BY s.status";
-/// The statuses by the numbers that they are kept under.
+/// The statuses by the numbers under which they are kept.
 const KEPT: [&str; 4] = ["unmanaged", "out_of_stock", "low_stock", "in_stock"];
 
-/// The document of the report, of products as this resource reads them, with [`STOCK`] as its list.
+/// The document of the report, for products read through this resource, whose list is [`STOCK`].
 ///
 /// # Errors
-/// Those of the database, and when a sum is beyond what is counted.
+/// Database errors, and when a sum is too large to be represented.
 pub(crate) async fn show(
     asked: &Asked,
     store: &Store,
@@ -89,7 +89,7 @@ pub(crate) async fn show(
         limit: asked.listing.limit,
     };
     let low = asked.low_stock.saturating_mul(ONE);
-    // Both are read as they were at one moment.
+    // Both are read in one snapshot.
     let mut transaction = store.begin_read().await?;
     let products = transaction.page(&page).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];

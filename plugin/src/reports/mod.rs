@@ -1,9 +1,8 @@
-//! Reports: what was sold, to whom, and what is left. Each is one question to the database, about
-//! sums that it has kept or makes itself, and a page of rows with the sums of the whole range
-//! beside them. Knows no routes and no permissions: a report is made of what is asked, a store, and
-//! what days have come to.
+//! Reports: what was sold, to whom, and the remaining stock. Each is one query, on sums that the
+//! database keeps or computes, and returns a page of rows with the sums of the whole range.
+//! Independent of routes and permissions: a report needs its query, a store, and the kept days.
 //!
-//! Amounts of two currencies are never added up: there is a row, and a sum, for each.
+//! Amounts in different currencies are never added up: each currency has its own rows and sums.
 
 mod amounts;
 mod asked;
@@ -27,11 +26,11 @@ pub(crate) use asked::Asked;
 use days::Days;
 use single_flight::SingleFlight;
 
-/// How the document of a report is made.
+/// The function that makes the document of a report.
 pub(crate) type Show =
     for<'a> fn(&'a Asked, &'a Store, &'a Daily) -> BoxFuture<'a, Result<Vec<u8>, Error>>;
 
-/// What days have come to, for those reports that add them up, and the reports that are being computed.
+/// The kept days of the reports that add them up, and the reports that are being computed.
 #[derive(Debug, Default)]
 pub struct Daily {
     pub(crate) products: Days<products::Sold>,
@@ -40,11 +39,11 @@ pub struct Daily {
 }
 
 impl Daily {
-    /// The document of a report, which is computed for all who ask for it at the same moment, and not
-    /// on the thread of the one who asks.
+    /// The document of a report. One computation serves all requests for it at the same moment, on
+    /// a thread of its own.
     ///
     /// # Errors
-    /// Those of the report, and when it takes too long.
+    /// Errors of the report, and when it takes too long.
     pub(crate) async fn show(
         self: &Arc<Self>,
         asked: Asked,

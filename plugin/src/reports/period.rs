@@ -1,4 +1,4 @@
-//! Days, and the periods that they fall into: the calendar of reports.
+//! Days and the periods that they belong to: the calendar of reports.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::question::Condition;
 use crate::model::value::Value;
 
-/// How many days a report is about by default.
+/// The default number of days of a report.
 const USUAL_DAYS: i64 = 30;
-/// How many periods a report has at most.
+/// The greatest number of periods of a report.
 const MAX_PERIODS: usize = 10_000;
 
-/// Days, both ends included.
+/// A range of days, both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(super) from: Date,
@@ -21,7 +21,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The days that the filters ask for, or the last ones.
+    /// The days that the filters select, by default the most recent ones.
     pub(super) fn of(conditions: &[Condition], today: Date) -> Self {
         let day = |value: &Value| value.moment().map(PrimitiveDateTime::date);
         let from = conditions.iter().find_map(|condition| match condition {
@@ -34,7 +34,7 @@ impl Range {
         });
         match (from, to) {
             (Some(from), Some(to)) => Self { from, to },
-            // It may be tomorrow already where the client is.
+            // The client may be in a time zone in which it is already tomorrow.
             (Some(from), None) => Self { from, to: today.max(from) },
             (None, to) => {
                 let to = to.unwrap_or(today);
@@ -43,13 +43,13 @@ impl Range {
         }
     }
 
-    /// The range of the same length that ends where this one begins, as far as there are years.
+    /// The range of the same length immediately before this one, as far as the calendar goes.
     pub(super) fn before(self) -> Option<Self> {
         let to = self.from.previous_day().filter(|day| day.year() >= FIRST_YEAR)?;
         Some(Self { from: earlier(to, (self.to - self.from).whole_days()), to })
     }
 
-    /// The periods of the range in order, cut to it.
+    /// The periods of the range in order, clipped to it.
     ///
     /// # Errors
     /// When there are too many.
@@ -77,27 +77,27 @@ impl fmt::Display for Range {
     }
 }
 
-/// The first year that a client can ask for.
+/// The first year that a client may request.
 const FIRST_YEAR: i32 = 1;
 
-/// This many days before a day, or the first day that can be asked for.
+/// The day this many days earlier, or the first day that may be requested.
 fn earlier(day: Date, days: i64) -> Date {
     let first = Date::from_ordinal_date(FIRST_YEAR, 1).unwrap_or(day);
     day.checked_sub(Duration::days(days)).unwrap_or(first).max(first)
 }
 
-/// What a period is.
+/// The unit of periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Day,
-    /// A week of ISO 8601, which begins on Monday.
+    /// A week of ISO 8601, which begins on a Monday.
     Week,
     Month,
     Year,
 }
 
 impl Unit {
-    /// The unit that the filters ask for.
+    /// The unit that the filters select.
     pub(super) fn of(conditions: &[Condition]) -> Self {
         let asked = conditions.iter().find_map(|condition| match condition {
             Condition::Equals("period", value) => Some(value.text()),
@@ -120,7 +120,7 @@ impl Unit {
         }
     }
 
-    /// The first day of the period after the one that a day falls into.
+    /// The first day of the period after the one that contains a day.
     fn after(self, day: Date) -> Option<Date> {
         match self {
             Unit::Day => day.next_day(),

@@ -1,4 +1,4 @@
-//! What of each product was sold, the best first.
+//! The sales of each product, the best-selling first.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub(crate) static REPORT: Report = Report {
     previous: false,
 };
 
-/// What was sold of a product in a currency; or how many orders a currency had that sold anything,
-/// since an order with two products is one.
+/// The sales of a product in a currency; or the number of orders of a currency with sales, since an
+/// order with two products counts once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sold {
     of: Of,
@@ -46,20 +46,19 @@ pub(crate) struct Sold {
     quantity: i64,
     orders: i64,
     revenue: i128,
-    /// The key of the last of the items.
+    /// The key of the latest item.
     latest: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
-    /// Lines that name no product are counted together, so that the revenues add up to all that was
-    /// sold.
+    /// Lines without a product are counted together, so that the revenues add up to the whole.
     Product(Option<i64>),
     Currency,
 }
 
-/// The columns: a product (0) or the whole currency (1), the product or how many there are, the
-/// currency, the sums, of which that of money has two parts, and the key of the last of the items.
+/// The columns: 0 for a product or 1 for the whole currency; the product, or the number of
+/// products; the currency; the sums, that of money in two parts; and the key of the latest item.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
@@ -71,7 +70,7 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// What was sold of each product, and what completes it: both of the orders of a range.
+/// The sales of each product, followed by the rest of a query on the orders of a range.
 macro_rules! sold {
     ($of_products:literal) => {
         concat!(
@@ -128,7 +127,7 @@ impl Line for Sold {
 }
 
 impl Ranked for Sold {
-    /// The rows of the page, and of each currency how many products there are and the sums.
+    /// The rows of the page, and for each currency the number of products and the sums.
     const PAGE: &'static str = sold!(
         "SELECT page.* FROM (SELECT 0 AS c0, product_id AS c1, currency_code AS c2, \
          quantity AS c3, orders AS c4, revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
@@ -159,14 +158,13 @@ impl Ranked for Sold {
 
     fn total(&self) -> Self {
         let total = Self { of: Of::Currency, ..self.clone() };
-        // The orders of its products are more than it has.
+        // Adding up the orders of the products of a currency would count some orders twice.
         let orders = if self.is_row() { 0 } else { self.orders };
         Self { orders, ..total }
     }
 }
 
-/// What stands beside the sums of the rows of a page. A product that has gone is shown as its last
-/// line has it.
+/// The columns that a page shows beside the sums. A deleted product is shown as in its latest line.
 const NAMES: &str = "\
     SELECT i.shop_orderitem_id AS c0, \
     CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.sku, i.orderitem_sku) END AS c1, \
@@ -181,7 +179,7 @@ const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUN
 /// The document of the report.
 ///
 /// # Errors
-/// Those of the database, and when a sum is beyond what is counted.
+/// Database errors, and when a sum is too large to be represented.
 pub(crate) async fn show(
     asked: &Asked,
     store: &Store,
@@ -196,7 +194,7 @@ pub(crate) async fn show(
     let names = by_key(&names)?;
     let mut rows = Vec::new();
     for sold in &sold.page {
-        // A line without a name is of a store that refers to nothing.
+        // A line without names can only come from a store with broken references.
         let Some([_, sku, name, decimals, stock]) = names.get(&sold.latest).map(Vec::as_slice)
         else {
             return Err(Error::Contract("a sold item is missing"));

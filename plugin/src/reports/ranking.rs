@@ -1,5 +1,5 @@
-//! A page of lines, the best first, with the sums of each currency: from the days that are kept, or
-//! where they are too many, from the database.
+//! A page of ranked lines, with the sums of each currency: from the kept days or, where they are
+//! too many, from the database.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -12,33 +12,33 @@ use crate::model::value::Cell;
 use crate::sql::Table;
 use crate::store::{Cells, Transaction};
 
-/// A line that has a place among others.
+/// A line that has a rank.
 pub(super) trait Ranked: Line {
-    /// Asks for the page itself, in place of the lines: rows (0), and the sums of each currency (1)
-    /// with how many rows there are of it. The limit and what is passed over are bound last.
+    /// Reads the page itself instead of the lines: rows (0), and the sums of each currency with its
+    /// number of rows (1). Limit and offset are bound last.
     const PAGE: &'static str;
 
     fn currency(&self) -> &Arc<str>;
     /// Whether it is a row of the report, and not only a part of a sum.
     fn is_row(&self) -> bool;
-    /// The place among the rows.
+    /// The order of the rows.
     fn rank(&self, other: &Self) -> Ordering;
-    /// What it adds to the sum of its currency.
+    /// Its contribution to the sum of its currency.
     fn total(&self) -> Self;
 }
 
-/// The page of a report, and what stands beside it.
+/// The page of a report, with its totals.
 pub(super) struct Ranking<L> {
     pub(super) page: Vec<L>,
-    /// The sums of each currency, with how many rows there are of it.
+    /// The sums of each currency, with its number of rows.
     pub(super) totals: Vec<(i64, L)>,
-    /// How many rows there are.
+    /// The total number of rows.
     pub(super) total: i64,
 }
 
 impl<L: Ranked> Ranking<L> {
     /// # Errors
-    /// Those of the database, and when a sum is beyond what is counted.
+    /// Database errors, and when a sum is too large to be represented.
     pub(super) async fn of(
         days: &Days<L>,
         asked: &Asked,
@@ -68,7 +68,7 @@ impl<L: Ranked> Ranking<L> {
         let place = |number: i64| usize::try_from(number).unwrap_or(usize::MAX).min(total);
         let (begin, limit) = (place(asked.listing.offset), place(asked.listing.limit));
         let end = begin.saturating_add(limit).min(total);
-        // Those of the page and before it are put in front, and then only these in order.
+        // Select the rows up to the end of the page, and sort only these.
         if end < total {
             rows.select_nth_unstable_by(end, L::rank);
             rows.truncate(end);
@@ -94,20 +94,20 @@ impl<L: Ranked> Ranking<L> {
                 _ => page.push(line),
             }
         }
-        // An engine need not keep the order of the page that it took.
+        // An engine need not preserve the order of a subquery.
         page.sort_unstable_by(L::rank);
         totals.sort_unstable_by(|(_, one), (_, other)| one.currency().cmp(other.currency()));
         Ok(Self { page, totals, total })
     }
 }
 
-/// Rows by the keys that they begin with.
+/// Rows by their keys, which come first.
 pub(super) fn by_key(cells: &Cells) -> Result<HashMap<i64, Vec<Cell<'_>>>, Error> {
     let rows = cells.rows()?.into_iter();
     Ok(rows.map(|row| (row.first().map_or(0, Cell::int), row)).collect())
 }
 
-/// A word as a cell.
+/// A text as a cell.
 pub(super) fn word(word: &str) -> Cell<'_> {
     Cell::Text(word.into())
 }

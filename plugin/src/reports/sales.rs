@@ -1,4 +1,4 @@
-//! What was sold in each period, from the sums that the database keeps for each day.
+//! The sales of each period, from the sums that the database keeps for each day.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,8 +62,8 @@ const SUMS: [Field; 9] = [
     signed_money("average_order_value"),
 ];
 
-/// The columns of the answer: which range, which period of it, the currency and its decimals, and
-/// the sums, those of amounts in two parts each.
+/// The columns of the result: the range, its period, the currency and its decimals, and the sums,
+/// those of amounts in two parts each.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::WORD,
@@ -83,8 +83,9 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// The sums of the range by the part of the day that names the period, and those of the range before. What
-/// is a comment to others makes MariaDB sort the days, which is cheaper than looking up the group of each.
+/// The sums of the range, grouped by the part of the day that identifies the period, and those of
+/// the preceding range. The MariaDB-specific comment makes MariaDB sort the days, which is cheaper
+/// than looking up the group of each.
 macro_rules! sales_by {
     ($letters:literal) => {
         concat!(
@@ -119,7 +120,7 @@ macro_rules! sales_by {
 /// The document of the report.
 ///
 /// # Errors
-/// Those of the database, and when a sum is beyond what is counted.
+/// Database errors, and when a sum is too large to be represented.
 pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error> {
     let (unit, periods) = (asked.unit(), asked.periods()?);
     let text = match unit {
@@ -129,7 +130,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     };
     let days = |range: Option<Range>| match range {
         Some(Range { from, to }) => [from.to_string(), to.to_string()],
-        // Nothing comes before the first year.
+        // Nothing precedes the first year.
         None => ["9".to_owned(), "0".to_owned()],
     };
     let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
@@ -155,7 +156,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
     let totals = totals(&sums.total, currencies.iter().copied())?;
-    // Those of this range that did not occur in the one before are shown there, too.
+    // Currencies of this range that did not occur in the preceding one are shown there, too.
     let before: BTreeSet<&String> = sums.before.keys().chain(currencies).collect();
     let previous = self::totals(&sums.before, before.into_iter())?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
@@ -174,10 +175,10 @@ fn totals<'a>(
     Ok(rows.into())
 }
 
-/// What was sold, by period and currency.
+/// The sales by period and currency.
 #[derive(Default)]
 struct Sales {
-    /// Those seen in the range, or the store's own.
+    /// The currencies that occur in the range, or the store's own.
     currencies: BTreeSet<String>,
     by_period: BTreeMap<(usize, String), Sums>,
     total: BTreeMap<String, Sums>,
@@ -210,8 +211,8 @@ impl Sales {
     }
 }
 
-/// The position of the period that a day, or the first day of a month or year, falls into. A month
-/// or year that is cut begins before the first period.
+/// The position of the period that contains a day, or the first day of a month or year. A clipped
+/// month or year begins before the first period.
 fn position(text: &str, periods: &[Range]) -> Option<usize> {
     let whole = format!("{text}{}", "-01-01".get(text.len().checked_sub(4)?..)?);
     let day = moment::day(&whole)?;

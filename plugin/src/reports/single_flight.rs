@@ -1,9 +1,10 @@
-//! One computation for all who ask for the same at the same moment, so that the cost of a report does
-//! not depend on how many ask for it. Knows no report.
+//! One shared computation for equal requests at the same moment, so that the cost of a report does
+//! not depend on the number of clients. Independent of particular reports.
 //!
-//! A computation that has begun may miss what was committed since. A request that comes then shares
-//! the next one, so that its report has in it all that was committed before. No request owns a
-//! computation: it goes on when the first one has left, and ends when all have left.
+//! A computation in progress may miss what has been committed since it began. A request that
+//! arrives during one shares the next one, so its report includes everything that was committed
+//! before the request. No request owns a computation: it continues when the first client
+//! disconnects, and ends when all have.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,16 +16,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::error::Error;
 use crate::store;
 
-/// How long a report may take.
+/// The time limit of a report.
 const LONGEST: Duration = Duration::from_secs(20);
-/// How long a request waits while others are computed.
+/// How long a request waits for other computations.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is being computed, each once.
+/// The computations in progress, each once.
 #[derive(Debug)]
 pub(super) struct SingleFlight<A, V> {
     known: Mutex<Vec<Computing<A, V>>>,
-    /// How many may be computed at once: others need processors and connections, too.
+    /// Limits how many run at once, because others need processors and connections, too.
     places: Arc<Semaphore>,
     computed: Arc<AtomicU64>,
 }
@@ -34,10 +35,10 @@ type Outcome<V> = Result<V, Arc<Error>>;
 #[derive(Debug)]
 struct Computing<A, V> {
     asked: A,
-    /// Those who wait for the outcome listen here.
+    /// The waiting requests listen here.
     outcome: Weak<watch::Sender<Option<Outcome<V>>>>,
     begun: Arc<AtomicBool>,
-    /// Of those that are asked for the same, one is computed after the other.
+    /// Serialises the computations for equal requests.
     queue: Arc<Semaphore>,
 }
 
@@ -57,15 +58,15 @@ where
     A: Clone + PartialEq,
     V: Clone + Send + Sync + 'static,
 {
-    /// The result for what is asked for, computed once for all who ask for it at this moment.
+    /// The result of a request, computed once for all equal requests at this moment.
     ///
     /// # Errors
-    /// Those of the computation, and when it takes too long or has to wait for too long.
+    /// Errors of the computation, and when it takes too long or has to wait for too long.
     pub(super) async fn ask<F>(&self, asked: A, compute: impl Fn(A) -> F) -> Result<V, Error>
     where
         F: Future<Output = Result<V, Error>> + Send + 'static,
     {
-        // A computation that all others have just left may end before it is joined.
+        // A computation that all other requests have just left may end before this one joins it.
         for _ in 0..2 {
             let mut outcome = self.join(&asked, &compute);
             let outcome = outcome.wait_for(Option::is_some).await;
@@ -76,7 +77,7 @@ where
         Err(Error::Contract("the computation of a report failed"))
     }
 
-    /// How many were computed.
+    /// The number of computations so far.
     pub(super) fn computed(&self) -> u64 {
         self.computed.load(Ordering::Relaxed)
     }
@@ -132,7 +133,7 @@ where
                     () = sender.closed() => {}
                 }
             };
-            // To add up many lines takes a thread for as long as requests must not wait for one.
+            // Adding up many lines would block a thread that serves requests.
             let runtime = Handle::current();
             drop(tokio::task::spawn_blocking(move || runtime.block_on(compute)));
         });
@@ -140,9 +141,9 @@ where
     }
 }
 
-/// A place among those that are computed, after all that were asked for the same before.
+/// A permit to compute, after all earlier computations for equal requests.
 async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSemaphorePermit>; 2] {
-    // They are never closed.
+    // These semaphores are never closed.
     [queue.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
 }
 
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Computes how many were computed before, once the gate lets it.
+    /// A computation that returns the number of earlier ones, once its gate is open.
     struct Counted {
         flights: SingleFlight<&'static str, usize>,
         gate: Semaphore,
@@ -162,7 +163,7 @@ mod tests {
         ended: Notify,
     }
 
-    /// Notifies when a computation has ended, whether it is done or given up.
+    /// Notifies when a computation has ended, whether it completed or was aborted.
     struct Ends(Arc<Counted>);
 
     impl Drop for Ends {
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn who_asks_while_one_is_computed_shares_the_next() {
+    async fn a_request_during_a_computation_shares_the_next_one() {
         let counted = Counted::new();
         let first = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;
@@ -205,9 +206,9 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn one_who_leaves_does_not_end_what_others_wait_for() {
+    async fn a_disconnected_client_does_not_end_a_shared_computation() {
         let counted = Counted::new();
-        // It is held up by another one, so that both share it.
+        // Another computation blocks it, so that both requests share it.
         let before = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;
         let mut leaves = Box::pin(counted.clone().ask("a"));
@@ -222,9 +223,9 @@ mod tests {
         assert_eq!(stays.await, 2);
     }
 
-    /// On one thread, which a computation must not keep for itself.
+    /// A computation must not monopolise the only thread.
     #[tokio::test]
-    async fn others_are_answered_while_one_is_computed() {
+    async fn other_tasks_run_during_a_computation() {
         let flights = SingleFlight::<&str, u8>::default();
         let (others, done) = std::sync::mpsc::channel::<u8>();
         let done = Mutex::new(Some(done));
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_nobody_waits_for_any_more_is_ended() {
+    async fn a_computation_without_clients_is_ended() {
         let counted = Counted::new();
         let asked = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;

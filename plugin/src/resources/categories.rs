@@ -1,5 +1,5 @@
-//! Categories: a tree. A category's path is the aliases from the top, so a new alias or another
-//! parent changes the paths of the whole branch, in the same transaction.
+//! Categories form a tree. A category's path consists of the aliases from the root, so a new alias
+//! or another parent changes the paths of the whole branch, in the same transaction.
 
 use crate::error::Error;
 use crate::model::field::{Complaint, Handle, int, key, text};
@@ -40,7 +40,7 @@ const PARENT: Handle<i64> = key("parent_id", "categories").or_zero().number();
 const LEVEL: Handle<i64> = int("level").read_only().derived().number();
 const PATH: Handle<String> = text("path", usize::MAX).read_only().derived().words();
 
-/// The alias of a title that none can be made of.
+/// The alias of a title that contains no usable characters.
 const NAMELESS: &str = "category";
 
 fn can_be_published(category: &Record) -> Result<Vec<Complaint>, Error> {
@@ -50,13 +50,13 @@ fn can_be_published(category: &Record) -> Result<Vec<Complaint>, Error> {
     })
 }
 
-/// Works out alias, level and path.
+/// Derives alias, level and path.
 async fn place(
     draft: &mut Draft,
     before: Option<&Record>,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    // At fault, a new category may lack any of them.
+    // A new category with faults may lack any of them.
     let was = before.cloned().unwrap_or_else(|| draft.as_record());
     let now = draft.applied_to(&was);
     let title = now.get(&TITLE)?.unwrap_or_default();
@@ -76,7 +76,7 @@ async fn place(
             );
             match transaction.texts(statement).await?.pop() {
                 Some(path) => (i64::try_from(path.split('/').count()).unwrap_or(0), path),
-                // That there is no such parent is found with the other references.
+                // The check of references reports a missing parent.
                 None => return Ok(()),
             }
         }
@@ -94,7 +94,7 @@ async fn place(
         given => given.to_owned(),
     };
     let path = if above.is_empty() { alias.clone() } else { format!("{above}/{alias}") };
-    // A body may ask for a new alias that turns out to be the present one.
+    // The requested alias may turn out to equal the present one.
     if now.get(&ALIAS)? != Some(&*alias) {
         draft.set(&ALIAS, alias)?;
     }
@@ -107,7 +107,7 @@ async fn place(
     Ok(())
 }
 
-/// The alias of a title, numbered where a sibling has it.
+/// The alias of a title, numbered if a sibling has it already.
 async fn free_alias(
     title: &str,
     parent: i64,
@@ -115,7 +115,7 @@ async fn free_alias(
     transaction: &mut Transaction,
 ) -> Result<String, Error> {
     let mut plain = slug::slugify(title);
-    // Room for a number within the 255 characters of the field.
+    // Leaves room for a number within the 255 characters of the field.
     plain.truncate(240);
     if plain.is_empty() {
         plain.push_str(NAMELESS);
@@ -131,7 +131,7 @@ async fn free_alias(
     Ok(candidates.find(|alias| !taken.contains(alias)).unwrap_or(plain))
 }
 
-/// Brings the paths and levels of everything below a category into line with its own.
+/// Updates the paths and levels of all descendants of a category.
 async fn move_branch(
     before: &Record,
     after: &Record,

@@ -1,4 +1,4 @@
-//! The store's configuration: all parameters, one record that no table holds.
+//! The store's configuration: all parameters as one record, which has no table.
 
 use host_interface::{Method, Response};
 

@@ -1,4 +1,4 @@
-//! Coupons: codes that take something off a cart or a product.
+//! Coupons: codes that reduce the price of a cart or a product.
 
 use time::PrimitiveDateTime;
 
@@ -52,7 +52,7 @@ const VALUE: Handle<Money> = amount("value").required().amount();
 const VALUE_TYPE: Handle<String> =
     choice("value_type", &["fixed_cart", "fixed_product", "percentage_cart", "percentage_product"])
         .words();
-/// When a code begins to count, and until when it does.
+/// The first and the last moment of validity.
 pub(super) const VALID_FROM: Handle<PrimitiveDateTime> = moment("valid_from").time();
 pub(super) const VALID_TO: Handle<PrimitiveDateTime> = moment("valid_to").time();
 
@@ -66,7 +66,7 @@ fn values_go_together(coupon: &Record) -> Result<Vec<Complaint>, Error> {
     Ok(complaints)
 }
 
-/// A period must not end before it begins.
+/// A period of validity must not end before it begins.
 pub(super) fn valid_from_before_to(record: &Record) -> Result<Option<Complaint>, Error> {
     let (from, to) = (record.get(&VALID_FROM)?, record.get(&VALID_TO)?);
     let reversed = from.zip(to).is_some_and(|(from, to)| from > to);

@@ -1,4 +1,4 @@
-//! Currencies, by their ISO 4217 codes, and how amounts in them are written.
+//! Currencies, by their ISO 4217 codes, and the format of their amounts.
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
@@ -12,9 +12,9 @@ use crate::model::value::Value;
 use crate::service::hooks::Service;
 use crate::store::Transaction;
 
-/// One, in units of 10^-8.
+/// The value 1 in units of 10^-8.
 const ONE: i64 = 100_000_000;
-/// Ten thousand million, which is more than any rate of exchange, less the last unit.
+/// 10^10, which exceeds any exchange rate, less one unit.
 const MAX_VALUE: i64 = 10_000_000_000 * ONE - 1;
 
 pub(crate) static CURRENCIES: Resource = Resource {
@@ -41,14 +41,14 @@ pub(crate) const SERVICE: Service = Service {
 };
 
 const CODE: Handle<String> = capitals("currency_code", 3).required().words();
-/// What one unit of the default currency is in this one.
+/// The value of one unit of the default currency in this currency.
 pub(super) const RATE: Handle<Units<8>> =
     decimal("currency_value", 8, 1, MAX_VALUE).default(ONE).units();
-/// How many fraction digits amounts have.
+/// The number of fraction digits of amounts.
 pub(super) const DECIMALS: Handle<i64> =
     int("currency_num_decimals").between(0, 8).default(2).number();
 
-/// The currency with this code, if there is one.
+/// The currency with this code, if it exists.
 pub(super) async fn by_code(
     code: &str,
     transaction: &mut Transaction,
@@ -58,7 +58,7 @@ pub(super) async fn by_code(
     Ok(cells.records(&CURRENCIES)?.pop())
 }
 
-/// Prices are in the default currency, so it has to stay.
+/// Prices are in the default currency, so it cannot be deleted.
 fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Error> {
     let code = currency.need(&CODE)?;
     match code == parameters.default_currency {
@@ -71,7 +71,7 @@ fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Err
     }
 }
 
-/// The site knows the default currency by its code, and new orders are in it.
+/// The site identifies the default currency by its code, and new orders use it.
 fn the_default_keeps_its_code(
     before: &Record,
     after: &Record,

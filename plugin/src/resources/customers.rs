@@ -1,5 +1,5 @@
-//! Customers and their addresses: two views of one table. A customer is an address with what a
-//! list of people shows; a user's addresses are all that the user has.
+//! Customers and their addresses: two views of one table. A customer is an address with the fields
+//! that a list of people shows; the addresses of a user are all rows of that user.
 
 use crate::model::field::{Field, choice, email, key, text, user};
 use crate::model::kept;

@@ -1,5 +1,5 @@
-//! Inventory: the stock side of products. A product's stock record can be removed and made again,
-//! while the product stays. Whatever is written here is a change of the product.
+//! Inventory: the stock of products. The stock record of a product can be removed and created again
+//! while the product remains. Every write here changes the product.
 
 use host_interface::Response;
 
@@ -44,12 +44,13 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&INVENTORY)
 };
 
-/// Makes the stock record of a product that has none.
+/// Creates the stock record of a product without one.
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, resource, None)?;
-    // What is not given stays as the removal left it, so the body is read as a change.
+    // Fields that are not given keep their values since the removal, so the body is read as a
+    // change.
     let mut draft = Draft::read(resource, &body, Intent::Update);
     let product = draft.required_key(&body);
     let mut transaction = call.shop.store.begin().await?;
@@ -83,7 +84,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     crud::created(call, resource, key, &cells)
 }
 
-/// Removes a stock record; the product stays, with nothing in stock.
+/// Removes a stock record; the product remains, with a stock of zero.
 async fn delete(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
     request::no_listing(call.request.query())?;

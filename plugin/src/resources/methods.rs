@@ -1,10 +1,10 @@
-//! Shipping and payment methods: two kinds of extension of the store in one table, so that their
-//! ids are unique across both.
+//! Shipping and payment methods: two kinds of store extensions in one table, so that their ids are
+//! unique across both.
 
 use crate::model::field::{flag, int, json, name, text};
 use crate::model::resource::{Resource, unique};
 
-/// The kinds of method in the table.
+/// The two kinds of methods in the table.
 const SHIPPING: i64 = 1;
 const PAYMENT: i64 = 2;
 

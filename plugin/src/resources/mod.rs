@@ -1,5 +1,6 @@
-//! The list of all resources, alphabetical: the one place where a resource is registered. Each has a file
-//! of its own: the descriptor, and beside it the service with the rules that no descriptor expresses.
+//! The list of all resources, in alphabetical order: the only place where a resource is registered.
+//! Each has a file with its descriptor and its service, which has the rules that a descriptor
+//! cannot express.
 
 mod categories;
 mod config;
@@ -24,7 +25,7 @@ use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::service::hooks::Service;
 
-/// Every resource of the store, with what its file adds to the five operations.
+/// Every resource of the store, with the additions of its file to the five operations.
 pub static SERVICES: &[Service] = ALL;
 
 const ALL: &[Service] = &[
@@ -52,7 +53,7 @@ const ALL: &[Service] = &[
     Service::of(&zones::ZONES),
 ];
 
-/// The resources alone.
+/// The resources without their services.
 pub const REGISTRY: Registry = Registry(&RESOURCES);
 
 static RESOURCES: [&Resource; ALL.len()] = {

@@ -1,4 +1,4 @@
-//! Order statuses. The core ones, which every store has, stay and stay enabled.
+//! Order statuses. The core ones, which every store has, can be neither deleted nor disabled.
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Complaint, ENABLED, Handle, flag, text};
@@ -25,7 +25,7 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&ORDERSTATUSES)
 };
 
-/// What customers are shown.
+/// The name that customers see.
 pub(super) const NAME: Handle<String> = text("orderstatus_name", 64).required().words();
 const CORE: Handle<bool> = flag("orderstatus_core").read_only().default(0).truth();
 

@@ -1,5 +1,6 @@
-//! Products. Each has a master variant, which carries the product's sku, price and upc: the
-//! database itself keeps it in step. Its stock is part of its row, and shown by the inventory.
+//! Products. Each has a master variant with the product's SKU, price and UPC, which the database
+//! itself keeps in sync. The stock is part of the product's row, and the inventory resource shows
+//! it.
 
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
@@ -75,7 +76,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
     unique: &[unique(&["sku"])
         .in_any_case()
         .unless_empty()
-        // Among all variants, the product's own master aside.
+        // Among all variants except the product's own master variant.
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
     ..Resource::CRUD
 }
@@ -86,15 +87,15 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&PRODUCTS)
 };
 
-/// What a product is called on the lines of orders.
+/// The name on the lines of orders.
 pub(super) const NAME: Handle<String> = text("product_name", 255).required().words();
 pub(super) const SKU: Handle<String> = text("sku", 255).words();
 pub(super) const PRICE: Handle<Money> = money("price").amount();
-/// What is asked in place of the price while the product is on sale.
+/// The price while the product is on sale.
 pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().amount();
 const QUANTITY: Handle<i64> = int("quantity").between(0, i32::MAX as i64).number();
 
-/// What a product without a stock record has in stock is nothing, and stays so.
+/// A product without a stock record has a stock of zero, which cannot be changed.
 async fn refuse_unstocked(
     draft: &mut Draft,
     before: Option<&Record>,
@@ -113,7 +114,7 @@ async fn refuse_unstocked(
     Ok(())
 }
 
-/// How many products there are, the smallest table first.
+/// The tables with counts of products, the smallest first.
 pub(crate) const PRODUCT_COUNTS: &[&Kept] = &[
     &kept::PRODUCT_COUNTS,
     &kept::PRODUCT_COUNTS_BY_MANUFACTURER,

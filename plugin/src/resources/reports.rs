@@ -1,4 +1,4 @@
-//! Reports: their routes. What they show is made in `crate::reports`.
+//! The routes of reports. `crate::reports` makes the documents.
 
 use host_interface::{Method, Response};
 
@@ -39,7 +39,7 @@ pub(super) const SERVICE: Service = Service {
     ..Service::of(&REPORTS)
 };
 
-/// Products as the report on what is in stock reads them.
+/// Products with the fields that the report on inventory reads.
 static STOCK: Resource = Resource { list: inventory::STOCK, detail: &[], hidden: &[], ..PRODUCTS };
 
 const fn report(

@@ -1,4 +1,4 @@
-//! Tax profiles: what kinds of goods are taxed alike.
+//! Tax profiles: kinds of goods that are taxed alike.
 
 use crate::model::field::{flag, text};
 use crate::model::resource::Resource;

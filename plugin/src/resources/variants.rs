@@ -1,4 +1,4 @@
-//! Variants: what of a product is really sold. They belong to their product and are read below it.
+//! Variants: the sellable forms of a product. They belong to their product and are listed below it.
 
 use super::products::{PRICE, SKU};
 use crate::model::field::{Handle, amount, flag, int, key, text};
@@ -42,7 +42,7 @@ pub(crate) static VARIANTS: Resource = Resource {
 }
 .checked();
 
-/// The product that it is of.
+/// The product of the variant.
 pub(super) const PRODUCT: Handle<i64> = key("product_id", "products").owned().number();
 /// Whether it represents the product as a whole.
 pub(super) const IS_MASTER: Handle<bool> = flag("is_master").default(0).truth();

@@ -1,5 +1,5 @@
-//! Vouchers: gift cards. What is left of one is its value and the sum of its ledger, which is only
-//! ever added to.
+//! Vouchers: gift cards. The balance of a voucher is its value plus the sum of its ledger, which is
+//! append-only.
 
 use host_interface::{Method, Response, fact};
 
@@ -59,7 +59,7 @@ pub(crate) const SERVICE: Service = Service {
             method: Method::Get,
             path: "vouchers/mine",
             name: "mine",
-            // A valid token is enough: it shows what is its user's own.
+            // A valid token is enough, because the route shows only the user's own vouchers.
             action: None,
             asset: None,
             takes: None,
@@ -72,7 +72,7 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&VOUCHERS)
 };
 
-/// A voucher with what is left of it.
+/// A voucher with its balance.
 static BALANCE: Resource = Resource {
     view: Some("vouchers.balance"),
     detail: &[ORDER_ID, SUBJECT, VALID_FROM.field, VALID_TO.field, REMAINING_BALANCE.field],
@@ -80,7 +80,7 @@ static BALANCE: Resource = Resource {
 }
 .checked();
 
-/// A voucher as the one it was given to sees it is worked out from these fields.
+/// The fields from which a voucher is computed as its recipient sees it.
 static MINE: Resource = Resource {
     view: Some("vouchers.mine"),
     list: &[
@@ -91,14 +91,14 @@ static MINE: Resource = Resource {
         VALID_TO.field,
     ],
     detail: &[],
-    // The code is no list field, because sorting by it would disclose what its mask covers.
+    // The code is not a field of lists, because sorting by it would disclose the masked part.
     hidden: &[ENABLED.field, CODE.field],
     crud: false,
     ..VOUCHERS
 }
 .checked();
 
-/// What is shown of it.
+/// The fields that the recipient sees.
 const SHOWN: &[Field] = &[
     text("masked_code", 255),
     VOUCHER_TYPE,
@@ -109,7 +109,7 @@ const SHOWN: &[Field] = &[
     choice("status", &["active", "disabled", "not_yet_valid", "expired", "depleted"]),
 ];
 
-/// What moves the balance of a voucher.
+/// A change of the balance of a voucher.
 static ADJUSTMENT: Resource = Resource {
     kind: "vouchers",
     view: Some("vouchers.adjustment"),
@@ -147,8 +147,7 @@ fn amount_goes_with_type(adjustment: &Record) -> Result<Vec<Complaint>, Error> {
     Ok(complaint.into_iter().map(|detail| (AMOUNT.name, detail.to_owned())).collect())
 }
 
-/// Writes an entry of the ledger, and nothing else. The transaction takes the adjustments of one
-/// voucher one after the other.
+/// Writes an entry of the ledger. The transaction serialises the adjustments of a voucher.
 async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
     let id = request::id(call.request)?;
@@ -159,7 +158,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let voucher = crud::locked(&mut transaction, &BALANCE, key).await?;
     let Units(before) = voucher.need(&REMAINING_BALANCE)?;
     let adjustment = draft.as_record();
-    // What is at fault moves nothing, and is refused below.
+    // An invalid amount counts as 0, and is refused below.
     let Units(amount) = adjustment.get(&AMOUNT)?.unwrap_or_default();
     let amount = match adjustment.get(&ADJUSTMENT_TYPE)? {
         Some("debit") => -amount,
@@ -197,7 +196,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     crud::single(200, call, &BALANCE, &cells)
 }
 
-/// The vouchers that were sent to the caller's e-mail address.
+/// The vouchers that were sent to the e-mail address of the calling user.
 async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
     let caller = call.request.caller();
@@ -225,7 +224,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     Ok(answer::document(200, body))
 }
 
-/// A code with all but its last four characters covered; one of four or fewer wholly.
+/// Masks all but the last four characters of a code; a code of up to four characters completely.
 fn masked(code: &str) -> String {
     let length = code.chars().count();
     let shown = if length > 4 { 4 } else { 0 };
@@ -248,7 +247,7 @@ fn status(voucher: &Record) -> Result<&'static str, Error> {
     })
 }
 
-/// Letters and digits that are not mistaken for one another: 32, so that each is five random bits.
+/// Letters and digits that are not easily confused: 32, so that each encodes five random bits.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 async fn derive(
@@ -281,7 +280,7 @@ async fn derive(
     Ok(())
 }
 
-/// Sixteen characters, eighty bits from the system's source, in groups of four.
+/// Sixteen characters, eighty bits from the operating system's generator, in groups of four.
 fn new_code() -> Result<String, Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;

@@ -1,4 +1,4 @@
-//! The store as one value, and a request to it. Knows what there is, and not what is done with it.
+//! The store as one value, and a request to it. Independent of the operations on them.
 
 use std::sync::Arc;
 
@@ -19,31 +19,31 @@ pub struct Shop {
     pub store: Store,
     /// A replica of the database, which reports are read from.
     pub replica: Option<Store>,
-    /// What reports keep of each day, and those that are being computed.
+    /// The kept days of reports, and the reports that are being computed.
     pub daily: Arc<Daily>,
-    /// What the site has set.
+    /// The site's parameters.
     pub parameters: ParameterCache,
     /// The absolute path of the store, for links.
     pub root: String,
     /// The host.
     pub host: HostHandle,
-    /// Sends the mails that requests leave.
+    /// Sends the mails that requests write.
     pub sender: Sender,
     /// The resources.
     pub registry: Registry,
 }
 
-/// A request on its way.
+/// A request in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The store.
     pub shop: &'a Shop,
-    /// What is asked.
+    /// The request.
     pub request: &'a Request,
 }
 
 impl Shop {
-    /// The store on this database, whose absolute path is `root`.
+    /// The store on this database, with `root` as its absolute path.
     pub fn new(host: HostHandle, store: Store, root: String, registry: Registry) -> Self {
         Self {
             replica: None,
@@ -57,15 +57,15 @@ impl Shop {
         }
     }
 
-    /// Where reports are read from.
+    /// The database that reports read.
     pub fn reports(&self) -> &Store {
         self.replica.as_ref().unwrap_or(&self.store)
     }
 
-    /// What the store measures.
+    /// The store's metrics.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
         let mut connections = Metric::gauge("connections", "Connections to the store's database.");
         let mut pools = self.store.usage();
@@ -90,12 +90,12 @@ impl Shop {
 }
 
 impl<'a> Call<'a> {
-    /// Where the answer is read.
+    /// The path of the request, for the links of its answer.
     pub fn place(&self) -> Place<'a> {
         Place { path: self.request.path(), root: &self.shop.root, registry: self.shop.registry }
     }
 
-    /// The key of the user who sent the request; 0 where there is none.
+    /// The key of the user who sent the request; 0 for a request without a user.
     pub fn user(&self) -> i64 {
         self.request.caller().map_or(0, Caller::user)
     }

@@ -24,7 +24,7 @@ pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Respon
     page(call, resource, listing, None).await
 }
 
-/// `GET /{parent}/{id}/{segment}`; the parent itself is not asked for.
+/// `GET /{parent}/{id}/{segment}`; the parent itself is not read.
 pub async fn nested(
     call: &Call<'_>,
     resource: &'static Resource,
@@ -36,7 +36,7 @@ pub async fn nested(
             let below = Condition::Equals(nested.by, Value::Int(parent));
             page(call, resource, listing, Some(below)).await
         }
-        // No record has an id that is too long for a key, and none is below it.
+        // An id that is too long for a key belongs to no record, so the list is empty.
         None => {
             let body = document::list(resource, &[], 0, &listing, call.place())?;
             Ok(answer::document(200, body))
@@ -157,7 +157,8 @@ async fn page(
     Ok(answer::document(200, body))
 }
 
-/// Asks the host for the users that a draft names, before a transaction has to wait for it.
+/// Asks the host about the users that a draft names, before a transaction begins that would have to
+/// wait for it.
 async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let named: Vec<_> = draft.users().collect();
     for (field, id) in named {
@@ -168,8 +169,8 @@ async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> 
     Ok(())
 }
 
-/// Completes a draft's faults by these complaints and by what only the database knows; any fault ends
-/// the write.
+/// Adds these complaints, and the faults that only the database can find, to a draft; any fault
+/// ends the write.
 pub(crate) async fn validate(
     draft: &mut Draft,
     after: &Record,
@@ -195,7 +196,7 @@ pub(crate) async fn validate(
     Err(faults.into())
 }
 
-/// Writes what a draft changes, and reads the record as it is then.
+/// Writes the changes of a draft, and reads the resulting record.
 pub(crate) async fn write(
     draft: &Draft,
     resource: &'static Resource,
@@ -210,7 +211,7 @@ pub(crate) async fn write(
     transaction.page(&Page::of_one(resource, key)).await
 }
 
-/// The answer to the creation of a record.
+/// The response to the creation of a record.
 pub(crate) fn created(
     call: &Call<'_>,
     resource: &Resource,
@@ -221,7 +222,7 @@ pub(crate) fn created(
     Ok(single(201, call, resource, cells)?.with_header("location", location))
 }
 
-/// A constraint that the database upheld is the client's fault, as if validation had found it.
+/// Converts a violated constraint of the database into the fault that validation would have found.
 pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Error {
     let Error::Constraint(constraint, _) = &error else { return error };
     match (constraint, unique_of(constraint, resource)) {
@@ -241,7 +242,7 @@ pub(crate) fn violated(error: Error, draft: &Draft, resource: &Resource) -> Erro
     }
 }
 
-/// The first of the resource's unique groups that the columns of a constraint belong to.
+/// The first of the resource's unique groups that contains the columns of a constraint.
 fn unique_of(constraint: &Constraint, resource: &Resource) -> Option<&'static Unique> {
     let Constraint::Unique(columns) = constraint else { return None };
     let is_column =
@@ -258,7 +259,7 @@ async fn refuse_if_referenced(record: &Record, scene: &mut Scene<'_>) -> Result<
     Err(Fault::new(FaultKind::Referenced, detail).into())
 }
 
-/// Refuses to change what others know the record by, as long as they do.
+/// Refuses to change a value by which other records refer to this one.
 async fn keep_what_is_relied_on(
     draft: &mut Draft,
     before: &Record,
@@ -279,8 +280,8 @@ async fn keep_what_is_relied_on(
     Ok(())
 }
 
-/// How many records of which kinds refer to one, as the beginning of a sentence; nothing where none
-/// does.
+/// The number of records, by kind, that refer to a record, as the beginning of a sentence; `None`
+/// if there are none.
 async fn referred_to_by(
     referring: &[Reference],
     transaction: &mut Transaction,
@@ -307,7 +308,7 @@ async fn referred_to_by(
     })
 }
 
-/// The regular plural, which all of the resources have.
+/// The regular plural, which suits all resources.
 fn plural(singular: &str) -> String {
     match singular.strip_suffix('y') {
         Some(stem) => format!("{stem}ies"),
@@ -316,7 +317,7 @@ fn plural(singular: &str) -> String {
     }
 }
 
-/// Reads a record that is to be changed, and keeps it from others until the transaction ends.
+/// Reads a record that is to be changed, and locks it until the transaction ends.
 pub(crate) async fn locked(
     transaction: &mut Transaction,
     resource: &'static Resource,

@@ -1,5 +1,5 @@
-//! Services: what is done with the records of a resource beyond what its description implies, as functions
-//! that its file names. Nothing here knows any of them.
+//! Services: the behaviour of a resource beyond what its description implies, as functions that its
+//! file provides. Independent of particular resources.
 
 use futures_util::future::BoxFuture;
 use host_interface::{Method, Response};
@@ -13,35 +13,34 @@ use crate::model::resource::{Report, Resource};
 use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
-/// A resource, and what its file adds to the five operations.
+/// A resource, and the additions of its file to the five operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
     /// The resource.
     pub of: &'static Resource,
-    /// How a record is created, where that is special.
+    /// Replaces the usual creation of a record.
     pub create: Option<Operation>,
-    /// How a record is removed, where that is special.
+    /// Replaces the usual deletion of a record.
     pub delete: Option<Operation>,
-    /// Works out what follows from what a body gives, before it is checked. Gets the record as it
-    /// was, where there is one.
+    /// Derives values from those in the body, before they are checked. Receives the present record,
+    /// if it exists.
     pub derive: Option<Derive>,
-    /// What else is to be written once a record has been created: gets its key, and the record.
+    /// Writes further rows after a record has been created. Receives its key and the record.
     pub after_insert: Option<AfterInsert>,
-    /// Carries a change of the record over to others that depend on it: gets the record as it was and as
-    /// it is.
+    /// Carries a change of a record over to dependent ones. Receives the record before and after.
     pub after_update: Option<AfterUpdate>,
-    /// Routes beside the usual ones.
+    /// Additional routes.
     pub special: &'static [Special],
-    /// What else must be true of a record as it would be after a write.
+    /// Checks further rules on a record as it would be after a write.
     pub check: fn(&Record) -> Result<Vec<Complaint>, Error>,
-    /// Whether the store permits that a record is deleted.
+    /// Whether the store permits the deletion of a record.
     pub deletable: fn(&Record, &Parameters) -> Result<(), Error>,
-    /// What the store does not permit of a change of a record, which is given as it is and as it would be.
+    /// Returns complaints about a change of a record, which is given before and after.
     pub changeable: fn(&Record, &Record, &Parameters) -> Result<Vec<Complaint>, Error>,
 }
 
 impl Service {
-    /// The five operations as they are for most resources.
+    /// The five operations without additions, as for most resources.
     pub const fn of(resource: &'static Resource) -> Self {
         Self {
             of: resource,
@@ -58,10 +57,10 @@ impl Service {
     }
 }
 
-/// What one of the functions does, in its time.
+/// The future that a hook returns.
 pub type Step<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
-/// An operation that a resource's file defines by itself.
+/// An operation that a resource's file provides.
 pub type Operation = for<'a> fn(&'a Call<'a>) -> Step<'a, Response>;
 
 /// See [`Service::derive`].
@@ -73,15 +72,15 @@ pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a
 /// See [`Service::after_update`].
 pub type AfterUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
 
-/// What a write happens in.
+/// The context of a write.
 pub struct Scene<'a> {
     /// The request.
     pub call: &'a Call<'a>,
-    /// Everything that the write does.
+    /// The transaction of the write.
     pub transaction: &'a mut Transaction,
 }
 
-/// A route beside the usual ones.
+/// An additional route.
 #[derive(Clone, Copy, Debug)]
 pub struct Special {
     /// The method.
@@ -92,24 +91,24 @@ pub struct Special {
     pub name: &'static str,
     /// The permission that it needs on the resource's asset.
     pub action: Option<&'static str>,
-    /// The kind of the resource whose asset it is, where that is another one.
+    /// The kind of the resource with the asset, if it is another one.
     pub asset: Option<&'static str>,
-    /// The fields that its body has.
+    /// The fields of its body.
     pub takes: Option<&'static Resource>,
-    /// What it answers with.
+    /// The content of its answer.
     pub gives: Gives,
-    /// What it does.
+    /// Its operation.
     pub run: Operation,
 }
 
-/// What a route beside the usual ones answers with.
+/// The content of the answer of an additional route.
 #[derive(Clone, Copy, Debug)]
 pub enum Gives {
     /// A new record.
     New(&'static Resource),
     /// A record.
     One(&'static Resource),
-    /// A page of records that are worked out from a view, with these attributes.
+    /// A page of records with these attributes, computed from a view.
     Computed(&'static Resource, &'static [Field]),
     /// A report.
     Report(&'static Report),

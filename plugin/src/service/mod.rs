@@ -1,5 +1,5 @@
-//! What is done with a record, whichever resource it is of: the five operations, and the mails that a write
-//! leaves. It knows no routes, and no resource in particular.
+//! Operations on records of any resource: the five standard ones, and the mails that a write sends.
+//! It is independent of routes and of particular resources.
 
 pub mod call;
 pub mod crud;

@@ -1,5 +1,5 @@
-//! The mail to a customer when the status of an order changes: the site's templates, filled in. How the mail gets
-//! there is the outbox's.
+//! The mail to a customer when the status of an order changes: the site's templates, filled in. The
+//! outbox delivers it.
 
 use host_interface::Mail;
 use minijinja::syntax::SyntaxConfig;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::{Error, chain};
 use crate::model::parameters::{DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters};
 
-/// What a template may use of an order. All of it is text.
+/// The values of an order that a template may use. All of them are text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Notice {
     /// The name of the store.
@@ -29,17 +29,17 @@ pub struct Notice {
     pub last_name: String,
     /// The customer's e-mail address.
     pub email: String,
-    /// The amount of the order, with the decimals of its currency.
+    /// The total of the order, with the decimals of its currency.
     pub order_total: String,
     /// The currency's code.
     pub currency_code: String,
 }
 
 impl Notice {
-    /// The mail, made by the templates of the site.
+    /// The mail, rendered from the site's templates.
     ///
     /// # Errors
-    /// When the system gives no randomness, without which no mail has an id of its own.
+    /// When the system provides no randomness for the mail's unique id.
     pub fn into_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
         let subject = self.fill(&parameters.order_mail_subject, DEFAULT_SUBJECT);
         let text = self.fill(&parameters.order_mail_text, DEFAULT_TEXT);
@@ -52,7 +52,7 @@ impl Notice {
         })
     }
 
-    /// A template of the site that cannot be filled in must not keep the mail from being sent.
+    /// A template that cannot be rendered must not prevent the mail.
     fn fill(&self, template: &str, default: &str) -> String {
         render(template, self).unwrap_or_else(|error| {
             tracing::warn!(causes = chain(&error), "a template for mails cannot be filled in");
@@ -61,10 +61,10 @@ impl Notice {
     }
 }
 
-/// Whether a template can be filled in, whatever the order.
+/// Whether a template can be rendered for any order.
 ///
 /// # Errors
-/// The reason why not, a sentence.
+/// The reason as a sentence.
 pub fn check(template: &str) -> Result<(), String> {
     let example = Notice { comment: "x".to_owned(), ..Notice::default() };
     for notice in [Notice::default(), example] {
@@ -73,7 +73,7 @@ pub fn check(template: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How much work filling in a template may be: far more than any letter is.
+/// The limit of work for rendering a template, far more than any letter needs.
 const FUEL: u64 = 20_000;
 
 fn render(template: &str, notice: &Notice) -> Result<String, minijinja::Error> {
@@ -85,16 +85,16 @@ fn render(template: &str, notice: &Notice) -> Result<String, minijinja::Error> {
     environment.render_str(template, Serde(notice))
 }
 
-/// The length that mail programs show at most, and that the outbox keeps.
+/// The longest subject that mail programs show and the outbox stores.
 const MAX_SUBJECT: usize = 250;
 
-/// A header is one line.
+/// A header must be a single line.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|character| !character.is_control()).take(MAX_SUBJECT).collect()
 }
 
-/// The id of a mail, of 16 random bytes like a UUID's, in the form that outboxes have kept so far.
+/// The id of a mail: 16 random bytes in the form of a UUID, as outboxes have stored them so far.
 fn new_id() -> Result<String, Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;

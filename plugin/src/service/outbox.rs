@@ -1,14 +1,14 @@
-//! Mails on their way to the host: written in the transaction of what they are about, and sent after
-//! it. Nothing here knows what a mail is about.
+//! The queue of mails to the host: a mail is written in the transaction of its cause, and sent
+//! after it. Independent of the contents of mails.
 //!
-//! A row is claimed before its mail is handed over, so that of several hosts on one database one
-//! sends it, and it goes when the host has taken the mail. A claim has a token of its own: only its
-//! holder renews the claim and records what became of the mail. The time is the database's, so
+//! A row is claimed before its mail is handed over, so only one of several hosts on a database
+//! sends it, and it is deleted when the host has accepted the mail. A claim has a token of its own:
+//! only its holder renews the claim and records the outcome. All times are the database's, so the
 //! clocks of hosts may differ.
 //!
-//! What has become of a mail is unknown where its process ends in between, or can neither renew its
-//! claim nor stop in time: the claim then runs out, and the mail is sent again under the same id, by
-//! which its recipient can recognise it.
+//! The outcome is unknown if the process ends in between, or can neither renew its claim nor stop
+//! in time: the claim then expires, and the mail is sent again under the same id, so that its
+//! recipient can recognise it.
 
 use std::time::Duration;
 
@@ -26,27 +26,28 @@ use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
 
-/// How many mails are on their way to the host at a time.
+/// How many mails are in transit to the host at a time.
 const AT_ONCE: i64 = 16;
-/// How often mails are looked for that another process may have left, or whose time has come.
+/// How often the sender looks for mails that another process has left behind or that have become
+/// due.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// How long after a failure of the database the outcome of a mail is recorded again.
+/// The pause before another attempt to record an outcome after a database failure.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts, in seconds.
 const LONGEST_PAUSE: i64 = 3_600;
-/// After this many attempts, which take about three days, a mail is given up.
+/// After this many attempts, over about three days, a mail is given up.
 const MAX_ATTEMPTS: i64 = 84;
 
-/// How long the steps of sending a mail may take.
+/// The time limits of the steps of sending a mail.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// How long a claim is valid unless it is renewed, in whole seconds.
     pub claim: Duration,
-    /// How often a claim is renewed while its mail is on its way.
+    /// How often a claim is renewed while its mail is in transit.
     pub renewal: Duration,
-    /// How long the host may take over a mail.
+    /// How long the host may take for a mail.
     pub sending: Duration,
-    /// How long a stop waits for the mails that are on their way.
+    /// How long a stop waits for mails in transit.
     pub stopping: Duration,
 }
 
@@ -61,10 +62,10 @@ impl Default for Pace {
     }
 }
 
-/// Writes a mail, to be sent once the transaction has been committed and the sender woken.
+/// Writes a mail, which is sent once the transaction has been committed and the sender woken.
 ///
 /// # Errors
-/// Those of the database.
+/// Database errors.
 pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error> {
     let now = seconds(transaction).await?;
     let row = vec![
@@ -93,10 +94,10 @@ pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error>
     Ok(())
 }
 
-/// How many mails wait to be sent, and how many have been given up.
+/// The number of mails that wait to be sent, and of those given up.
 ///
 /// # Errors
-/// Those of the database.
+/// Database errors.
 pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
     const COUNTS: &str = "SELECT given_up AS c0, count(*) AS c1 FROM shop_mails GROUP BY given_up";
     let table = Table::new(COUNTS, Vec::new(), &[Kind::Flag, Kind::COUNT]);
@@ -118,33 +119,32 @@ pub struct Sender {
     host: HostHandle,
     pace: Pace,
     wake: Notify,
-    /// Until when mails may be on their way, once it is stopped.
+    /// Set when the sender is stopped: until when mails may be in transit.
     stopped: watch::Sender<Option<Instant>>,
 }
 
 impl Sender {
-    /// Takes mails from this store to this host, once it [runs](Sender::run).
+    /// Sends mails from this store to this host, once it [runs](Sender::run).
     pub fn new(store: Store, host: HostHandle) -> Self {
         Self::with_pace(store, host, Pace::default())
     }
 
-    /// The same, no slower than this.
+    /// The same with other time limits.
     pub fn with_pace(store: Store, host: HostHandle, pace: Pace) -> Self {
         Self { store, host, pace, wake: Notify::new(), stopped: watch::Sender::new(None) }
     }
 
-    /// Says that a mail has been committed.
+    /// Wakes the sender after a mail has been committed.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Lets [`Sender::run`] end after the mails that are on their way, or when they have taken too
-    /// long.
+    /// Makes [`Sender::run`] end when the mails in transit are done or have taken too long.
     pub fn stop(&self) {
         self.stopped.send_replace(Some(Instant::now() + self.pace.stopping));
     }
 
-    /// Sends what is due, now and from now on, until it is stopped.
+    /// Sends mails as they become due, until it is stopped.
     pub async fn run(&self) {
         let mut stopped = self.stopped.subscribe();
         loop {
@@ -153,7 +153,7 @@ impl Sender {
                 sent = self.send_due() => sent,
                 () = self.out_of_time() => {
                     tracing::warn!(
-                        "stopped while mails were being sent; whether they were sent is unknown"
+                        "stopped while mails were being sent; their outcome is unknown"
                     );
                     return;
                 }
@@ -164,7 +164,7 @@ impl Sender {
             });
             tokio::select! {
                 biased;
-                // The channel cannot be closed while its other end is borrowed.
+                // The channel cannot be closed while this borrow keeps its other end alive.
                 _ = stopped.wait_for(Option::is_some) => return,
                 () = self.wake.notified() => {}
                 () = sleep(pause) => {}
@@ -172,7 +172,7 @@ impl Sender {
         }
     }
 
-    /// Waits until a stop has waited long enough.
+    /// Waits until the time limit of a stop has passed.
     async fn out_of_time(&self) {
         let mut stopped = self.stopped.subscribe();
         let deadline = stopped.wait_for(Option::is_some).await.ok().and_then(|deadline| *deadline);
@@ -181,7 +181,7 @@ impl Sender {
         }
     }
 
-    /// Sends the mails that are due, and gives the time until there may be others.
+    /// Sends the mails that are due, and returns the time until others may be.
     async fn send_due(&self) -> Result<Duration, Error> {
         let mut transaction = self.store.begin_read().await?;
         let now = seconds(&mut transaction).await?;
@@ -213,7 +213,7 @@ impl Sender {
         })
     }
 
-    /// Claims mails; those that another process was faster to claim are left out.
+    /// Claims mails, except those that another process claims first.
     async fn claim(&self, mails: &[Record]) -> Result<Vec<Claim>, Error> {
         let mut claimed = Vec::new();
         if mails.is_empty() {
@@ -249,32 +249,32 @@ impl Pace {
         i64::try_from(self.claim.as_secs()).unwrap_or(i64::MAX / 2)
     }
 
-    /// Until when a claim is valid that is made from now on. The database's seconds are whole ones, of
-    /// which the first may be over already.
+    /// The end of a claim that begins now. The database has whole seconds, and the first one may be
+    /// almost over.
     fn end_of_claim(&self) -> Instant {
         Instant::now() + self.claim.saturating_sub(Duration::from_secs(1))
     }
 }
 
-/// A mail that no other process sends for now.
+/// A mail that only this process may send for now.
 struct Claim {
     mail: Record,
     token: String,
-    /// How long that is certain.
+    /// Until when the claim is certain to be valid.
     until: Instant,
 }
 
-/// What became of a mail.
+/// The outcome of sending a mail.
 enum Outcome {
     Sent,
-    /// It has to wait for so many seconds.
+    /// It is due again after this many seconds.
     Later(i64, String),
     GivenUp(String),
 }
 
 impl Claim {
-    /// Renews the claim for as long as that goes, and ends when it is lost: another process may send
-    /// the mail then. A renewal that fails is tried again while the claim is valid.
+    /// Renews the claim repeatedly, and ends when it is lost: another process may then send the
+    /// mail. A failed renewal is repeated while the claim is valid.
     async fn lost(&self, store: &Store, pace: Pace) {
         let mut until = self.until;
         loop {
@@ -293,7 +293,7 @@ impl Claim {
         }
     }
 
-    /// Says that the mail is still on its way, and whether the claim was still there.
+    /// Renews the claim, and returns whether it still existed.
     async fn renew(&self, store: &Store, pace: Pace) -> Result<bool, Error> {
         let mut transaction = store.begin().await?;
         let due_at = seconds(&mut transaction).await? + pace.claim_seconds();
@@ -306,7 +306,7 @@ impl Claim {
         Ok(renewed)
     }
 
-    /// Writes down what became of the mail, if the claim is still there.
+    /// Records the outcome, if the claim still exists.
     async fn record(&self, outcome: &Outcome, store: &Store) -> Result<bool, Error> {
         let mut transaction = store.begin().await?;
         let statement = match outcome {
@@ -341,7 +341,7 @@ impl Claim {
     }
 }
 
-/// Hands a mail to the host and writes down what became of it.
+/// Hands a mail to the host and records the outcome.
 async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Result<(), Error> {
     let text = |field| claim.mail.need(field).map(str::to_owned);
     let mail = Mail {
@@ -383,7 +383,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
                 tracing::warn!(mail = mail.id, "another host has taken over a mail");
                 return Ok(());
             }
-            // Until another process has claimed it, the outcome can still be recorded.
+            // The outcome can still be recorded until another process claims the mail.
             Err(error) if error.may_pass() || matches!(error, Error::Unavailable(_)) => {
                 tracing::warn!(
                     mail = mail.id,
@@ -397,19 +397,19 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
     }
 }
 
-/// Whether a mail would fail in the same way for ever.
+/// Whether a mail would always fail in the same way.
 fn is_final(error: &host_interface::Error) -> bool {
     matches!(error, host_interface::Error::Refused(_))
 }
 
-/// How many seconds pass after this many attempts: twice as many each time.
+/// The pause in seconds after this many attempts; it doubles each time.
 fn pause(attempts: i64) -> i64 {
     let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(12);
     2_i64.pow(doublings).min(LONGEST_PAUSE)
 }
 
-/// The mails that are waiting, in the order in which they are due. Each has a due time of its own,
-/// so those that cannot be sent do not keep the others waiting.
+/// The waiting mails, in the order in which they are due. Each has a due time of its own, so mails
+/// that cannot be sent do not block the others.
 fn next() -> Page {
     Page {
         resource: &MAILS,
@@ -421,7 +421,7 @@ fn next() -> Page {
     }
 }
 
-/// The rows of mails, which no route shows.
+/// The table of mails, which no route shows.
 static MAILS: Resource = Resource {
     kind: "mails",
     singular: "mail",
@@ -451,14 +451,14 @@ const ATTEMPTS: Handle<i64> = int("attempts").number();
 const DUE_AT: Handle<i64> = int("due_at").between(0, i64::MAX).number();
 const GIVEN_UP: Handle<bool> = flag("given_up").truth();
 
-/// What time it is to the database, in seconds since 1970.
+/// The database's time, in seconds since 1970.
 async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
     let asked = Statement::fixed(transaction.dialect().seconds, Vec::new());
     let seconds = transaction.numbers(asked).await?;
     seconds.first().copied().ok_or(Error::Contract("the database has no clock"))
 }
 
-/// A random token that no other claim has.
+/// A random token, unique to a claim.
 fn token() -> Result<String, Error> {
     let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
     Ok(format!("{chance:016x}"))

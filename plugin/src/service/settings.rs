@@ -1,4 +1,5 @@
-//! What the site has set, asked for no more often than it changes, and whether the store can work with it.
+//! The site's parameters, cached until they change, and the check whether the store accepts a
+//! value.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -14,7 +15,7 @@ use crate::model::registry::Registry;
 use crate::model::value::Value;
 use crate::store::Store;
 
-/// The parameters as the host last gave them.
+/// The latest parameters from the host.
 #[derive(Debug)]
 pub struct ParameterCache {
     host: HostHandle,
@@ -22,15 +23,16 @@ pub struct ParameterCache {
 }
 
 impl ParameterCache {
-    /// Nothing is known yet.
+    /// An empty cache.
     pub fn new(host: HostHandle) -> Self {
         Self { host, known: RwLock::new(None) }
     }
 
-    /// The parameters in force: read again only when the host's revision of them has changed.
+    /// The present parameters, which are read again only when the host's revision of them has
+    /// changed.
     ///
     /// # Errors
-    /// When the host cannot give them, or gives something else.
+    /// When the host fails to return them, or returns invalid ones.
     pub fn current(&self) -> Result<Arc<Parameters>, Error> {
         let revision = self.host.parameters_revision();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -46,10 +48,10 @@ impl ParameterCache {
     }
 }
 
-/// Whether the store can work with a value that a site wants to set.
+/// Checks a value of a parameter that a site wants to set.
 ///
 /// # Errors
-/// When it cannot: a fault with the reason. Those of the database.
+/// A fault with the reason if the store cannot work with the value; database errors.
 pub async fn check(
     name: &str,
     value: &serde_json::Value,
@@ -91,7 +93,7 @@ pub async fn check(
     }
 }
 
-/// The record of this kind that satisfies a condition which only one can.
+/// The record of this kind that a condition on unique values selects.
 async fn find(
     kind: &'static str,
     condition: Condition,

@@ -1,6 +1,6 @@
-//! How the records of a page are found, so that a page of a large store costs no more than one of a
-//! small store. The choice follows from the indexes that a resource declares and from what the store
-//! has counted. Knows no SQL.
+//! Decides how the records of a page are found, so that a page of a large store costs no more than
+//! a page of a small one. The choice depends on the indexes that a resource declares and on the
+//! kept counts. Independent of SQL.
 
 use time::PrimitiveDateTime;
 
@@ -11,45 +11,45 @@ use crate::model::question::{Condition, Page};
 use crate::model::resource::{Index, Join, Resource};
 use crate::model::value::{Kind, Value};
 
-/// From which offset on it pays to look up where the page begins.
+/// The offset from which it pays to look up where the page begins.
 const FAR: i64 = 4_096;
-/// Up to how many records it pays to read all keys before counting.
+/// The number of records up to which it pays to read all keys before counting.
 pub const FEW: usize = 2_000;
 
-/// A question whose answer has to be known before a page can be read at a small cost.
+/// A query whose result is needed before a page can be read cheaply.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
-    /// The keys of the records that contain a text, at most one more than [`FEW`]: finding them is the
-    /// whole cost of such a page, so it must not be done twice.
+    /// The keys of the records that contain a text, at most one more than [`FEW`]: finding them is
+    /// almost the whole cost of such a page, so it must be done only once.
     Few,
-    /// How many records satisfy the conditions, and how many there are in all.
+    /// The number of records that satisfy the conditions, and the number of all records.
     Totals,
-    /// Near which step the page begins, and how many records come before that.
+    /// The step nearest to the beginning of the page, and the number of records before it.
     Steps(&'static Kept),
-    /// Which joined records, in their order, the records of the page belong to.
+    /// The joined records, in order, that the records of the page refer to.
     Groups(&'static Join, &'static Kept),
 }
 
-/// What the answer to a probe leads to.
+/// The conclusion from the result of a probe.
 #[derive(Clone, Debug)]
 pub enum Next {
-    /// The page can be read.
+    /// The page can be read in this way.
     Read(Approach),
-    /// Something else has to be asked.
+    /// Another probe is needed.
     Ask(Probe),
 }
 
 /// How the records of a page are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approach {
-    /// How many records satisfy the conditions, where that is known already.
+    /// The number of records that satisfy the conditions, if it is known already.
     pub total: Option<i64>,
-    /// How their keys are.
+    /// How their keys are found.
     pub keys: Keys,
 }
 
 impl Approach {
-    /// How a page is found that needs no question.
+    /// How to find a page for which no probe is needed.
     pub fn unasked(page: &Page) -> Self {
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
@@ -69,27 +69,27 @@ pub enum Keys {
     /// As the engine plans it: an index has the order, or there are few records.
     #[default]
     Planned,
-    /// By a scan in their order, of this index where one is named. The conditions on its fields bound the
-    /// scan, the others are tested on the way: many records satisfy them.
+    /// By scanning them in order, with this index if one is named. The conditions on its fields
+    /// bound the scan; the others are tested on the way, because many records satisfy them.
     IndexScan(Option<&'static Index>),
-    /// By the conditions, and then sorted: few records satisfy them.
+    /// By filtering and then sorting: few records satisfy the conditions.
     FilterThenSort,
-    /// From a bound on, after which so many are skipped.
+    /// From a bound on, skipping this many records after it.
     Seek(Condition, i64),
-    /// From groups of records, each of which belongs to joined records of one name.
+    /// From groups of records, each of which refers to joined records with the same name.
     Grouped(Vec<Group>),
-    /// These, which are known already.
+    /// The keys are known already.
     Known(Vec<i64>),
-    /// Not at all: the page is empty.
+    /// The page is empty.
     Empty,
 }
 
-/// Records on a page that belong to joined records of one name.
+/// The records on a page that refer to joined records with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The field that names the joined record.
+    /// The field that refers to the joined record.
     pub by: &'static str,
-    /// The joined records; 0 is none.
+    /// The keys of the joined records; 0 means none.
     pub of: Vec<i64>,
     /// How many are skipped.
     pub offset: i64,
@@ -98,9 +98,9 @@ pub struct Group {
 }
 
 impl Probe {
-    /// The first question to ask before this page is read; none where an index leads to it.
+    /// The first probe before this page is read; `None` if an index leads to it.
     pub fn of(page: &Page) -> Option<Probe> {
-        // Only large tables are counted.
+        // Only large tables have kept counts.
         if page.resource.storage.counts.is_empty() || is_of_few(page) {
             return None;
         }
@@ -118,7 +118,7 @@ impl Probe {
         }
     }
 
-    /// What the columns of the answer hold.
+    /// The kinds of the columns of the result.
     pub fn kinds(&self) -> &'static [Kind] {
         match self {
             Probe::Few => &[Kind::WORD],
@@ -129,7 +129,7 @@ impl Probe {
         }
     }
 
-    /// What follows from the answer.
+    /// The conclusion from the result.
     pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Next {
         let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
         Next::Read(match (self, rows.first()) {
@@ -160,46 +160,46 @@ impl Probe {
     }
 }
 
-/// The table of kept counts from which the total of a page can be read, for each value of one more
-/// field where one is named.
+/// The table of kept counts that contains the total of a page, for each value of one more field if
+/// one is given.
 pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Kept> {
     let has = |count: &&Kept| also.is_none_or(|by| count.has(by));
     page.resource.storage.counts.iter().copied().filter(has).find(|count| fits(count, page))
 }
 
-/// The join that a list is ordered by, if it is.
+/// The join that determines the order of a list, if one does.
 fn joined_order(page: &Page) -> Option<&'static Join> {
     let field = field_of(page.resource, page.order.field?)?;
     let (alias, _) = field.joined?;
     page.resource.joins.iter().find(|join| join.alias == alias)
 }
 
-/// Whether a page is short whatever is in the store.
+/// Whether a page is short in any store.
 fn is_of_few(page: &Page) -> bool {
     page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
 }
 
-/// Whether a page is of the records that contain a text, in the order of their keys.
+/// Whether a page lists the records that contain a text, in the order of their keys.
 fn is_of_text(page: &Page) -> bool {
     matches!(page.conditions[..], [Condition::Contains(..)])
         && page.resource.fixed.is_empty()
         && page.order.field.is_none()
 }
 
-/// Whether there is an index that has the conditions of a page and then its order. There is one for
-/// each order.
+/// Whether an index has the fields of the conditions followed by the order of a page. Each order
+/// without conditions has one.
 fn is_indexed(page: &Page) -> bool {
     equal_fields(page).is_some_and(|equal| equal.is_empty()) || index_of_all(page).is_some()
 }
 
-/// The index that has the conditions of a page, of which there are some, and then its order.
+/// The index on the fields of the conditions of a page, if it has any, followed by its order.
 fn index_of_all(page: &Page) -> Option<&'static Index> {
     let equal = equal_fields(page).filter(|equal| !equal.is_empty())?;
     page.resource.storage.indexes.iter().find(|index| narrowed_by(index, page) == Some(equal.len()))
 }
 
-/// The fields that must be equal to something; nothing where there are other conditions than those
-/// and bounds of the field that the list is ordered by.
+/// The fields that must equal a value; `None` if there are conditions other than these and bounds
+/// on the field that determines the order.
 fn equal_fields(page: &Page) -> Option<Vec<&'static str>> {
     let mut equal = Vec::new();
     for condition in &page.conditions {
@@ -213,7 +213,7 @@ fn equal_fields(page: &Page) -> Option<Vec<&'static str>> {
     Some(equal)
 }
 
-/// By how many fields an index narrows a scan in the order of a page; nothing where it has another
+/// By how many fields an index narrows a scan in the order of a page; `None` if it has another
 /// order.
 fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     let narrowed = match page.order.field {
@@ -227,7 +227,8 @@ fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     narrowed.iter().all(is_equal).then_some(narrowed.len())
 }
 
-/// The keys of a list, which is empty where no record was found; nothing where it has more than [`FEW`].
+/// The keys in a list, which is empty if no record was found; `None` if there are more than
+/// [`FEW`].
 fn few(list: &str) -> Option<Vec<i64>> {
     if list.is_empty() {
         return Some(Vec::new());
@@ -235,7 +236,7 @@ fn few(list: &str) -> Option<Vec<i64>> {
     serde_json::from_str(list).ok().filter(|keys: &Vec<i64>| keys.len() <= FEW)
 }
 
-/// How a page is found if the records with these keys satisfy its conditions.
+/// How to find a page if the records with these keys satisfy its conditions.
 fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     let total = i64::try_from(keys.len()).unwrap_or(i64::MAX);
     keys.sort_unstable();
@@ -249,8 +250,9 @@ fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     Approach { total: Some(total), keys }
 }
 
-/// How the keys are found if so many of all records satisfy the conditions. Filtering and sorting costs
-/// as much as these are; scanning in order, as much as lies before the end of the page.
+/// How to find the keys if this many of all records satisfy the conditions. The cost of filtering
+/// and sorting is the number of matches; that of scanning in order is the number of records up to
+/// the end of the page.
 fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
     let end = page.offset.saturating_add(page.limit);
     if total <= page.offset {
@@ -273,7 +275,7 @@ fn leads(steps: &Kept, page: &Page) -> bool {
         && page.resource.fixed.iter().all(|(name, _)| steps.has(name))
 }
 
-/// The bound that a step is.
+/// The bound that a step stands for.
 fn bound(page: &Page, steps: &Kept, step: &Value) -> Condition {
     match (steps.day_of(), page.order.descending) {
         (None, false) => {
@@ -284,7 +286,7 @@ fn bound(page: &Page, steps: &Kept, step: &Value) -> Condition {
             Condition::AtMost(page.resource.key, Value::Int(next - 1))
         }
         (Some(field), descending) => {
-            // No trigger makes a step without a day.
+            // Triggers never write a step without a day.
             let moments = moment::day(step.text()).map(moment::bounds);
             let [first, last] =
                 moments.map_or([Value::Null, Value::Null], |of| of.map(Value::Moment));
@@ -296,8 +298,8 @@ fn bound(page: &Page, steps: &Kept, step: &Value) -> Condition {
     }
 }
 
-/// The groups of a page, from the joined records that its records belong to: of each, how many
-/// records come before those of its name, and how many there are of its name.
+/// The groups of a page, from the joined records that its records refer to: for each, the number of
+/// records before those of its name, and the number of records of its name.
 fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -> Vec<Group> {
     let mut groups: Vec<(i64, Group)> = Vec::new();
     for [joined, before, count] in rows {
@@ -314,10 +316,10 @@ fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Whether the total of a page can be read from a table of kept counts.
+/// Whether a table of kept counts contains the total of a page.
 fn fits(count: &Kept, page: &Page) -> bool {
     let has = |name: &&str| count.has(name);
-    // The first or the last moment of a day, as a filter asks for it.
+    // The first or the last moment of a day, which is what a filter by day compares with.
     let whole_days = |name: &str, value: &Value, end: usize| {
         let is_end = |moment: PrimitiveDateTime| moment::bounds(moment.date())[end] == moment;
         count.day_of() == Some(name) && value.moment().is_some_and(is_end)

@@ -4,7 +4,7 @@ use crate::model::field::Field;
 use crate::model::resource::Resource;
 use crate::model::value::Kind;
 
-/// The name of the column that holds a text's case-folded copy.
+/// The name of the column with the case-folded copy of a text.
 pub fn folded(name: &str) -> String {
     format!("{name}_fold")
 }
@@ -28,12 +28,12 @@ pub(super) fn tested(resource: &Resource, name: &str) -> String {
     resource.fields().find(|field| field.name == name).map_or_else(|| own(name), column)
 }
 
-/// The column in which a field is searched without regard to case.
+/// The column in which a field is searched, ignoring case.
 pub(super) fn searched(resource: &Resource, name: &str) -> String {
     let column = tested(resource, name);
     match resource.fields().find(|field| field.name == name) {
         Some(field) if resource.is_folded(field) => folded(&column),
-        // Capitals alone have no copy: lower case is their folding on every engine.
+        // Text of capital letters has no copy: on every engine, lower case is its folded form.
         Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({column})"),
         _ => column,
     }
@@ -48,7 +48,7 @@ pub(super) fn order_column(resource: &Resource, name: &str) -> Option<String> {
     })
 }
 
-/// The name of the column that a text is searched in.
+/// The name of the column in which a text is searched.
 pub(super) fn text_column(resource: &Resource, name: &str) -> String {
     match resource.fields().find(|field| field.name == name) {
         Some(field) if resource.is_folded(field) => folded(name),

@@ -1,4 +1,4 @@
-//! Which records a page is of: its conditions, what has to be joined for them, and how many records
+//! The conditions of a page as SQL, the joins that they need, and the number of records that
 //! satisfy them.
 
 use super::approach;
@@ -13,9 +13,9 @@ use crate::model::value::Value;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
     All,
-    /// Those that decide which records are on the page.
+    /// Those that determine which records are on the page.
     OfKeys,
-    /// Those that decide which records there are.
+    /// Those that determine which records satisfy the conditions.
     OfConditions,
 }
 
@@ -51,8 +51,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The conditions of a page. Those that are not to bound a scan are written in a form that no index
-    /// serves.
+    /// The conditions of a page. Conditions that must not bound a scan are written in a form that
+    /// no index supports.
     pub(super) fn conditions(&mut self, page: &Page, narrows: impl Fn(&Condition) -> bool) {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
@@ -126,7 +126,7 @@ impl Builder<'_> {
         self.push(")");
     }
 
-    /// How many records satisfy the conditions: from a table of kept counts where one fits.
+    /// The number of records that satisfy the conditions, from a table of kept counts if one fits.
     pub(super) fn total(&mut self, page: &Page) {
         if let Some(count) = approach::counted(page, None) {
             self.push("SELECT coalesce(sum(n), 0) FROM ");
@@ -143,7 +143,7 @@ impl Builder<'_> {
         self.conditions(page, |_| true);
     }
 
-    /// The conditions of a page where a table of kept counts has their columns.
+    /// The conditions of a page in terms of a table of kept counts.
     pub(super) fn counted_conditions(&mut self, page: &Page) {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
@@ -168,7 +168,8 @@ impl Builder<'_> {
         }
     }
 
-    /// How the engine finds the records of a page, where its table for texts has exactly these.
+    /// How the engine finds the records of a page, if its table of texts covers exactly these
+    /// fields.
     pub(super) fn finds_all(&self, page: &Page) -> Option<Found> {
         match (&page.conditions[..], page.resource.fixed) {
             ([Condition::Contains(names, text)], []) => {
@@ -178,7 +179,7 @@ impl Builder<'_> {
         }
     }
 
-    /// How the engine finds a text in one of these fields, where it has a table for that.
+    /// How the engine finds a text in one of these fields, if it has a table of their texts.
     pub(super) fn finds(&self, resource: &Resource, names: &[&str], text: &str) -> Option<Found> {
         let columns =
             names.iter().map(|field| Column { field, name: text_column(resource, field) });
@@ -191,7 +192,7 @@ impl Builder<'_> {
     }
 }
 
-/// What comes before one more condition than a page has.
+/// The keyword before one more condition.
 pub(super) fn and(page: &Page) -> &'static str {
     match page.conditions.is_empty() && page.resource.fixed.is_empty() {
         true => " WHERE ",
@@ -204,7 +205,7 @@ fn day(moment: &Value) -> Value {
     Value::Text(moment.moment().map(|moment| moment.date().to_string()).unwrap_or_default())
 }
 
-/// Whether a condition is about a field of this join.
+/// Whether a condition uses a field of this join.
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     match condition {
         Condition::Key(_) | Condition::Keys(_) => false,
@@ -215,7 +216,7 @@ fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     }
 }
 
-/// Whether a field is read from this join.
+/// Whether a field comes from this join.
 fn has(join: &Join, page: &Page, name: &str) -> bool {
     let field = page.resource.fields().find(|field| field.name == name);
     field.and_then(|field| field.joined).is_some_and(|(alias, _)| alias == join.alias)

@@ -1,4 +1,5 @@
-//! Whole tables as SQL: very many rows are inserted, read, summed up and counted. Knows no resource.
+//! SQL for whole tables: inserting many rows, reading, summing and counting. Independent of
+//! resources.
 
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
@@ -14,7 +15,8 @@ pub fn insert_rows(
     insert_many(table, columns, rows.concat(), usize::MAX, dialect)
 }
 
-/// Inserts rows with their keys, which are the first column. The engine gives none of these later.
+/// Inserts rows with their keys, which are in the first column, and moves the engine's key
+/// generator past them.
 pub fn insert_keyed(
     table: &str,
     columns: &[&str],
@@ -26,9 +28,9 @@ pub fn insert_keyed(
     statements
 }
 
-/// Inserts very many rows, which are these values, row after row, no more than so many with one
-/// statement. Statements of one length are prepared once, so the lengths are powers of two. The keys
-/// that the engine gives know nothing of those.
+/// Inserts very many rows, given as values row after row, at most this many with one statement.
+/// Statements of the same length are prepared once, so the lengths are powers of two. The engine's
+/// key generator is not moved past given keys.
 pub fn insert_many(
     table: &str,
     columns: &[&str],
@@ -50,8 +52,8 @@ pub fn insert_many(
     statements
 }
 
-/// Inserts rows, which are these values, row after row, and no more than the engine permits in one
-/// statement. The keys that it gives know nothing of those.
+/// Inserts rows, given as values row after row, with as many statements as the engine needs. The
+/// engine's key generator is not moved past given keys.
 pub fn insert_at_once(
     table: &str,
     columns: &[&str],
@@ -72,13 +74,13 @@ pub fn insert_at_once(
     Statement { binds: values, ..sql.finish() }
 }
 
-/// Inserts rows that follow the statement in a stream, on an engine that takes one.
+/// Inserts rows from a stream that follows the statement, on an engine with this feature.
 pub fn copy_in(table: &str, columns: &[&str]) -> String {
     format!("COPY {table} ({}) FROM STDIN", columns.join(", "))
 }
 
-/// Makes the keys that the engine gives follow those that were inserted. Nothing where they do so
-/// by themselves.
+/// Moves the engine's key generator past the inserted keys; `None` where this happens
+/// automatically.
 pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statement> {
     dialect.keys_follow.then(|| {
         let mut sql = Builder::new(dialect);
@@ -98,7 +100,7 @@ pub fn all_rows(table: &str, columns: &[&str], order: &str) -> Statement {
     Statement { text, binds: Vec::new() }
 }
 
-/// Reads the sums of columns over all rows that are alike in others, where the first sum is not 0.
+/// Reads the sums of columns, grouped by other columns, where the first sum is not 0.
 pub fn all_groups(table: &str, by: &[&str], sums: &[&str]) -> Statement {
     let sums: Vec<String> = sums.iter().map(|column| format!("sum({column})")).collect();
     let (by, first) = (by.join(", "), sums.first().map_or("1", String::as_str));
@@ -119,12 +121,12 @@ pub fn delete_rows(table: &str) -> Statement {
     Statement { text: format!("DELETE FROM {table}"), binds: Vec::new() }
 }
 
-/// Reads the key that a table gave last.
+/// Reads the key that a table generated last.
 pub fn last_key(table: &str, key: &str, dialect: &Dialect) -> Statement {
     Statement { text: (dialect.last_key)(table, key), binds: Vec::new() }
 }
 
-/// Makes a table give keys above this one.
+/// Makes a table generate keys above this one.
 pub fn give_keys_above(table: &str, key: &str, last: i64, dialect: &Dialect) -> Vec<Statement> {
     let texts = (dialect.give_keys_above)(table, key, last).into_iter();
     texts.map(|text| Statement { text, binds: Vec::new() }).collect()

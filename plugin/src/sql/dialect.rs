@@ -1,90 +1,93 @@
-//! What differs between database engines, in one table.
+//! The differences between database engines, in one table.
 
 use super::kept::{self, Terms};
 use super::texts::{self, Column, Found};
 use crate::model::resource::Resource;
 
-/// What is different in the SQL of one engine.
+/// The SQL of one engine, where engines differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// What the engine is called.
+    /// The name of the engine.
     pub name: &'static str,
-    /// Writes a test that the text in a column contains a bound text, made by
-    /// [`Dialect::search_pattern`].
+    /// Writes a test whether the text in a column contains a bound text, which
+    /// [`Dialect::search_pattern`] has prepared.
     pub contains: fn(&mut String, column: &str),
-    /// A text as that test takes it, with no special characters.
+    /// Prepares a text for that test, without special characters.
     pub search_pattern: fn(&str) -> String,
-    /// How records that contain a text are found, where the engine needs a table of its own for that.
-    /// Nothing where no table has these columns, or the text is too short for it.
+    /// How records that contain a text are found, on an engine that needs a table of texts. `None`
+    /// if no such table covers the columns, or if the text is too short.
     pub find: fn(&Resource, &[Column<'_>], &str) -> Option<Found>,
-    /// The sum of a column of money in two whole numbers, each of which fits into 64 bits: the multiples
-    /// of 10^4, and the rest in units of 10^-5.
+    /// The sum of a column of money as two whole numbers, each of which fits into 64 bits: the
+    /// multiples of 10^4, and the rest in units of 10^-5.
     pub wide_sum: fn(&str) -> [String; 2],
-    /// The sum of a column of money where the result is no larger than money can be, although an
-    /// intermediate sum may be.
+    /// The sum of a column of money whose result is within the limits of money, although
+    /// intermediate sums may exceed them.
     pub narrow_sum: fn(&str) -> String,
-    /// The function that makes a JSON list of all values of a column.
+    /// The function that aggregates a column into a JSON list.
     pub json_list: &'static str,
-    /// A column in a form that no index serves, where the engine would choose an index that it should not.
+    /// A column in a form that no index supports, where the engine would choose an unsuitable
+    /// index.
     pub without_index: fn(&str) -> String,
-    /// What follows a table that is to be read by the index of this name, on an engine that would
-    /// otherwise read fewer rows and sort them, misjudging how many they are.
+    /// The index hint after the name of a table, on an engine that would otherwise underestimate
+    /// the number of rows and sort them.
     pub index_hint: fn(&str) -> String,
-    /// What follows a descending or ascending column so that unset values are the least.
+    /// The suffix of a descending or ascending column that makes unset values the least.
     pub nulls_least: fn(descending: bool) -> &'static str,
-    /// The function that counts the characters of a text.
+    /// The function for the length of a text in characters.
     pub char_length: &'static str,
-    /// Begins a transaction that is certain to write. On an engine with one writer at a time it queues
-    /// at once, instead of failing half-way; elsewhere each statement sees what others have
-    /// committed, and locks keep rows as they were read.
+    /// Begins a transaction that will write. On an engine with one writer at a time it queues for
+    /// it at once, instead of failing half-way; elsewhere each statement sees what others have
+    /// committed, and locks protect the rows that were read.
     pub begin_write: &'static str,
-    /// Begins a transaction that reads everything as it was at one moment.
+    /// Begins a read-only transaction on one snapshot.
     pub begin_read: &'static str,
-    /// Fails if the transaction is no longer open. A node of a cluster may undo one in favour of
-    /// another node's; if it was about to prepare a statement, the error is lost or is a wrong one, and
-    /// what follows would be done outside of the transaction.
+    /// Fails if the transaction is no longer open. A node of a cluster may roll back a transaction
+    /// in favour of another node's; if it was about to prepare a statement, the error is lost or
+    /// replaced by a wrong one, and the following statements would run outside of the transaction.
     pub ensure_open: Option<&'static str>,
     /// Commits a transaction, if it is still open.
     pub commit: &'static str,
     /// Reads the time in whole seconds since 1970.
     pub seconds: &'static str,
-    /// How a transaction locks the rows that it has read.
+    /// How a transaction locks the rows that it reads.
     pub locks: Option<Locks>,
-    /// Whether the engine hands a page over as one JSON text of raw cells. On an embedded engine
-    /// each row would cross a thread; over a network rows are faster.
+    /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
+    /// row would cross a thread; over a network, rows are faster.
     pub pages_as_json: bool,
-    /// Whether an insertion has to ask for its key with `RETURNING`.
+    /// Whether an insertion needs `RETURNING` to obtain its key.
     pub returns_keys: bool,
-    /// Whether the sequence of keys has to be moved past keys that were inserted.
+    /// Whether the sequence of keys must be moved past keys that were inserted explicitly.
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
-    /// Whether the limit of a page stands in the text. An engine that assumes a bound limit to be a large
-    /// part of the table plans such a statement anew each time, which takes longer than reading the page.
+    /// Whether the limit of a page is part of the text. An engine that estimates a bound limit as a
+    /// large part of the table plans such a statement anew each time, which takes longer than
+    /// reading the page.
     pub limits_in_text: bool,
-    /// Whether an update writes all fields of a record, so that a resource has one statement for all
-    /// updates: on an engine that limits the prepared statements of all connections together.
+    /// Whether an update writes all fields of a record, so that a resource needs a single statement
+    /// for all updates. This is for an engine that limits the total number of prepared statements
+    /// of all connections.
     pub changes_all: bool,
-    /// Reads the columns of the store's tables, without those that the engine computes or that only lock
-    /// a row: table, column, type, and how many fraction digits the type has.
+    /// Reads the columns of the store's tables, without generated ones and those that serve only to
+    /// lock a row: table, column, type, and the number of fraction digits of the type.
     pub columns: &'static str,
-    /// Reads the key that a table gave last, whether or not its record is still there.
+    /// Reads the key that a table generated last, even if its record has been deleted.
     pub last_key: fn(table: &str, key: &str) -> String,
     /// How it keeps counts and sums.
     pub kept: &'static Terms,
-    /// Makes a table give keys above this one, which is not below any key in it.
+    /// Makes a table generate keys above this one, which must not be below any existing key.
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
 }
 
-/// What follows a query that locks its rows until the transaction ends.
+/// The suffixes of a query that lock its rows until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Locks {
-    /// Against others that read them to write, or refer to them.
+    /// Excludes others that read the rows in order to write them, or that refer to them.
     pub exclusive: &'static str,
-    /// Against others that change or remove them.
+    /// Excludes others that change or remove the rows.
     pub shared: &'static str,
-    /// Whether a lock holds on this server only, which may be a node of a cluster. A change of the row
-    /// holds for all nodes, so a row that has the column `turn` is locked by counting in it.
+    /// Whether a lock is valid only on this server, which may be a node of a cluster. An update of
+    /// the row is valid on all nodes, so a row with the column `turn` is locked by incrementing it.
     pub node_local: bool,
 }
 
@@ -98,7 +101,7 @@ pub static SQLITE: Dialect = Dialect {
     },
     search_pattern: str::to_owned,
     find: texts::by_phrase,
-    // An amount is counted in its units here, and a sum of them is an error where it is too large.
+    // Amounts are stored in units, and a sum that is too large is an error.
     wide_sum: |column| {
         let (high, low) =
             (format!("sum({column} / 1000000000)"), format!("sum({column} % 1000000000)"));
@@ -145,7 +148,7 @@ pub static POSTGRES: Dialect = Dialect {
     name: "PostgreSQL",
     contains: like,
     search_pattern: within,
-    // The index of trigrams serves the test itself.
+    // The trigram index supports the test itself.
     find: |_, _, _| None,
     wide_sum: |column| {
         [format!("div(sum({column}), 10000)"), format!("(mod(sum({column}), 10000) * 100000)")]
@@ -173,7 +176,7 @@ pub static POSTGRES: Dialect = Dialect {
         WHERE table_schema = current_schema() AND left(table_name, 5) = 'shop_' \
         AND table_name <> 'shop_migrations' AND is_generated = 'NEVER' \
         ORDER BY table_name, ordinal_position",
-    // A key that was given by hand counts too: the sequence does not know of it.
+    // Keys that were inserted explicitly count too, although the sequence does not include them.
     kept: &kept::postgres::TERMS,
     last_key: |table, key| {
         format!(
@@ -199,10 +202,10 @@ pub static MYSQL: Dialect = Dialect {
     index_hint: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",
-    // A savepoint goes with its transaction. What was written since would then be a transaction of
-    // its own, which must not be committed by itself.
+    // A savepoint disappears with its transaction. Later writes would then form a transaction of
+    // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
-    // The level is that of the next transaction alone; at any other there is no such snapshot.
+    // The level applies to the next transaction only; any other level gives no such snapshot.
     begin_read: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
         START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY; SAVEPOINT begun",
     ensure_open: Some("RELEASE SAVEPOINT begun"),
@@ -238,13 +241,13 @@ pub static MYSQL: Dialect = Dialect {
     },
 };
 
-/// A test that a text is like a pattern.
+/// A test whether a text matches a pattern.
 fn like(sql: &mut String, column: &str) {
     sql.push_str(column);
     sql.push_str(" LIKE ?");
 }
 
-/// The pattern of what contains a text.
+/// The pattern for containing a text.
 fn within(text: &str) -> String {
     format!("%{}%", texts::pattern(text))
 }

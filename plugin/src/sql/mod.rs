@@ -1,10 +1,10 @@
-//! Plans as SQL: the only place that makes dynamic SQL text. Names come from the resources alone;
-//! whatever a client sent is bound. Knows no connection.
+//! Plans as SQL: the only place that generates dynamic SQL text. Names come only from the
+//! resources; everything that a client sent is bound. Independent of connections.
 //!
-//! `approach` decides how the records of a page are found; `probe` asks what has to be known for that,
-//! `read` makes the SQL of the page, `conditions` of what it is of. `write` makes that of changes, `copy`
-//! that of whole tables. What differs between engines is in `dialect`, and in `texts` for search; what is
-//! kept beside the records, its tables and triggers, is in `kept`.
+//! `approach` decides how the records of a page are found; `probe` has the queries needed for this,
+//! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
+//! changes, and `copy` that of whole tables. The differences between engines are in `dialect`, and
+//! in `texts` for substring search; the tables and triggers of kept numbers are in `kept`.
 
 pub mod approach;
 mod columns;

@@ -1,4 +1,4 @@
-//! The questions that are asked before a page is read, as SQL.
+//! The queries that precede the reading of a page, as SQL.
 
 use super::approach::{self, Probe};
 use super::columns::{order_column, own};
@@ -10,7 +10,7 @@ use crate::model::question::Page;
 use crate::model::resource::Join;
 use crate::model::value::Value;
 
-/// Asks what has to be known before a page is read.
+/// The query for a probe.
 pub fn probe(probe: &Probe, page: &Page, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     match probe {
@@ -23,8 +23,8 @@ pub fn probe(probe: &Probe, page: &Page, dialect: &Dialect) -> Statement {
 }
 
 impl Builder<'_> {
-    /// Asks for the keys of the records that satisfy the conditions, in one text, unless there are more
-    /// than a few.
+    /// Reads the keys of the records that satisfy the conditions as one text, unless there are more
+    /// than [`FEW`](approach::FEW).
     pub(super) fn few(&mut self, page: &Page) {
         let list = self.dialect.json_list;
         self.push(&format!("SELECT {list}(page_key) FROM ("));
@@ -42,7 +42,7 @@ impl Builder<'_> {
         self.push(&format!(" LIMIT {}) few", approach::FEW + 1));
     }
 
-    /// Asks how many records satisfy the conditions, and how many there are in all.
+    /// Reads the number of records that satisfy the conditions, and the number of all records.
     pub(super) fn totals(&mut self, page: &Page) {
         self.push("SELECT (");
         self.total(page);
@@ -51,8 +51,7 @@ impl Builder<'_> {
         self.push(") AS everything");
     }
 
-    /// Asks for the last step before which there are no more records than the page passes over, and
-    /// how many there are.
+    /// Reads the last step with no more records before it than the page skips, and their number.
     pub(super) fn steps(&mut self, steps: &Kept, page: &Page) {
         let step = if steps.day_of().is_some() { "day" } else { "block" };
         let (direction, back) = if page.order.descending { (" DESC", "") } else { ("", " DESC") };
@@ -67,8 +66,8 @@ impl Builder<'_> {
         self.push(&format!(" ORDER BY step{back} LIMIT 1"));
     }
 
-    /// Asks for the joined records that the records of a page belong to: for each, how many records
-    /// come before those of its name, and how many there are of its name.
+    /// Reads the joined records that the records of a page refer to: for each, the number of
+    /// records before those of its name, and the number of records of its name.
     pub(super) fn groups(&mut self, join: &Join, count: &Kept, page: &Page) {
         let descending = page.order.descending;
         let direction = if descending { " DESC" } else { "" };

@@ -1,5 +1,5 @@
-//! Pages and tables as SQL: first the keys of a page, by a scan of an index as far as the page, then its
-//! rows.
+//! Pages and tables as SQL. A page takes two stages: its keys, from a scan of an index that ends
+//! with the page, and then its rows.
 
 use super::approach::{Approach, Group, Keys, Probe};
 use super::columns::{column, order_column, own};
@@ -9,18 +9,18 @@ use super::statement::{Builder, Statement, Table};
 use crate::model::question::{Condition, Page};
 use crate::model::value::Value;
 
-/// The limits that stand in a text. Others are rounded up to one of them, so that few texts are
+/// The limits that occur in a text. Others are rounded up to one of them, so that few texts are
 /// prepared; the reader of the page drops the rest.
 const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 
-/// Asks for a table.
+/// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push_with_lists(table.text, table.binds);
     sql.finish()
 }
 
-/// Asks for a table: one row of the table as a JSON array of arrays of cells.
+/// A query for a table as one row with a JSON array of arrays of cells.
 pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT 0, json_group_array(json_array(");
@@ -31,7 +31,7 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Reads a page and the total of records that satisfy its conditions: one row of the total and
+/// Reads a page and the number of records that satisfy its conditions, as one row: the total, and
 /// the page as a JSON array of arrays of cells, the key first.
 pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
@@ -46,8 +46,8 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
     sql.finish()
 }
 
-/// Reads a page and the total of records that satisfy its conditions: a row for each record, with
-/// the total before the key and the cells. An empty page has no total.
+/// Reads a page and the number of records that satisfy its conditions, as a row for each record:
+/// the total, the key and the cells. An empty page has no total.
 pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
@@ -60,7 +60,7 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Reads only the keys of a page, which is the first half of reading it.
+/// Reads only the keys of a page, which is the first stage.
 pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.keys_of(page, approach);
@@ -75,9 +75,9 @@ pub fn total(page: &Page, dialect: &Dialect) -> Statement {
 }
 
 impl Builder<'_> {
-    /// What follows the word for reading a page. The keys of the page come first, for which an
-    /// index is scanned as far as the page, and no more rows are read than the page has. A page at
-    /// the beginning needs no such scan.
+    /// The part after `SELECT` that reads a page. The keys of the page come first: an index is
+    /// scanned up to the end of the page, and only the rows of the page are read. A page at the
+    /// beginning needs no such scan.
     pub(super) fn rows(&mut self, page: &Page, approach: &Approach) {
         let key = own(page.resource.key);
         self.columns(page);
@@ -122,7 +122,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Asks for the keys of a page, in a column `page_key`.
+    /// Reads the keys of a page, in a column `page_key`.
     pub(super) fn keys(&mut self, page: &Page, keys: &Keys) {
         self.page_keys(page);
         self.push(" FROM ");
@@ -152,10 +152,10 @@ impl Builder<'_> {
         self.limits(page.limit, offset, Probe::of(page).is_none());
     }
 
-    /// Asks for the keys of a page, in a column `page_key`, of which each group is sorted by itself.
-    /// The column `place` has the position of a key's group.
+    /// Reads the keys of a page, in a column `page_key`, with each group sorted by itself. The
+    /// column `place` is the position of a key's group.
     pub(super) fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
-        // Groups of which nothing is on the page are added, so that few numbers of them occur.
+        // Empty groups are appended, so that few different numbers of groups occur.
         let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
         let nones = none.iter().cycle().take(groups.len().next_power_of_two() - groups.len());
         for (place, group) in groups.iter().chain(nones).enumerate() {
@@ -198,8 +198,8 @@ impl Builder<'_> {
         self.push(" AS page_key");
     }
 
-    /// Ends what is read, where it is not the engine that plans anew for each limit that is bound, or no
-    /// index leads `straight` to the page.
+    /// Adds the limit and the offset of a page; `straight` means that an index leads to it. The
+    /// limit is then part of the text on an engine that would plan a bound limit anew each time.
     pub(super) fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
         let known = offset == 0 && (straight || self.binds.is_empty());
         if known && self.dialect.limits_in_text {
@@ -222,7 +222,7 @@ impl Builder<'_> {
         });
     }
 
-    /// The total of a page: as it is known, or how it is counted.
+    /// The total of a page: a known number, or the query that counts it.
     pub(super) fn known_total(&mut self, page: &Page, approach: &Approach) {
         match approach.total {
             Some(total) => self.bind(Value::Int(total)),
@@ -234,8 +234,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The order of a page. Where no index is to be scanned for it, it is written in a form that none
-    /// serves.
+    /// The order of a page. If no index must be scanned for it, it is written in a form that no
+    /// index supports.
     pub(super) fn order(&mut self, page: &Page, by_index: bool) {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
@@ -247,7 +247,7 @@ impl Builder<'_> {
             }
             self.push(direction(page));
             let field = page.resource.fields().find(|field| field.name == name);
-            // For a column that is never unset, it would keep an engine from using the index.
+            // On a column that is never unset, this would keep an engine from using the index.
             if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
                 self.push((self.dialect.nulls_least)(descending));
             }
@@ -266,13 +266,13 @@ fn direction(page: &Page) -> &'static str {
     if page.order.descending { " DESC" } else { "" }
 }
 
-/// Whether a page is one record at most.
+/// Whether a page has at most one record.
 fn is_of_one(page: &Page) -> bool {
     page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_)))
 }
 
-/// Whether a page is where the primary key begins or ends, so that its rows are those that are met
-/// first and no others are read.
+/// Whether a page is where the primary key begins or ends, so that a scan meets its rows first and
+/// reads no others.
 fn begins_with_keys(page: &Page) -> bool {
     let Page { resource, conditions, order, offset, .. } = page;
     *offset == 0 && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()

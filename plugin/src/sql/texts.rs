@@ -1,32 +1,33 @@
-//! How records that contain a text are found, on engines that need tables of their own for that. Their
-//! triggers fill these tables; this is how they are queried.
+//! Substring search on engines that need tables of texts. Triggers fill these tables; this module
+//! queries them.
 
 use crate::model::resource::Resource;
 
-/// The records whose texts contain one, as rows of such a table.
+/// The records that contain a text, as rows of such a table.
 #[derive(Debug)]
 pub struct Found {
-    /// The table and a test of its rows. A question mark stands for each of the values.
+    /// The table and a condition on its rows. Each question mark is a placeholder for a value.
     pub rows: String,
     /// The values.
     pub binds: Vec<String>,
-    /// The column that has the record's key.
+    /// The column with the record's key.
     pub key: &'static str,
-    /// That key, once for each record.
+    /// An expression for that key, once for each record.
     pub keys: &'static str,
-    /// Whether the text is in all of them; else some of them only may have it.
+    /// Whether all of these records contain the text; otherwise they are candidates.
     pub exact: bool,
 }
 
-/// Finds records by an index of trigrams over all texts of a resource, asked for a phrase: all of
-/// the characters between its quotes are plain. The engine goes through the records of each trigram
-/// of a phrase, one by one, also where they are all the same, so a long text is looked for by where it
-/// begins and where it ends.
+/// Finds records with an index of trigrams over all texts of a resource, which is queried for a
+/// phrase: the characters between its quotes have no special meaning. The engine visits the records
+/// of each trigram of a phrase one by one, even if they are all the same, so a long text is looked
+/// up by its beginning and its end.
 pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Option<Found> {
     const LEAST: usize = 3;
-    /// How many characters are looked for as they are. So many have sixteen trigrams.
+    /// The greatest length that is looked up as a whole. It has sixteen trigrams.
     const MOST: usize = 18;
-    /// How many are looked for of either end of more than that. They have no more trigrams together.
+    /// The length of the beginning and of the end of a longer text. Together they have no more
+    /// trigrams.
     const END: usize = 10;
     let characters: Vec<char> = text.chars().collect();
     let table = resource.storage.search.filter(|_| characters.len() >= LEAST)?;
@@ -52,13 +53,13 @@ pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
     })
 }
 
-/// Finds records by the pieces of a text that begin at every third character, with the two characters
-/// ahead of each. A text stands at the beginning of a piece, or all but its first or its first two
-/// characters do and those are ahead.
+/// Finds records by the pieces of a text that begin at every third character, with the two
+/// characters before each. A search text is at the beginning of a piece, or all but its first one
+/// or two characters are, which are then before the piece.
 pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Option<Found> {
-    /// What is left of a shorter text is at the beginning of too many pieces.
+    /// The rest of a shorter text would be at the beginning of too many pieces.
     const LEAST: usize = 4;
-    /// How long a piece is.
+    /// The length of a piece.
     const LENGTH: usize = 12;
     let [column] = columns else { return None };
     let (_, table) = resource.storage.pieces.iter().find(|(field, _)| *field == column.field)?;
@@ -83,16 +84,16 @@ pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
     })
 }
 
-/// A column that is searched, and the field that it is of.
+/// A searched column and its field.
 #[derive(Debug)]
 pub struct Column<'a> {
     /// The field's name.
     pub field: &'a str,
-    /// The column's.
+    /// The column's name.
     pub name: String,
 }
 
-/// A text as a pattern takes it, so that all of its characters are plain ones.
+/// Escapes a text for use in a pattern, so that all of its characters are literal.
 pub fn pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {
@@ -143,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_asked_for_what_a_text_begins_with() {
+    fn pieces_are_matched_with_the_beginning_of_a_text() {
         let binds = [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"].map(str::to_owned);
         assert_eq!(found("a_b%c"), Some((binds.to_vec(), true)));
-        assert_eq!(found("äöü"), None, "so little is at the beginning of too many");
+        assert_eq!(found("äöü"), None, "such a short text is at the beginning of too many pieces");
         assert!(found("äöüä").is_some());
     }
 
     #[test]
-    fn a_text_longer_than_a_piece_may_be_in_what_is_found() {
+    fn a_text_longer_than_a_piece_gives_candidates_only() {
         assert!(found("abcdefghijkl").is_some_and(|(_, exact)| exact));
         let binds = ["abcdefghijkl%", "bcdefghijklm%", "a", "cdefghijklm%", "ab"];
         let binds = binds.map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! Changes of records as SQL, with what they lock and what they check before.
+//! Changes of records as SQL, with their locks and checks.
 
 use super::columns::folded;
 use super::copy::insert_rows;
@@ -9,11 +9,12 @@ use crate::model::question::Check;
 use crate::model::resource::Resource;
 use crate::model::value::{Kind, Value, fold};
 
-/// How many characters a folded copy has at most. Folding makes three of one at the worst; an index
-/// takes 3,072 bytes, in which two keys have to have room too.
+/// The greatest length of a folded copy in characters. Folding turns one character into three at
+/// worst; an index is limited to 3,072 bytes, which must suffice for two keys as well.
 const COPIED: usize = 750;
 
-/// Keeps a record as it is until the transaction ends. Nothing where writers go one at a time.
+/// Locks a record against changes until the transaction ends; `None` on an engine with one writer
+/// at a time.
 pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
     if resource.lock_row && locks.node_local {
@@ -27,7 +28,8 @@ pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statemen
     Some(sql.finish())
 }
 
-/// Takes the lock that writes of the whole store share. Nothing where writers go one at a time.
+/// Takes the lock for serialised writes of the store; `None` on an engine with one writer at a
+/// time.
 pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
     if locks.node_local {
@@ -39,8 +41,8 @@ pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
     Some(sql.finish())
 }
 
-/// Keeps the records that are referred to by a code, which no foreign key upholds, where the lock of
-/// a check would not hold for all nodes.
+/// Locks the records that a code refers to, which no foreign key protects, where the lock of a
+/// check would not be valid on all nodes.
 pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
     let of_one_node = dialect.locks.is_some_and(|locks| locks.node_local);
     let rows = checks.iter().filter_map(|check| match check {
@@ -76,7 +78,7 @@ pub fn insert<'a>(
     sql.finish()
 }
 
-/// Inserts records that all have values for the same fields.
+/// Inserts records with values for the same fields.
 pub fn insert_all<'a>(
     resource: &Resource,
     records: impl Iterator<Item = impl Iterator<Item = (&'a Field, &'a Value)>>,
@@ -122,7 +124,7 @@ pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Asks all checks at once: one row with one number for each, 1 where it passed.
+/// All checks in one query: one row with a number for each, 1 if it passed.
 pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
@@ -140,7 +142,7 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
                 sql.push(" = ");
                 sql.bind(value.clone());
             }
-            // A reference by a code is not one that the database upholds by itself.
+            // The database itself does not protect a reference by a code.
             if let (true, Some(locks)) = (*column != target.key, dialect.locks) {
                 sql.push(locks.shared);
             }
@@ -161,7 +163,7 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
                 sql.bind(value);
                 sql.push(" AND ");
                 if unique.unless_empty {
-                    // An index that has no empty texts is of use only where none is looked for.
+                    // An index without empty texts can be used only if the query excludes them.
                     sql.push(&column);
                     sql.push(" <> '' AND ");
                 }
@@ -181,8 +183,8 @@ pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Counts the records that refer to one: one row with one number for each referring column, given by
-/// its table, its name and the value by which it refers to the record.
+/// Counts the records that refer to one: one row with a number for each referring column, which is
+/// given by its table, its name and the value that it contains.
 pub fn count_references<'a>(
     referring: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
     dialect: &Dialect,
@@ -201,7 +203,7 @@ pub fn count_references<'a>(
     sql.finish()
 }
 
-/// Brings the paths and levels of everything below a category into line with its own.
+/// Updates the paths and levels of all descendants of a category.
 pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("UPDATE shop_categories SET path = ");
@@ -212,7 +214,8 @@ pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Stat
     sql.bind(Value::Text(old.to_owned()));
     sql.push(") + 1), level = level + ");
     sql.bind(Value::Int(deeper));
-    // What is below has a path that begins with the old one and a slash; '0' follows '/'.
+    // The path of a descendant begins with the old path and a slash; '0' is the character after
+    // '/'.
     sql.push(" WHERE path > ");
     sql.bind(Value::Text(format!("{old}/")));
     sql.push(" AND path < ");
@@ -229,7 +232,8 @@ impl Builder<'_> {
     }
 }
 
-/// Locks for all nodes of a cluster, by a change, the row that has a value in a column, or at the only row of a table.
+/// Locks, on all nodes of a cluster, the row with a value in a column, or the only row of a table,
+/// by updating it.
 fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("UPDATE ");
@@ -244,7 +248,7 @@ fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statem
     sql.finish()
 }
 
-/// The columns that a record's values go to: each field's own, and the folded copy of a text.
+/// The columns and values that store a record: each field's own, and the folded copy of a text.
 fn columns_of<'a>(
     resource: &Resource,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
@@ -257,8 +261,8 @@ fn columns_of<'a>(
     })
 }
 
-/// The folded copy of a text. Of a field that holds more than a name does it has the beginning: it
-/// is not searched, and no index takes a text of any length.
+/// The folded copy of a text. A field that is longer than a name has only the beginning folded: it
+/// is not searched, and no index takes texts of any length.
 fn copy_of(text: &str, kind: Kind) -> String {
     let mut copy = fold(text);
     let most = match kind {

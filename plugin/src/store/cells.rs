@@ -1,4 +1,4 @@
-//! Pages and tables as an engine handed them over, and how their cells are read.
+//! Pages and tables as an engine returns them, and the conversion of their cells.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind, Value};
 
-/// A page of records, or a table, as the engine handed it over.
+/// A page of records, or a table, as an engine returned it.
 #[derive(Debug)]
 pub struct Cells {
     total: i64,
@@ -30,17 +30,17 @@ enum Rows {
 }
 
 impl Cells {
-    /// Cells that came as a JSON array of arrays.
+    /// Cells from a JSON array of arrays.
     pub(super) fn json(total: i64, text: String) -> Self {
         Self { total, rows: Rows::Json(text) }
     }
 
-    /// Rows whose last columns hold cells of these kinds.
+    /// Rows whose last columns contain cells of these kinds.
     pub(super) fn fetched<D: Driver>(total: i64, rows: Vec<D::Row>, kinds: Vec<Kind>) -> Self {
         Self { total, rows: Rows::Fetched(Box::new(Fetched::<D> { rows, kinds })) }
     }
 
-    /// How many records satisfy the conditions, on this page or another.
+    /// The number of records that satisfy the conditions, on any page.
     pub fn total(&self) -> i64 {
         self.total
     }
@@ -48,7 +48,7 @@ impl Cells {
     /// The records, each as its key and the cells of its fields; or the rows of the table.
     ///
     /// # Errors
-    /// When the page is not of the form that was asked for, or a sum is beyond what is counted.
+    /// When the page does not have the requested form, or a sum is too large to be represented.
     pub fn rows(&self) -> Result<Vec<Vec<Cell<'_>>>, Error> {
         match &self.rows {
             Rows::Json(text) => Ok(serde_json::from_str(text)?),
@@ -59,26 +59,26 @@ impl Cells {
     /// The records of a page that was read with all fields.
     ///
     /// # Errors
-    /// When the page is not of the form that was asked for.
+    /// When the page does not have the requested form.
     pub fn records(&self, resource: &'static Resource) -> Result<Vec<Record>, Error> {
         Ok(self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect())
     }
 }
 
-/// The values of a row, each of its kind.
+/// The values of a row, with their kinds.
 pub(super) fn values<D: Driver>(row: &D::Row, kinds: &[Kind]) -> Result<Vec<Value>, sqlx::Error> {
     let columns = kinds.iter().enumerate();
     columns.map(|(column, kind)| Ok(kind.typed(D::cell(row, column, *kind)?.to_value()))).collect()
 }
 
-/// Rows of a driver that only they know.
+/// Rows in a format that is private to a driver.
 trait Readable: fmt::Debug + Send + Sync {
     fn cells(&self) -> Result<Vec<Vec<Cell<'_>>>, Error>;
 }
 
 struct Fetched<D: Driver> {
     rows: Vec<D::Row>,
-    /// What their last columns hold. Before these there may be a total.
+    /// The kinds of their last columns. A total may precede these.
     kinds: Vec<Kind>,
 }
 
@@ -102,7 +102,8 @@ impl<D: Driver> fmt::Debug for Fetched<D> {
     }
 }
 
-/// A cell of a row, on an engine that has a type for decimals, of this name, and one for moments.
+/// Reads a cell of a row, on an engine with a type for decimals, which has this name, and one for
+/// moments.
 pub(super) fn typed<'r, R>(
     row: &'r R,
     column: usize,
@@ -122,7 +123,7 @@ where
         return Ok(Cell::Null);
     }
     Ok(match kind {
-        // A sum of whole numbers may be a decimal.
+        // A sum of whole numbers may have the type of decimals.
         Kind::Int { .. } if raw.type_info().name() == decimal => {
             Cell::Int(units(row.try_get(column)?, 0)?)
         }
@@ -148,7 +149,7 @@ fn units(mut decimal: Decimal, places: u8) -> Result<i64, sqlx::Error> {
     decimal.rescale(places.into());
     match decimal.scale() == u32::from(places) {
         true => count(decimal),
-        // There are more digits than even an exact decimal has.
+        // The value has more digits than even an exact decimal.
         false => Err(sqlx::Error::Decode(TooLarge.into())),
     }
 }

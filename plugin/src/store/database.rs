@@ -1,4 +1,4 @@
-//! The store's database, as everything above knows it. Makes no SQL of its own.
+//! The store's database, for the modules above. Generates no SQL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
 use crate::sql::{Statement, Table, kept};
 
-/// The engines, by the schemes of their addresses. An address of none of these schemes is that of the
-/// last one: a file.
+/// The engines, by the schemes of their addresses. An address without one of these schemes is a
+/// file, for the last engine.
 const ENGINES: [(&[&str], Open); 3] = [
     (Postgres::URL_SCHEMES, engine::open::<Postgres>),
     (MySql::URL_SCHEMES, engine::open::<MySql>),
@@ -27,7 +27,7 @@ const ENGINES: [(&[&str], Open); 3] = [
 
 type Open = fn(&str, Duration) -> Result<Arc<dyn Engine>, sqlx::Error>;
 
-/// How long an answer is waited for that takes the longer the larger the store is.
+/// The time limit of an answer whose cost grows with the store.
 const LONG_ANSWER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The store's database.
@@ -37,7 +37,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The database at this address. Connects to nothing yet, but needs the context of a runtime.
+    /// The database at this address. Does not connect yet, but needs the context of a runtime.
     ///
     /// # Errors
     /// When the address is not that of a database of a known engine.
@@ -45,7 +45,7 @@ impl Store {
         Self::open_for(url, ANSWER)
     }
 
-    /// The same, where an answer is waited for so long.
+    /// The same with another time limit of answers.
     ///
     /// # Errors
     /// When the address is not that of a database of a known engine.
@@ -56,56 +56,55 @@ impl Store {
         Ok(Self { engine: open(url, answer).map_err(Error::Database)? })
     }
 
-    /// The same database by connections of its own, for work that takes as long as it takes and
-    /// that no client waits for.
+    /// The same database with connections of its own, for long work that no client waits for.
     pub fn patient(&self) -> Self {
         Self { engine: self.engine.reopened(LONG_ANSWER) }
     }
 
-    /// How the engine's SQL differs from that of the others.
+    /// The engine's SQL, where engines differ.
     pub fn dialect(&self) -> &'static Dialect {
         self.engine.dialect()
     }
 
-    /// Creates the tables, or brings them up to date. Of several programs that do so at once, one
-    /// does and the others wait for it.
+    /// Creates the tables, or brings them up to date. If several programs do so at once, one does
+    /// the work and the others wait for it.
     ///
     /// # Errors
-    /// When a migration fails, the tables are of a newer version than this program, or the file of
-    /// the database cannot be written.
+    /// When a migration fails, when the tables are newer than this program, or when the file of the
+    /// database cannot be written.
     pub async fn migrate(&self) -> Result<(), Error> {
         self.engine.migrate().await
     }
 
-    /// Recounts what triggers keep. Nobody may write meanwhile.
+    /// Recounts all kept numbers. Nothing else may write meanwhile.
     ///
     /// # Errors
-    /// Those of the database; then everything stays as it was.
+    /// Database errors; nothing changes then.
     pub async fn recount(&self) -> Result<(), Error> {
         let tables = kept::recount(self.dialect().kept).into_iter();
         let texts = tables.flat_map(|table| table.statements);
         self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
     }
 
-    /// Has the engine look at what is in these tables, so that it plans for it.
+    /// Makes the engine collect statistics about these tables, for its planner.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn analyze(&self, tables: &[&str]) -> Result<(), Error> {
         self.lease(Access::Write).await?.analyze(tables).await
     }
 
-    /// Removes all tables of the store with what is in them, so that they can be created anew,
-    /// whatever state an interruption has left them in. To be done before anything else with a
-    /// store: a connection to a file would go on with the one that is gone.
+    /// Drops all tables of the store, so that they can be created anew whatever an interruption has
+    /// left behind. Must be called before anything else uses the store, because an open connection
+    /// would keep using the removed file.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn drop_tables(&self) -> Result<(), Error> {
         self.engine.drop_tables().await
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     ///
     /// # Errors
     /// When it does not.
@@ -116,30 +115,30 @@ impl Store {
     /// Reads a page and its total.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn page(&self, page: &Page) -> Result<Cells, Error> {
         if Probe::of(page).is_none() {
             return self.lease(Access::Read).await?.page(page).await;
         }
-        // What is asked before must be true of what is read then.
+        // The probes and the page must see the same snapshot.
         let mut transaction = self.begin_read().await?;
         let cells = transaction.page(page).await?;
         transaction.commit().await?;
         Ok(cells)
     }
 
-    /// Reads a table that is no page of a resource; its total is 0.
+    /// Reads a table that is not a page of a resource; its total is 0.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn table(&self, table: Table) -> Result<Cells, Error> {
         self.lease(Access::Read).await?.table(table).await
     }
 
-    /// Runs a statement that is a transaction of its own, as some must be.
+    /// Runs a statement outside of any transaction, as some statements require.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn execute(&self, statement: Statement) -> Result<(), Error> {
         self.lease(Access::Write).await?.insert(statement).await.map(drop)
     }
@@ -147,7 +146,7 @@ impl Store {
     /// Runs statements in one transaction.
     ///
     /// # Errors
-    /// Those of the database; then nothing is written.
+    /// Database errors; nothing is written then.
     pub async fn write(
         &self,
         statements: impl IntoIterator<Item = Statement>,
@@ -162,20 +161,20 @@ impl Store {
     /// Begins a transaction that writes. It is rolled back unless it is committed.
     ///
     /// # Errors
-    /// When no connection for writing is free in time.
+    /// When no connection for writing becomes free in time.
     pub async fn begin(&self) -> Result<Transaction, Error> {
         Transaction::begin(&self.engine, Access::Write).await
     }
 
-    /// Begins a transaction that reads everything as it was at one moment, and cannot write.
+    /// Begins a read-only transaction on one snapshot.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn begin_read(&self) -> Result<Transaction, Error> {
         Transaction::begin(&self.engine, Access::Read).await
     }
 
-    /// How many connections each pool has.
+    /// The number of connections of each pool.
     pub fn usage(&self) -> Vec<Usage> {
         self.engine.usage()
     }
@@ -185,7 +184,7 @@ impl Store {
         self.engine.close().await;
     }
 
-    /// The engine, for what fills it.
+    /// The engine, for bulk-loading.
     pub(super) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }

@@ -1,5 +1,5 @@
-//! A database that is open, whatever its engine: what the store holds. Knows no engine, only that
-//! each has a [`Driver`].
+//! An open database of any engine, which the store owns. Independent of particular engines; each
+//! has a [`Driver`].
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use super::session::{Answer, Session};
 use crate::error::Error;
 use crate::sql::dialect::Dialect;
 
-/// A database that is open.
+/// An open database.
 pub(super) trait Engine: Debug + Send + Sync {
-    /// How its SQL differs from that of the others.
+    /// The engine's SQL, where engines differ.
     fn dialect(&self) -> &'static Dialect;
-    /// What a failure of it means to a request.
+    /// Converts a failure of the database into the error that a request gets.
     fn classify(&self, error: sqlx::Error) -> Error;
-    /// The same database by connections of its own, each of which waits so long for an answer.
+    /// The same database with connections of its own and this time limit of answers.
     fn reopened(&self, answer: Duration) -> Arc<dyn Engine>;
 
     /// A connection, as soon as one is free.
     fn lease(&self, access: Access) -> Answer<'_, Box<dyn Session>>;
-    /// Something was committed.
+    /// Called after a commit.
     fn committed(&self);
-    /// How many connections each pool has.
+    /// The number of connections of each pool.
     fn usage(&self) -> Vec<Usage>;
     /// Closes all connections.
     fn close(&self) -> BoxFuture<'_, ()>;
 
     /// Creates the tables, or brings them up to date.
     fn migrate(&self) -> Answer<'_, ()>;
-    /// Removes the tables with what is in them.
+    /// Drops the tables.
     fn drop_tables(&self) -> Answer<'_, ()>;
-    /// Begins to fill these tables. Nothing where others could not be kept away from them.
+    /// Begins to bulk-load these tables; `None` where others could not be kept away from them.
     fn begin_filling(&self, tables: Vec<&'static str>) -> Answer<'_, Option<Box<dyn Fill>>>;
 }
 
-/// The database at this address, whose answers are waited for so long.
+/// The database at this address, with this time limit of answers.
 pub(super) fn open<D: Driver>(url: &str, answer: Duration) -> Result<Arc<dyn Engine>, sqlx::Error> {
     Ok(Arc::new(Opened::<D>::new(D::options(url)?, answer)))
 }
@@ -49,7 +49,7 @@ pub(super) fn open<D: Driver>(url: &str, answer: Duration) -> Result<Arc<dyn Eng
 struct Opened<D: Driver> {
     options: Options<D>,
     pools: Pools<D>,
-    /// How long an answer is waited for.
+    /// The time limit of an answer.
     answer: Duration,
 }
 

@@ -1,12 +1,12 @@
-//! What failures of a database mean to a request, as far as that is the same on several engines. Each
-//! engine's file knows the codes of its own.
+//! Converts failures of a database into errors, as far as engines agree. The codes of each engine
+//! are in its own file.
 
 use crate::error::{Error, Fault, FaultKind};
 
-/// What a failure means that no server has given a code.
+/// Converts a failure that has no code of a server.
 pub(super) fn without_code(error: sqlx::Error) -> Error {
     match error {
-        // A conversation that breaks off may leave bytes that make no sense.
+        // A connection that breaks off may leave bytes that cannot be parsed.
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => Error::Lost(error),
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
             Error::Unavailable(error)
@@ -25,17 +25,17 @@ pub(super) fn columns_of_index(name: &str) -> Vec<String> {
     name.split("__").skip(1).map(str::to_owned).collect()
 }
 
-/// A sum is beyond what is counted.
+/// A sum is too large to be represented.
 #[derive(Debug, thiserror::Error)]
-#[error("more units than can be counted")]
+#[error("the number of units is too large")]
 pub(super) struct TooLarge;
 
-/// What a sum that is beyond what is counted means to a request.
+/// The error that a request gets for a sum that is too large.
 pub fn too_large() -> Error {
     Fault::new(FaultKind::Refused, "A sum is too large to be represented exactly.").into()
 }
 
-/// What it means to a request that it had to wait for others for too long.
+/// The error of a request that has waited for others for too long.
 pub fn busy() -> Error {
     Error::Unavailable(sqlx::Error::PoolTimedOut)
 }

@@ -1,10 +1,10 @@
-//! Filling a store with very many rows at once. What is kept up to date with each row is removed first
-//! and rebuilt from all of them in the end: secondary indexes, references between tables,
-//! triggers, and what these keep. All of that is read from the database itself, so this knows no
-//! table by name. What triggers do beside keeping counts is the caller's to do.
+//! Bulk-loading of a store. Everything that is updated with each row is removed first and rebuilt
+//! from all rows at the end: secondary indexes, references between tables, triggers, and the
+//! numbers that these keep. Their definitions are read from the database itself, so no table is
+//! mentioned by name. Other effects of triggers are the caller's responsibility.
 //!
-//! Nobody else can write to these tables meanwhile, and a filling that is cut off at any moment
-//! leaves no store behind that is served without what was removed.
+//! Nothing else can write to these tables meanwhile, and no interruption leaves behind a store that
+//! is served without the removed parts.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::engine::Engine;
 use crate::error::Error;
 use crate::sql::{RowsOf, Statement, kept};
 
-/// A store that is being filled.
+/// A store during bulk-loading.
 pub struct Filling {
     fill: Box<dyn Fill>,
     engine: Arc<dyn Engine>,
 }
 
 impl Store {
-    /// Begins to fill these tables. Nothing where others could not be kept away from them.
+    /// Begins to bulk-load these tables; `None` where others could not be kept away from them.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn begin_filling(
         &self,
         mut tables: Vec<&'static str>,
@@ -41,23 +41,23 @@ impl Filling {
     /// Reads one row of whole numbers.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
         self.fill.numbers(statement).await.map_err(|error| self.engine.classify(error))
     }
 
-    /// Adds rows to the tables, all of them or none.
+    /// Adds rows to the tables, all or none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), Error> {
         self.fill.insert(batch).await.map_err(|error| self.engine.classify(error))
     }
 
-    /// Rebuilds what was removed, and reports how many of how many pieces are done.
+    /// Rebuilds what was removed, and reports how many steps of how many are done.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn finish(self, mut report: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
         let Self { fill, engine } = self;
         fill.finish(&mut report).await.map_err(|error| engine.classify(error))
@@ -75,8 +75,8 @@ pub(super) async fn execute_all<D: Driver>(
     Ok(())
 }
 
-/// Rebuilds what was removed, by these statements, and recounts what triggers keep. Reports how many of
-/// how many pieces are done, and gives how many there are.
+/// Rebuilds what was removed, with these statements, and recounts what triggers keep. Reports how
+/// many steps of how many are done, and returns their number.
 pub(super) async fn rebuild<D: Driver>(
     connection: &mut D::Connection,
     kept: Vec<String>,

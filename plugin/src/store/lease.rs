@@ -1,5 +1,5 @@
-//! A connection that is lent to a request, and goes back to its pool whatever happens to the request.
-//! Knows no engine.
+//! A connection that a request has borrowed, and that returns to its pool whatever happens to the
+//! request. Independent of engines.
 
 use std::io::ErrorKind;
 use std::task::Poll;
@@ -11,34 +11,34 @@ use super::driver::{Driver, Stream};
 use super::ready::{PATIENCE, Ready, Taken};
 use crate::error::Error;
 
-/// How long an answer of the database is waited for.
+/// The time limit of an answer of the database.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
-/// A connection that goes back to its pool when it is dropped. A statement that it still runs is ended, because its
-/// request is over; the connection is closed then, unless it certainly owes no answer. A transaction
-/// that is left open is undone.
+/// A connection that returns to its pool when it is dropped. A statement that it is still running
+/// is ended, because its request is over; the connection is then closed, unless no answer can be
+/// outstanding. An open transaction is rolled back.
 pub(super) struct Lease<D: Driver> {
     taken: Option<Taken<D>>,
     ready: Ready<D>,
-    /// How long an answer is waited for.
+    /// The time limit of an answer.
     answer: Duration,
     state: State,
 }
 
-/// What is known of the connection.
+/// The state of the connection.
 struct State {
-    /// Whether it owes an answer.
-    asked: bool,
+    /// Whether an answer is outstanding.
+    pending: bool,
     /// Whether a transaction is open.
     open: bool,
-    /// Whether everything that was asked has been answered as it should be.
-    sound: bool,
-    /// Whether it is to be closed, which frees what the server is short of.
-    worn_out: bool,
+    /// Whether every statement has been answered properly.
+    healthy: bool,
+    /// Whether the connection must be closed, which frees resources that the server lacks.
+    must_close: bool,
 }
 
 impl<D: Driver> Lease<D> {
-    /// One of these connections, whose answers are waited for so long.
+    /// Borrows a connection from a pool, with this time limit of answers.
     pub(super) async fn of(ready: &Ready<D>, answer: Duration) -> Result<Self, sqlx::Error> {
         let mut taken = ready.acquire().await?;
         if taken.brake.is_none() {
@@ -51,7 +51,7 @@ impl<D: Driver> Lease<D> {
                 }
             }
         }
-        let state = State { asked: false, open: false, sound: true, worn_out: false };
+        let state = State { pending: false, open: false, healthy: true, must_close: false };
         Ok(Self { taken: Some(taken), ready: ready.clone(), answer, state })
     }
 
@@ -60,7 +60,7 @@ impl<D: Driver> Lease<D> {
         self.state.open = open;
     }
 
-    /// Asks the connection, for so long and no longer.
+    /// Runs a piece of work on the connection, within the time limit.
     pub(super) async fn ask<'a, T, F>(
         &'a mut self,
         work: impl FnOnce(&'a mut D::Connection) -> F,
@@ -72,20 +72,20 @@ impl<D: Driver> Lease<D> {
             return Err(D::classify(sqlx::Error::PoolClosed));
         };
         let state = &mut self.state;
-        state.asked = true;
+        state.pending = true;
         let work = work(connection);
         let answer = match brake {
             Some(brake) => brake.answered(self.answer, work).await,
             None => tokio::time::timeout(self.answer, work).await.ok(),
         };
-        state.asked = answer.is_none();
-        state.sound &= matches!(answer, Some(Ok(_)));
-        state.worn_out |= matches!(&answer, Some(Err(error)) if D::is_worn_out(error));
+        state.pending = answer.is_none();
+        state.healthy &= matches!(answer, Some(Ok(_)));
+        state.must_close |= matches!(&answer, Some(Err(error)) if D::must_close(error));
         let answer = answer.unwrap_or_else(|| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())));
         answer.map_err(D::classify)
     }
 
-    /// Gives rows as they come. As long as they do, the connection owes an answer.
+    /// Streams rows. Until the stream ends, an answer is outstanding.
     pub(super) fn stream<'a>(
         &'a mut self,
         work: impl FnOnce(&'a mut D::Connection) -> Stream<'a, sqlx::Error>,
@@ -94,10 +94,10 @@ impl<D: Driver> Lease<D> {
             return Err(D::classify(sqlx::Error::PoolClosed));
         };
         let rows = work(&mut taken.connection);
-        let asked = &mut self.state.asked;
-        *asked = true;
+        let pending = &mut self.state.pending;
+        *pending = true;
         let end = stream::poll_fn(move |_| {
-            *asked = false;
+            *pending = false;
             Poll::Ready(None)
         });
         Ok(rows.chain(end).map_err(D::classify).boxed())
@@ -107,15 +107,15 @@ impl<D: Driver> Lease<D> {
 impl<D: Driver> Drop for Lease<D> {
     fn drop(&mut self) {
         let Some(mut taken) = self.taken.take() else { return };
-        let State { asked, open, sound, worn_out } = self.state;
+        let State { pending, open, healthy, must_close } = self.state;
         match tokio::runtime::Handle::try_current() {
-            _ if worn_out => taken.connection.close_on_drop(),
-            Ok(runtime) if open || asked => {
+            _ if must_close => taken.connection.close_on_drop(),
+            Ok(runtime) if open || pending => {
                 let options = self.ready.pool().connect_options();
                 runtime.spawn(async move {
                     let Taken { connection, brake, .. } = &mut taken;
                     let undone = async {
-                        if asked {
+                        if pending {
                             let Some(brake) = brake else { return false };
                             if !D::end(connection, brake, &options).await {
                                 return false;
@@ -128,9 +128,9 @@ impl<D: Driver> Drop for Lease<D> {
                     }
                 });
             }
-            _ if open || asked => taken.connection.close_on_drop(),
-            // The pool finds out whether it is still there.
-            _ if !sound => {}
+            _ if open || pending => taken.connection.close_on_drop(),
+            // The pool tests whether it is still open.
+            _ if !healthy => {}
             _ => self.ready.give_back(taken),
         }
     }

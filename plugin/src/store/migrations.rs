@@ -1,8 +1,8 @@
-//! The migrations of the store's tables, compiled into the program: a list for each engine. A file that
-//! has run somewhere is never changed, because what it did is known by its checksum.
+//! The migrations of the store's tables, compiled into the program: a list for each engine. A file
+//! that has been released never changes, because databases store its checksum.
 //!
-//! They are listed by hand, since the macro that reads the folder compiles the drivers of all engines
-//! a second time. A test compares the lists with the folders.
+//! They are listed by hand, because the macro that reads the folder would compile the drivers of
+//! all engines a second time. A test compares the lists with the folders.
 
 use std::borrow::Cow;
 
@@ -64,10 +64,10 @@ pub(super) const MYSQL: Files = files![
     "0014_kept",
 ];
 
-/// What runs these migrations.
+/// The migrator of these files.
 pub(super) fn migrator(files: Files) -> Migrator {
     let migrations = files.iter().filter_map(|(name, text)| {
-        // Named like `0001_setup`.
+        // A name such as `0001_setup`.
         let (version, description) = name.split_once('_')?;
         let description = Cow::Owned(description.replace('_', " "));
         let sql = text.into_sql_str();
@@ -77,7 +77,7 @@ pub(super) fn migrator(files: Files) -> Migrator {
     Migrator::with_migrations(migrations.collect())
 }
 
-/// The host keeps the versions of its tables beside those of the store.
+/// The host keeps the versions of its own tables in the same database.
 pub(super) fn in_own_table(mut migrator: Migrator) -> Migrator {
     migrator.dangerous_set_table_name("shop_migrations");
     migrator

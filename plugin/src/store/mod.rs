@@ -1,10 +1,10 @@
-//! The store's database: pools, transactions, rows as cells, and what a failure of the database
-//! means. Makes no SQL of its own beside the migrations, and knows no request.
+//! The store's database: pools, transactions, rows as cells, and the conversion of failures.
+//! Generates no SQL beside the migrations, and is independent of requests.
 //!
-//! What every engine has to provide is the trait in `driver`; `sqlite`, `postgres` and `mysql`
-//! implement it. The others know no engine: `database` has what everything above asks for,
-//! `transaction` does it in one transaction, over a connection of the `pools` that is on `lease`
-//! (`session` has what such a connection is asked, `cells` how it answers).
+//! The trait in `driver` is the interface of an engine; `sqlite`, `postgres` and `mysql` implement
+//! it. The other files are independent of engines: `database` is the interface for the modules
+//! above, `transaction` runs its operations in one transaction, on a connection of the `pools` that
+//! is on `lease` (`session` has the operations of such a connection, `cells` their results).
 
 mod brake;
 mod cells;

@@ -26,11 +26,11 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, MYSQL};
 use crate::sql::{self, RowsOf, Statement, kept};
 
-/// How many prepared statements a connection keeps. A server has 16,382 for all connections of all
-/// hosts, by default.
+/// How many prepared statements a connection keeps. By default, a server has 16,382 for all
+/// connections of all hosts.
 const STATEMENTS: usize = 64;
 
-/// The number of the failure to prepare one more statement than the server has for all connections.
+/// The error number for exceeding the server's limit of prepared statements.
 const TOO_MANY_STATEMENTS: u16 = 1461;
 
 impl Driver for MySql {
@@ -46,9 +46,9 @@ impl Driver for MySql {
 
     fn pools(options: MySqlConnectOptions, answer: Duration) -> Pools<Self> {
         let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
-        // What does not fit is refused, whatever the server's own mode is; a statement sees what
-        // others have committed before it; and what nobody waits for any more is given up by the
-        // server too, by MySQL where it only reads.
+        // Values that do not fit are refused, whatever the server's own mode; a statement sees what
+        // others have committed before it; and the server, too, ends statements that nothing waits
+        // for any more (MySQL only those that read).
         let session = format!(
             "SET sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES'), \
              innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
@@ -68,7 +68,8 @@ impl Driver for MySql {
         Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
     }
 
-    /// On a connection of its own: what the pool's connections wait for at most is too short here.
+    /// Uses a connection of its own, because the time limits of the pool's connections are too
+    /// short here.
     async fn migrate(options: &MySqlConnectOptions, _: &Pools<Self>) -> Result<(), Error> {
         let migrated = async {
             let mut connection = MySqlConnection::connect_with(options).await?;
@@ -87,7 +88,7 @@ impl Driver for MySql {
                 FROM information_schema.tables \
                 WHERE table_schema = database() AND left(table_name, 5) = 'shop_'";
             let mut connection = MySqlConnection::connect_with(options).await?;
-            // They refer to each other.
+            // The tables refer to each other.
             connection.execute("SET foreign_key_checks = 0").await?;
             for found in sqlx::query(find).fetch_all(&mut connection).await? {
                 let drop: String = found.try_get_unchecked(0)?;
@@ -107,11 +108,11 @@ impl Driver for MySql {
     }
 
     async fn brake(connection: &mut MySqlConnection) -> Result<Brake, sqlx::Error> {
-        let row = sqlx::raw_sql(WHO).fetch_one(connection).await?;
+        let row = sqlx::raw_sql(CONNECTION_ID).fetch_one(connection).await?;
         Ok(Brake::at(row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
     }
 
-    /// By another connection, since the server goes on for one that is closed.
+    /// Uses another connection, since the server does not stop when a connection is closed.
     async fn end(_: &mut MySqlConnection, brake: &Brake, options: &MySqlConnectOptions) -> bool {
         if let Err(error) = kill(brake, options).await {
             tracing::debug!(%error, "a statement is still running although its request is over");
@@ -151,7 +152,7 @@ impl Driver for MySql {
     }
 
     fn inserted(result: &MySqlQueryResult) -> i64 {
-        // Keys are given from 1, far below what this could not hold.
+        // Keys are generated from 1 and stay far below the limit.
         i64::try_from(result.last_insert_id()).unwrap_or_default()
     }
 
@@ -160,8 +161,8 @@ impl Driver for MySql {
         let database = database.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
         let Some(database) = database else { return without_code(error) };
         match database.number() {
-            // A value that is taken: "Duplicate entry '...' for key 'index'", where MySQL names the
-            // table too.
+            // Duplicate value: "Duplicate entry '...' for key 'index'", where MySQL includes the
+            // table.
             1062 | 1586 => {
                 let index =
                     database.message().rsplit_once("for key '").map_or("", |(_, rest)| rest);
@@ -172,18 +173,18 @@ impl Driver for MySql {
             }
             1216 | 1217 | 1451 | 1452 => Error::Constraint(Constraint::Reference, error),
             3819 | 4025 => Error::Constraint(Constraint::Check, error),
-            // A deadlock (or a commit that a cluster refuses), a lock that did not come free, a row
-            // that changed after it was read, a transaction that has gone with its savepoint.
+            // A deadlock (or a commit that a cluster refuses), a lock timeout, a row that changed
+            // after it was read, a transaction that disappeared with its savepoint.
             1213 | 1205 | 1020 | 1305 => Error::Conflict(error),
-            // Others have them; those of this connection are given back.
+            // Other connections use them up; those of this connection are released.
             TOO_MANY_STATEMENTS => Error::Conflict(error),
-            // A table that is not there: the store is being filled, and its tables have other names.
+            // A missing table: the store is being bulk-loaded, and its tables are renamed.
             1146 => Error::Unavailable(error),
-            // The server stops, has killed the connection, is not yet part of its cluster.
+            // The server is stopping, has killed the connection, or has not yet joined its cluster.
             1053 | 1047 | 1927 | 3169 => Error::Lost(error),
-            // Files, disks and memory that the server is out of, a read-only server, too many
-            // connections, who may connect and to what, statements that took too long, a commit that a
-            // node could not bring to its cluster.
+            // The server is out of files, disk or memory, is read-only, has too many connections,
+            // or refuses the login; a statement took too long; a node could not replicate a commit
+            // to its cluster.
             3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049
             | 1114 | 1180 | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => {
                 Error::Unavailable(error)
@@ -192,13 +193,14 @@ impl Driver for MySql {
         }
     }
 
-    fn is_worn_out(error: &sqlx::Error) -> bool {
+    fn must_close(error: &sqlx::Error) -> bool {
         number_of(error) == Some(TOO_MANY_STATEMENTS)
     }
 
-    /// A failure may be that of a table whose triggers the server has read by half, as a node of a
-    /// cluster has that undid a transaction while it read them. It fails over them until it reads them
-    /// again, which is all that a repair does to tables of this kind.
+    /// The failure may come from a table whose triggers the server has read only in part, as
+    /// happens on a node of a cluster that rolled back a transaction while reading them. Statements
+    /// fail until the triggers are read again, which is all that a repair does to tables of this
+    /// kind.
     fn remedy(error: &sqlx::Error) -> Option<&'static str> {
         let is_half_read = matches!(number_of(error), Some(1064 | 1146));
         is_half_read.then_some(
@@ -208,8 +210,8 @@ impl Driver for MySql {
     }
 }
 
-/// What a connection is, and to which server: one behind the same address may be another.
-const WHO: &str =
+/// The id of a connection, and its server: another server may be behind the same address.
+const CONNECTION_ID: &str =
     "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
 
 /// Ends the statement of another connection.
@@ -223,47 +225,47 @@ async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::
     connection.close().await
 }
 
-/// The server's number of a failure.
+/// The server's error number.
 fn number_of(error: &sqlx::Error) -> Option<u16> {
     let error = error.as_database_error();
     let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
     error.map(MySqlDatabaseError::number)
 }
 
-/// Filling a store step by step, since this engine cannot undo that a table changes. The tables have
-/// other names meanwhile, so that a host that serves them finds none instead of half of them. What
-/// was removed is written down before, so that the next start can rebuild it where this one was
-/// cut off.
+/// Bulk-loading step by step, since this engine has no transactional changes of tables. The tables
+/// are renamed meanwhile, so that a host that serves them finds none instead of half of them. The
+/// definitions of removed parts are stored first, so that the next start can rebuild them after an
+/// interruption.
 struct Filling {
     connection: MySqlConnection,
     options: MySqlConnectOptions,
     tables: Vec<&'static str>,
-    /// How many rows have not been committed.
+    /// The number of rows that have not been committed.
     open: usize,
 }
 
-/// After how many rows what was written is committed, so that what would have to be undone is never
-/// much.
+/// How many rows are written before a commit, so that a rollback is never large.
 const COMMITTED_AT_ONCE: usize = 20_000;
-/// Rows are right as they come, and an index that a reference needs goes with the others.
-const TRUSTING: &str = "SET foreign_key_checks = 0 /*M!100201 , check_constraint_checks = 0 */";
-const DISTRUSTING: &str = "SET foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */";
-/// Sorts in memory what goes into a table in the order of its keys.
-const SORTING: &str = "SET sort_buffer_size = 67108864";
-/// How many bytes of values are in a statement at most. Of what follows the first packet the driver
-/// leaves the last to the network, which holds it back for a while.
+/// The generated rows are valid, and indexes that references need are removed with the others.
+const CHECKS_OFF: &str = "SET foreign_key_checks = 0 /*M!100201 , check_constraint_checks = 0 */";
+const CHECKS_ON: &str = "SET foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */";
+/// Makes inserts in the order of a table's keys sort in memory.
+const SORT_IN_MEMORY: &str = "SET sort_buffer_size = 67108864";
+/// The greatest size of the values of a statement. The driver does not flush what follows the first
+/// packet, so the network holds the end of it back for a while.
 const INSERTED_AT_ONCE: usize = 12 << 10;
 
-/// The lock for filling a store. Locks belong to the server, so the database is part of the name.
+/// The lock for bulk-loading a store. Locks belong to the server, so the name includes the
+/// database.
 const LOCK: &str = "SELECT GET_LOCK(concat('shop_filling.', md5(database())), ?) = 1";
-/// What is written down for the next start, in the order in which it is to be done.
+/// The table of instructions for the next start, in the order of execution.
 const NOTES: &str = "CREATE TABLE shop_filling (
         turn integer NOT NULL AUTO_INCREMENT PRIMARY KEY,
         kept mediumtext NOT NULL
     ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin";
 const IS_NOTED: &str = "SELECT count(*) FROM information_schema.tables \
     WHERE table_schema = database() AND table_name = 'shop_filling'";
-/// The triggers of a table, in the order in which they are at work.
+/// The triggers of a table, in the order in which they fire.
 const TRIGGERS: &str = "SELECT trigger_name, concat('CREATE TRIGGER IF NOT EXISTS `', trigger_name, \
     '` ', action_timing, ' ', event_manipulation, ' ON `'), concat('` FOR EACH ROW ', action_statement) \
     FROM information_schema.triggers \
@@ -271,7 +273,7 @@ const TRIGGERS: &str = "SELECT trigger_name, concat('CREATE TRIGGER IF NOT EXIST
     ORDER BY event_manipulation, action_timing, action_order";
 
 impl Filling {
-    /// Nothing for a node of a cluster: the others know nothing of its locks.
+    /// Returns `None` on a node of a cluster, because other nodes do not see its locks.
     async fn begin(
         options: &MySqlConnectOptions,
         tables: Vec<&'static str>,
@@ -304,7 +306,7 @@ impl Filling {
             note.bind(kept).execute(&mut connection).await?;
         }
         rename(&tables, &mut connection, |table| (table.to_owned(), hidden_name(table))).await?;
-        connection.execute(TRUSTING).await?;
+        connection.execute(CHECKS_OFF).await?;
         for statement in gone {
             connection.execute(sql_text(statement)).await?;
         }
@@ -353,8 +355,8 @@ impl Fill for Filling {
     }
 }
 
-/// The statements that remove the secondary indexes of a table, and that add them to the table
-/// under another name. In the form of the engine itself, which has a line for each.
+/// The statements that remove the secondary indexes of a table, and those that add them to the
+/// renamed table. They use the engine's own description, which has a line for each index.
 async fn indexes_of(
     table: &str,
     name: &str,
@@ -378,8 +380,8 @@ async fn indexes_of(
     }))
 }
 
-/// Rebuilds what was removed, each piece unless it is there, and gives the tables their names again in
-/// the end. Reports how many of how many pieces are done.
+/// Rebuilds the removed parts, except those that exist already, and finally gives the tables their
+/// names back. Reports how many steps of how many are done.
 async fn finish_filling(
     tables: &[&str],
     connection: &mut MySqlConnection,
@@ -391,7 +393,7 @@ async fn finish_filling(
         .await?;
     let (mut indexes, triggers): (Vec<String>, Vec<String>) =
         kept.into_iter().partition(|kept| kept.starts_with("ALTER TABLE"));
-    // Those that take longest first, or one of the two connections would wait for them in the end.
+    // The slowest come first, so that neither of the two connections is idle for long at the end.
     indexes.sort_by_key(|add| std::cmp::Reverse(add.len()));
     let counts = kept::recount(MYSQL.kept).into_iter().map(|table| {
         let statements = table.statements.iter();
@@ -403,11 +405,11 @@ async fn finish_filling(
     let indexes = indexes.into_iter().map(|add| vec![add]).collect();
     let mut second = MySqlConnection::connect_with(options).await?;
     for session in [&mut *connection, &mut second] {
-        session.execute(TRUSTING).await?;
-        session.execute(SORTING).await?;
+        session.execute(CHECKS_OFF).await?;
+        session.execute(SORT_IN_MEMORY).await?;
     }
     side_by_side(indexes, connection, &mut second, &meter).await?;
-    // They are at work in the order in which they are made.
+    // Triggers fire in the order in which they are created.
     for trigger in triggers {
         connection.execute(sql_text(trigger)).await?;
         advance(&meter);
@@ -418,7 +420,7 @@ async fn finish_filling(
     connection.execute("DROP TABLE shop_filling").await.map(drop)
 }
 
-/// How many of how many pieces are done, and where that is reported.
+/// How many steps of how many are done, and where this is reported.
 type Meter<T> = Mutex<(u64, u64, T)>;
 
 fn advance(meter: &Meter<impl FnMut(u64, u64)>) {
@@ -428,8 +430,8 @@ fn advance(meter: &Meter<impl FnMut(u64, u64)>) {
     report(*done, *total);
 }
 
-/// Does pieces of work on two connections, each on the one that is free first: the server gives a
-/// connection no more than one processor.
+/// Runs the steps on two connections, each on the one that is free first: the server uses only one
+/// processor per connection.
 async fn side_by_side(
     pieces: VecDeque<Vec<String>>,
     one: &mut MySqlConnection,
@@ -452,7 +454,7 @@ async fn side_by_side(
     tokio::try_join!(work(one), work(other)).map(drop)
 }
 
-/// Finishes what another program has begun to fill in, as soon as that has ended.
+/// Completes bulk-loading that another program began, as soon as that program has ended.
 async fn resume_filling(
     connection: &mut MySqlConnection,
     options: &MySqlConnectOptions,
@@ -471,14 +473,14 @@ async fn resume_filling(
     let tables: Vec<String> = found.iter().map(|(name,)| shown_name(name)).collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
     match tables.is_empty() {
-        // Nothing was removed yet, or everything was rebuilt.
+        // Nothing had been removed yet, or everything had been rebuilt.
         true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
         false => finish_filling(&tables, connection, options, |_, _| ()).await?,
     }
-    connection.execute(DISTRUSTING).await.map(drop)
+    connection.execute(CHECKS_ON).await.map(drop)
 }
 
-/// Waits for the lock for filling the store, which ends with the connection.
+/// Waits for the lock for bulk-loading the store, which is released with the connection.
 async fn lock(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
     const A_DAY: i64 = 24 * 60 * 60;
     let locked: Option<bool> = sqlx::query_scalar(LOCK).bind(A_DAY).fetch_one(connection).await?;
@@ -490,7 +492,7 @@ async fn is_noted(connection: &mut MySqlConnection) -> Result<bool, sqlx::Error>
     Ok(tables > 0)
 }
 
-/// Gives tables other names, all of them or none.
+/// Renames tables, all or none.
 async fn rename(
     tables: &[&str],
     connection: &mut MySqlConnection,
@@ -504,7 +506,7 @@ async fn rename(
     connection.execute(sql_text(format!("RENAME TABLE {}", renamed.join(", ")))).await.map(drop)
 }
 
-/// The name that a table of the store has while it is filled.
+/// The name of a table of the store during bulk-loading.
 fn hidden_name(table: &str) -> String {
     table.replacen("shop_", "shop_filling_", 1)
 }
@@ -513,7 +515,7 @@ fn shown_name(table: &str) -> String {
     table.replacen("shop_filling_", "shop_", 1)
 }
 
-/// A statement about these tables while they are filled.
+/// A statement on the renamed tables during bulk-loading.
 fn hidden(text: &str, tables: &[&str]) -> String {
     let in_a_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let words = text.split_inclusive(|character| !in_a_name(character)).map(|word| {

@@ -1,5 +1,5 @@
-//! The connections to one database: those that read and, where the engine has one writer at a time,
-//! the one that writes. Knows no engine.
+//! The connections to one database: those that read and, on an engine with one writer at a time,
+//! the one that writes. Independent of engines.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use sqlx::Database;
 
 use super::ready::Ready;
 
-/// How many connections a pool has.
+/// The number of connections of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// Which pool.
+    /// The name of the pool.
     pub pool: &'static str,
     /// Those in use.
     pub busy: u32,
@@ -20,7 +20,7 @@ pub struct Usage {
     pub idle: u32,
 }
 
-/// What a connection is needed for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -30,22 +30,22 @@ pub(super) enum Access {
 /// The connections to a database.
 #[derive(Debug)]
 pub(super) struct Pools<DB: Database> {
-    /// Those that read; they also write where there is no writer.
+    /// Those that read; they also write if there is no separate writer.
     readers: Ready<DB>,
     writer: Option<Writer<DB>>,
 }
 
 #[derive(Debug)]
 struct Writer<DB: Database> {
-    /// One connection, so that the process's writers queue here, in order, and never meet in the
-    /// database.
+    /// A single connection, so that the process's writers queue here, in order, and never compete
+    /// in the database.
     ready: Ready<DB>,
     upkeep: Arc<dyn Upkeep>,
 }
 
-/// What writes leave to do, which is done beside them.
+/// Work that writes leave behind, which is done in the background.
 pub(super) trait Upkeep: Debug + Send + Sync {
-    /// Something was committed.
+    /// Called after a commit.
     fn committed(self: Arc<Self>);
     /// Closes its connections.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -74,14 +74,14 @@ impl<DB: Database> Pools<DB> {
         }
     }
 
-    /// Something was committed.
+    /// Called after a commit.
     pub(super) fn committed(&self) {
         if let Some(writer) = &self.writer {
             Arc::clone(&writer.upkeep).committed();
         }
     }
 
-    /// How many there are.
+    /// The number of connections.
     pub(super) fn usage(&self) -> Vec<Usage> {
         let of = |pool, ready: &Ready<DB>| {
             let (busy, idle) = ready.usage();

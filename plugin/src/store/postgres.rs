@@ -32,7 +32,7 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::{self, RowsOf, Statement};
 
-/// How often a server at work looks whether the connection is still there.
+/// How often a busy server checks whether the connection is still open.
 const CHECKED: Duration = Duration::from_millis(500);
 
 impl Driver for Postgres {
@@ -47,8 +47,8 @@ impl Driver for Postgres {
 
     fn pools(options: PgConnectOptions, answer: Duration) -> Pools<Self> {
         let pool: PgPoolOptions = bounded(PgPoolOptions::new());
-        // What nobody waits for any more is given up by the server too, and soon where the connection
-        // has gone. Not every server can look for that.
+        // The server, too, ends statements that nothing waits for any more, soon after the
+        // connection has closed. Not every server can check for that.
         let session = format!(
             "SET lock_timeout = {}; SET statement_timeout = {}; \
              DO $$ BEGIN SET client_connection_check_interval = {}; \
@@ -64,7 +64,8 @@ impl Driver for Postgres {
         Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
     }
 
-    /// On a connection of its own: what the pool's connections wait for at most is too short here.
+    /// Uses a connection of its own, because the time limits of the pool's connections are too
+    /// short here.
     async fn migrate(options: &PgConnectOptions, _: &Pools<Self>) -> Result<(), Error> {
         let migrated = async {
             let mut connection = PgConnection::connect_with(options).await?;
@@ -75,7 +76,7 @@ impl Driver for Postgres {
         migrated.await.map_err(Error::of_migration)
     }
 
-    /// Removes the store's tables and functions. The triggers go with their tables.
+    /// Drops the store's tables and functions. The triggers are dropped with their tables.
     async fn drop_tables(options: &PgConnectOptions) -> Result<(), Error> {
         let dropped = async {
             let mut connection = PgConnection::connect_with(options).await?;
@@ -106,7 +107,7 @@ impl Driver for Postgres {
         Self::execute_batch(connection, analyze).await
     }
 
-    /// Numbered from 1.
+    /// Placeholders are numbered from 1.
     fn placeholders(text: String) -> String {
         let mut numbered = String::with_capacity(text.len() + 16);
         for (position, part) in text.split('?').enumerate() {
@@ -132,7 +133,7 @@ impl Driver for Postgres {
 
     fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
         let raw = row.try_get_raw(column)?;
-        // Its type is looked up once, not again when it is read.
+        // The type is looked up once.
         match raw.type_info().name() {
             "INT8" => row.try_get_unchecked(column),
             "INT2" => row.try_get_unchecked::<i16, _>(column).map(i64::from),
@@ -165,16 +166,16 @@ impl Driver for Postgres {
         }
         let code = database.code().unwrap_or_default().into_owned();
         match code.as_str() {
-            // Not serialisable, a deadlock, a lock that did not come free.
+            // A serialisation failure, a deadlock, a lock timeout.
             "40001" | "40P01" | "55P03" => Error::Conflict(error),
-            // The server stops, has stopped, starts.
+            // The server is stopping, has stopped, or is starting.
             "57P01" | "57P02" | "57P03" => Error::Lost(error),
-            // A read-only transaction, a cancelled statement, input or output; a table that a replica
-            // does not have yet.
+            // A read-only transaction, a cancelled statement, an I/O error, or a table that a
+            // replica does not have yet.
             "25006" | "57014" | "58030" | "42P01" => Error::Unavailable(error),
             code => match code.get(..2).unwrap_or_default() {
                 "08" => Error::Lost(error),
-                // Who may connect, which database, what the server is out of.
+                // The login or the database is refused, or the server lacks resources.
                 "28" | "3D" | "53" => Error::Unavailable(error),
                 _ => Error::Database(error),
             },
@@ -182,7 +183,7 @@ impl Driver for Postgres {
     }
 }
 
-/// Removes the store's tables and functions.
+/// Drops the store's tables and functions.
 const DROP_ALL: &str = "DO $$
     DECLARE
         statement text;
@@ -199,8 +200,8 @@ const DROP_ALL: &str = "DO $$
     END;
     $$";
 
-/// The statements that remove and rebuild what is kept up to date with each row of these tables, in an
-/// order that suits both: a reference needs no index of its own table but that of its key.
+/// The statements that remove and rebuild everything that is updated with each row of these tables,
+/// in an order that suits both: a reference needs only the primary key of the other table.
 const KEPT: &str = "SELECT gone, kept FROM (
         SELECT 1 AS step, i.indexrelid AS oid,
             format('DROP INDEX %s', i.indexrelid::regclass) AS gone,
@@ -219,27 +220,28 @@ const KEPT: &str = "SELECT gone, kept FROM (
     ) AS each
     WHERE of = ANY ($1::regclass[]) ORDER BY step, oid";
 
-/// Filling a store in one transaction, which the server undoes when the connection ends. Others wait
-/// for these tables until then, and are refused.
+/// Bulk-loading in one transaction, which the server rolls back when the connection ends. Until
+/// then, others wait for these tables and are refused.
 struct Filling {
     connection: PgConnection,
     tables: Vec<&'static str>,
-    /// The statements that rebuild what was removed.
+    /// The statements that rebuild the removed parts.
     kept: Vec<String>,
-    /// Rows on their way, by table.
+    /// Rows to be copied in, by table.
     copies: BTreeMap<&'static str, Copy>,
-    /// The columns of the keys that were given, by table.
+    /// The columns of explicitly given keys, by table.
     keys: BTreeMap<&'static str, &'static str>,
 }
 
-/// Rows on their way to a table, in the form that is copied in. Of what follows the first packet the
-/// driver leaves the last to the network, which holds it back for a while, so there must be many.
+/// Rows of a table in the format of `COPY`. The driver does not flush what follows the first
+/// packet, so the network holds the end of it back for a while, and there must be many rows at a
+/// time.
 struct Copy {
     columns: &'static [&'static str],
     lines: String,
 }
 
-/// How many bytes are copied in at a time, but for a batch.
+/// The size in bytes from which rows are sent; a batch may exceed it.
 const COPIED_AT_ONCE: usize = 4 << 20;
 
 impl Filling {
@@ -247,10 +249,10 @@ impl Filling {
         options: &PgConnectOptions,
         tables: Vec<&'static str>,
     ) -> Result<Self, sqlx::Error> {
-        // The pool's connections wait for at most too short.
+        // The time limits of the pool's connections are too short.
         let mut connection = PgConnection::connect_with(options).await?;
         Postgres::execute_batch(&mut connection, POSTGRES.begin_write).await?;
-        // An index is sorted in it.
+        // The memory in which an index is sorted.
         let memory = "SET LOCAL maintenance_work_mem = '128MB'";
         Postgres::execute_batch(&mut connection, memory).await?;
         let lock = sql_text(format!("LOCK TABLE {}", tables.join(", ")));
@@ -343,9 +345,9 @@ impl Copy {
     }
 }
 
-/// An unset value of whatever type its place has. The type of a whole number must then be the one
-/// that whole numbers are bound as, because a statement that was prepared with this value is used
-/// for others too: a column that may be unset is a `bigint`.
+/// An unset value of any type. It must have the type with which whole numbers are bound, because a
+/// statement that was prepared with this value is also used for others: a nullable column of whole
+/// numbers is a `bigint`.
 struct Unset;
 
 impl Type<Postgres> for Unset {
@@ -360,7 +362,7 @@ impl Encode<'_, Postgres> for Unset {
     }
 }
 
-/// The text of an object, kept as it is.
+/// The text of an object, stored verbatim.
 struct JsonText(String);
 
 impl Type<Postgres> for JsonText {

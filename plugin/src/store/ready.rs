@@ -1,7 +1,6 @@
-//! Connections at hand, in front of the driver's own pool: that one asks every connection which comes
-//! back whether it is still there, by a task of its own, and both cost as much as a small query does.
-//! A connection that is given back here owes no answer; any other one goes to the pool.
-//! Knows no engine.
+//! Idle connections in front of the driver's own pool. That pool tests every returned connection in
+//! a separate task, and each of the two costs as much as a small query. A connection that is
+//! returned here has no outstanding answer; any other one goes to the pool. Independent of engines.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,31 +11,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::brake::Brake;
 
-/// How long one waits for a connection.
+/// How long a request waits for a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// A connection that nobody has used for as long is asked whether it is still there.
+/// A connection that has been idle for this long is tested before use.
 pub(super) const IDLE: Duration = Duration::from_secs(1);
-/// After how long a connection in use goes to the pool once, which closes those that are too old.
+/// After this time in use, a connection goes through the pool once, which closes those that are too
+/// old.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// The connections to a database: as many as the pool has, for those who wait, one after the other.
+/// The connections to a database: as many as the pool has, in the order of the requests for them.
 #[derive(Debug)]
 pub(super) struct Ready<DB: Database> {
     pool: Pool<DB>,
-    shelf: Arc<Shelf<DB>>,
-    /// One for each connection that may be in use.
+    idle_connections: Arc<IdleConnections<DB>>,
+    /// One permit for each connection that may be in use.
     permits: Arc<Semaphore>,
 }
 
-/// Connections that nobody uses now; the one that was used last comes last.
+/// Idle connections; the most recently used one comes last.
 #[derive(Debug)]
-struct Shelf<DB: Database>(Mutex<Vec<AtHand<DB>>>);
+struct IdleConnections<DB: Database>(Mutex<Vec<Idle<DB>>>);
 
 /// A connection in use.
 #[derive(Debug)]
 pub(super) struct Taken<DB: Database> {
     pub(super) connection: PoolConnection<DB>,
-    /// What ends its statement, once that is known of this connection.
+    /// The handle that ends its statements, once it has been created for this connection.
     pub(super) brake: Option<Brake>,
     /// When it came from the pool.
     since: Instant,
@@ -44,7 +44,7 @@ pub(super) struct Taken<DB: Database> {
 }
 
 #[derive(Debug)]
-struct AtHand<DB: Database> {
+struct Idle<DB: Database> {
     connection: PoolConnection<DB>,
     brake: Option<Brake>,
     since: Instant,
@@ -53,8 +53,9 @@ struct AtHand<DB: Database> {
 
 impl<DB: Database> Clone for Ready<DB> {
     fn clone(&self) -> Self {
-        let (shelf, permits) = (Arc::clone(&self.shelf), Arc::clone(&self.permits));
-        Self { pool: self.pool.clone(), shelf, permits }
+        let (idle_connections, permits) =
+            (Arc::clone(&self.idle_connections), Arc::clone(&self.permits));
+        Self { pool: self.pool.clone(), idle_connections, permits }
     }
 }
 
@@ -62,11 +63,11 @@ impl<DB: Database> Ready<DB> {
     /// The connections of a pool.
     pub(super) fn new(pool: Pool<DB>) -> Self {
         let most = usize::try_from(pool.options().get_max_connections()).unwrap_or(1);
-        let shelf = Arc::new(Shelf(Mutex::new(Vec::new())));
-        Self { pool, shelf, permits: Arc::new(Semaphore::new(most)) }
+        let idle_connections = Arc::new(IdleConnections(Mutex::new(Vec::new())));
+        Self { pool, idle_connections, permits: Arc::new(Semaphore::new(most)) }
     }
 
-    /// The pool, for what is known of it.
+    /// The pool, for its statistics.
     pub(super) fn pool(&self) -> &Pool<DB> {
         &self.pool
     }
@@ -77,8 +78,8 @@ impl<DB: Database> Ready<DB> {
         let permit = tokio::time::timeout(PATIENCE, permit).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
-        let last = self.at_hand().pop();
-        if let Some(AtHand { connection, brake, since, used }) = last
+        let last = self.idle_ones().pop();
+        if let Some(Idle { connection, brake, since, used }) = last
             && used.elapsed() < IDLE
             && since.elapsed() < LIFE
         {
@@ -88,44 +89,45 @@ impl<DB: Database> Ready<DB> {
         Ok(Taken { connection, brake: None, since: Instant::now(), _permit: permit })
     }
 
-    /// Keeps a connection for the next one who wants it. One that has not been of use for a while goes.
+    /// Keeps a connection for the next request. Releases a connection that has been idle for a
+    /// while.
     pub(super) fn give_back(&self, taken: Taken<DB>) {
         let Taken { connection, brake, since, _permit } = taken;
         if self.pool.is_closed() {
             return;
         }
-        let mut at_hand = self.at_hand();
-        let unused = at_hand.first().is_some_and(|first| first.used.elapsed() >= IDLE);
-        let unused = unused.then(|| at_hand.remove(0));
-        at_hand.push(AtHand { connection, brake, since, used: Instant::now() });
-        drop(at_hand);
+        let mut idle_ones = self.idle_ones();
+        let unused = idle_ones.first().is_some_and(|first| first.used.elapsed() >= IDLE);
+        let unused = unused.then(|| idle_ones.remove(0));
+        idle_ones.push(Idle { connection, brake, since, used: Instant::now() });
+        drop(idle_ones);
         drop(unused);
     }
 
-    /// How many connections are in use, and how many are not.
+    /// The number of connections in use, and of idle ones.
     pub(super) fn usage(&self) -> (u32, u32) {
-        let at_hand = u32::try_from(self.at_hand().len()).unwrap_or(u32::MAX);
+        let idle_ones = u32::try_from(self.idle_ones().len()).unwrap_or(u32::MAX);
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
-        let idle = idle.saturating_add(at_hand);
+        let idle = idle.saturating_add(idle_ones);
         (self.pool.size().saturating_sub(idle), idle)
     }
 
-    /// Closes all connections, those in use when they come back.
+    /// Closes all connections; those in use when they return.
     pub(super) async fn close(&self) {
         let closed = self.pool.close();
-        drop(std::mem::take(&mut *self.at_hand()));
+        drop(std::mem::take(&mut *self.idle_ones()));
         closed.await;
     }
 
-    fn at_hand(&self) -> MutexGuard<'_, Vec<AtHand<DB>>> {
-        self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle_ones(&self) -> MutexGuard<'_, Vec<Idle<DB>>> {
+        self.idle_connections.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<DB: Database> Drop for Shelf<DB> {
+impl<DB: Database> Drop for IdleConnections<DB> {
     fn drop(&mut self) {
-        // Where no runtime is left to take them back to the pool, they are closed as they are.
-        for AtHand { connection, .. } in
+        // Without a runtime to return them to the pool, they are closed directly.
+        for Idle { connection, .. } in
             self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..)
         {
             drop(connection.detach());

@@ -1,5 +1,4 @@
-//! What is asked of a connection, whatever its engine: the same steps for each of them, in terms of
-//! its [`Driver`].
+//! The operations of a connection, which are the same for every engine, in terms of its [`Driver`].
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{StreamExt, TryStreamExt};
@@ -14,28 +13,28 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::approach::{Approach, Keys, Next, Probe};
 use crate::sql::{self, Statement, Table};
 
-/// What a database answers, in time.
+/// The future result of a database operation.
 pub(super) type Answer<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// A connection in use.
 pub(super) trait Session: Send {
     /// Notes whether a transaction is open.
     fn set_open(&mut self, open: bool);
-    /// What repairs the database after a failure that is its own fault.
+    /// Repairs the database after a failure of its own.
     fn remedy(&self, error: &sqlx::Error) -> Option<&'static str>;
 
     /// Runs statements without values.
     fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()>;
-    /// Has the engine look at what is in these tables, so that it plans for it.
+    /// Makes the engine collect statistics about these tables, for its planner.
     fn analyze<'a>(&'a mut self, tables: &'a [&'a str]) -> Answer<'a, ()>;
-    /// Runs a statement, and gives the key of the row inserted last.
+    /// Runs a statement, and returns the key of the row inserted last.
     fn insert(&mut self, statement: Statement) -> Answer<'_, i64>;
-    /// Runs a statement, and gives how many rows it changed.
+    /// Runs a statement, and returns the number of rows that it changed.
     fn change(&mut self, statement: Statement) -> Answer<'_, u64>;
 
     /// Reads a page and its total.
     fn page<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Cells>;
-    /// Asks how a page is found.
+    /// Finds out how a page is best read.
     fn approach<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Approach>;
     /// Reads a table; its total is 0.
     fn table(&mut self, table: Table) -> Answer<'_, Cells>;
@@ -43,7 +42,7 @@ pub(super) trait Session: Send {
     fn numbers(&mut self, statement: Statement) -> Answer<'_, Vec<i64>>;
     /// Reads a column of text.
     fn texts(&mut self, statement: Statement) -> Answer<'_, Vec<String>>;
-    /// Reads rows of values of these kinds, as they come.
+    /// Reads rows of values of these kinds, one by one.
     fn stream<'a>(
         &'a mut self,
         statement: Statement,
@@ -105,7 +104,7 @@ impl<D: Driver> Session for Lease<D> {
     }
 }
 
-/// Reads one row of whole numbers; none where there is no row.
+/// Reads one row of whole numbers; `None` if there is no row.
 pub(super) async fn numbers<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
@@ -121,7 +120,7 @@ async fn insert<D: Driver>(
 ) -> Result<i64, sqlx::Error> {
     let query = bound::<D>(statement);
     if D::DIALECT.returns_keys {
-        // An insertion that gives back its key is a query with one row.
+        // An insertion that returns its key is a query with one row.
         let row = D::fetch_optional(connection, query).await?;
         return row.map_or(Ok(0), |row| D::number(&row, 0));
     }
@@ -193,7 +192,7 @@ async fn page<D: Driver>(
     Ok(Cells::fetched::<D>(total, rows, kinds))
 }
 
-/// Reads one row of a total and a JSON array of arrays of cells.
+/// Reads one row with a total and a JSON array of arrays of cells.
 async fn json<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
@@ -203,7 +202,7 @@ async fn json<D: Driver>(
     Ok(Cells::json(D::number(&row, 0)?, text::<D>(&row, 1)?))
 }
 
-/// Asks what has to be known before a page is read.
+/// Runs the probes that must precede the reading of a page.
 async fn approach<D: Driver>(
     connection: &mut D::Connection,
     page: &Page,

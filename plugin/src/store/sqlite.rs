@@ -29,10 +29,10 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sql::{self, RowsOf, Statement};
 
-/// How many pages the log has when a writer itself has to bring them into the file.
+/// The number of pages in the log from which a writer itself has to checkpoint it.
 const LOGGED: &str = "10000";
 
-/// After how many of its steps the engine asks whether it may go on.
+/// The number of its steps after which the engine asks whether it may continue.
 const STEPS: i32 = 1_000;
 
 impl Driver for Sqlite {
@@ -48,10 +48,10 @@ impl Driver for Sqlite {
             .disable_statement_logging())
     }
 
-    /// The engine works in this process, where the limit of an answer is kept by the one who waits for it.
+    /// The engine works in this process, where the caller enforces the time limit of an answer.
     fn pools(options: SqliteConnectOptions, _: Duration) -> Pools<Self> {
         let pool = || {
-            // A file does not go away: asking it before each use would only cost time.
+            // A file remains available, so testing a connection before use would only cost time.
             SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
         };
         let readers = pool().max_connections(connections());
@@ -73,7 +73,8 @@ impl Driver for Sqlite {
         migrated.await.map_err(Error::of_migration)
     }
 
-    /// Removes the file, which is the store's alone, and what the engine has put beside it.
+    /// Removes the file, which belongs only to the store, and the files that the engine has put
+    /// beside it.
     async fn drop_tables(options: &SqliteConnectOptions) -> Result<(), Error> {
         for suffix in ["", "-wal", "-shm"] {
             let mut file = options.get_filename().as_os_str().to_owned();
@@ -107,15 +108,15 @@ impl Driver for Sqlite {
         _: &SqliteConnectOptions,
     ) -> bool {
         brake.press();
-        // It is answered when what came before is over.
+        // The answer comes when the previous statement is over.
         let over = connection.ping().await.is_ok();
         brake.release();
         over
     }
 
     async fn analyze(connection: &mut SqliteConnection, _: &[&str]) -> Result<(), sqlx::Error> {
-        // All tables, a part of each. Of whole ones the engine would keep samples of their values, and
-        // since then prepare a statement anew for each value that is bound to it.
+        // Samples a part of every table. For complete tables, the engine would keep samples of
+        // values, and then prepare a statement anew for each bound value.
         Self::execute_batch(connection, "PRAGMA optimize = 0x10012").await
     }
 
@@ -171,7 +172,7 @@ impl Driver for Sqlite {
         if database.message() == "integer overflow" {
             return too_large();
         }
-        // Triggers stand in for some foreign keys, with the same message.
+        // Triggers replace some foreign keys, with the same message.
         let by_trigger = database.code().is_some_and(|code| code == "1811")
             && database.message() == "FOREIGN KEY constraint failed";
         if database.is_foreign_key_violation() || by_trigger {
@@ -180,8 +181,8 @@ impl Driver for Sqlite {
         if database.is_check_violation() {
             return Error::Constraint(Constraint::Check, error);
         }
-        // The primary result code is in the low byte: busy, locked, read-only, ended by this process,
-        // input or output, full, cannot open.
+        // The primary result code is in the low byte: busy, locked, read-only, interrupted by this
+        // process, I/O error, full, cannot open.
         let code = database.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
         match code & 0xff {
             5 | 6 | 8 | 9 | 10 | 13 | 14 => Error::Unavailable(error),
@@ -190,9 +191,9 @@ impl Driver for Sqlite {
     }
 }
 
-/// Creates the file where it is missing, for nobody else to read: it holds names and addresses.
-/// What the engine puts beside it gets the same permissions. A file that is there is not opened: to
-/// close it again would drop the locks that this process holds on it.
+/// Creates the file if it is missing, with access for its owner only, because it contains names and
+/// addresses. The files that the engine puts beside it get the same permissions. An existing file
+/// is not opened: closing it again would release the locks that this process holds on it.
 fn create_private(path: &Path) -> Result<(), Error> {
     let mut options = std::fs::File::options();
     options.create_new(true).write(true);
@@ -205,37 +206,37 @@ fn create_private(path: &Path) -> Result<(), Error> {
     created.map_err(|cause| Error::File(path.to_owned(), cause))
 }
 
-/// Asks the system, without opening it, whether a file can be written.
+/// Asks the operating system, without opening a file, whether it can be written.
 #[cfg(unix)]
 fn writable(path: &Path) -> std::io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
-/// The engine finds out, elsewhere.
+/// On other systems, the engine finds out.
 #[cfg(not(unix))]
 fn writable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The statements that remove and rebuild what is kept up to date with each row of these tables, in the
-/// order in which the objects were created: the engine considers them in that order.
+/// The statements that remove and rebuild everything that is updated with each row of these tables,
+/// in the order in which the objects were created, because the engine considers them in that order.
 const KEPT: &str = "SELECT 'DROP ' || type || ' ' || name, sql FROM sqlite_schema \
     WHERE type IN ('index', 'trigger') AND sql IS NOT NULL \
     AND instr(',' || ? || ',', ',' || tbl_name || ',') ORDER BY rowid";
 
-/// Filling a store in one transaction, which is undone when the process ends. Readers see the store
-/// as it was until then, and writers wait.
+/// Bulk-loading in one transaction, which is rolled back when the process ends. Until then readers
+/// see the store as it was, and writers wait.
 struct Filling {
     connection: SqliteConnection,
-    /// The statements that rebuild what was removed.
+    /// The statements that rebuild the removed parts.
     kept: Vec<String>,
 }
 
 impl Filling {
     async fn begin(options: &SqliteConnectOptions, tables: &[&str]) -> Result<Self, sqlx::Error> {
-        // References are right as they come, and looking each up takes time. The cache is also what
-        // an index is sorted in.
+        // The generated references are valid, and checking each takes time. Indexes are sorted in
+        // the cache.
         let options = options.clone().foreign_keys(false).pragma("cache_size", "-100000");
         let mut connection = options.pragma("threads", "1").connect().await?;
         Sqlite::execute_batch(&mut connection, SQLITE.begin_write).await?;
@@ -270,12 +271,13 @@ impl Fill for Filling {
         Box::pin(async move {
             let connection = &mut self.connection;
             let total = rebuild::<Sqlite>(connection, self.kept, report).await?;
-            // Within the transaction: a store that is filled is planned for, even if the program is
+            // Within the transaction, so that a filled store has statistics even if the program is
             // killed now.
             Sqlite::analyze(connection, &[]).await?;
             Sqlite::execute_batch(connection, SQLITE.commit).await?;
             report(total, total);
-            // The log is as large as the store. A reader of the store as it was before keeps it so.
+            // The log is as large as the store, and remains so while a reader uses the previous
+            // state.
             Sqlite::execute_batch(connection, "PRAGMA wal_checkpoint(TRUNCATE)").await?;
             self.connection.close().await
         })

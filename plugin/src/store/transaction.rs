@@ -1,4 +1,4 @@
-//! Transactions, and doing work again that others were in the way of. Knows no engine.
+//! Transactions, and the repetition of work after conflicts. Independent of engines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::sql::approach::Approach;
 use crate::sql::dialect::Dialect;
 use crate::sql::{self, Statement, Table};
 
-/// How often a request whose connection is lost is tried at most.
+/// How often a request is tried at most if its connection is lost.
 const TRIES: u32 = 8;
 
-/// Does a piece of work with transactions of its own, and does it again while others are in its
-/// way, or a few times when its connection is lost before it has committed anything.
+/// Runs a piece of work with transactions of its own, and repeats it after conflicts with others,
+/// or a few times if its connection is lost before it has committed anything.
 ///
 /// # Errors
-/// Those of the work, and what was in its way at last.
+/// Errors of the work, and the last conflict or loss of the connection.
 pub async fn persist<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
@@ -36,7 +36,8 @@ where
             Err(error) if error.may_pass() && begun.elapsed() < PATIENCE => error,
             done => return done,
         };
-        // Others get done sooner or later, however many there are. A server may not come back.
+        // A conflict always means that another writer has made progress. A server may not come
+        // back.
         if tries >= TRIES && !matches!(error, Error::Conflict(_)) {
             return Err(error);
         }
@@ -68,30 +69,30 @@ impl Transaction {
             Access::Write => dialect.begin_write,
         };
         let mut session = engine.lease(access).await?;
-        // It may be open although beginning it has failed.
+        // A transaction may be open even if beginning it has failed.
         session.set_open(true);
         session.execute_batch(begin).await?;
         Ok(Self { session, engine: Arc::clone(engine), access })
     }
 
-    /// How the engine's SQL differs from that of the others.
+    /// The engine's SQL, where engines differ.
     pub fn dialect(&self) -> &'static Dialect {
         self.engine.dialect()
     }
 
-    /// Keeps a record as it is until the transaction ends: others that want to change it, or to
-    /// refer to it, wait. What is read afterwards is what will be there at the end.
+    /// Locks a record until the transaction ends: others that want to change it, or to refer to it,
+    /// wait. What is read afterwards remains true until the end.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn lock(&mut self, resource: &Resource, key: i64) -> Result<(), Error> {
         self.keep(sql::lock(resource, key, self.dialect())).await
     }
 
-    /// Keeps others that do the same waiting until the transaction ends.
+    /// Takes the lock of the store, which the same call in other transactions waits for.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn lock_store(&mut self) -> Result<(), Error> {
         self.keep(sql::lock_store(self.dialect())).await
     }
@@ -103,36 +104,36 @@ impl Transaction {
         }
     }
 
-    /// Reads a page as this transaction sees it.
+    /// Reads a page within this transaction.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
         let done = self.session.page(page).await;
         self.explained(done).await
     }
 
-    /// How a page would be found.
+    /// Finds out how a page would be read.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn approach(&mut self, page: &Page) -> Result<Approach, Error> {
         self.session.approach(page).await
     }
 
-    /// Reads a table that is no page of a resource; its total is 0.
+    /// Reads a table that is not a page of a resource; its total is 0.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
         self.session.table(table).await
     }
 
-    /// Reads rows of values of these kinds, as many as there are: they are taken from the database
-    /// as they are asked for.
+    /// Streams rows of values of these kinds: they are fetched from the database as they are
+    /// consumed.
     ///
     /// # Errors
-    /// Those of the database, at once or in place of a row.
+    /// Database errors, at once or in place of a row.
     pub fn stream<'a>(
         &'a mut self,
         statement: Statement,
@@ -141,11 +142,11 @@ impl Transaction {
         self.session.stream(statement, kinds)
     }
 
-    /// Reads one row of whole numbers; none where there is no row. A decimal is counted in units
-    /// of its last place.
+    /// Reads one row of whole numbers; `None` if there is no row. A decimal is returned in units of
+    /// its last place.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
         let done = self.session.numbers(statement).await;
         self.explained(done).await
@@ -154,35 +155,35 @@ impl Transaction {
     /// Reads a column of text.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Database errors.
     pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
         let done = self.session.texts(statement).await;
         self.explained(done).await
     }
 
-    /// Writes, and gives the key of the row inserted last.
+    /// Writes, and returns the key of the row inserted last.
     ///
     /// # Errors
-    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
         let done = self.session.insert(statement).await;
         self.explained(done).await
     }
 
-    /// Writes, and gives how many rows that changed.
+    /// Writes, and returns the number of changed rows.
     ///
     /// # Errors
-    /// Those of the database; a violated constraint is [`Error::Constraint`].
+    /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
         let done = self.session.change(statement).await;
         self.explained(done).await
     }
 
-    /// Makes sure, at its end, that this was one transaction. Without that, what it read may be no
-    /// reason to refuse anything.
+    /// Checks, at the end, that everything ran in a single transaction. Otherwise, values that were
+    /// read may be no reason to refuse a request.
     ///
     /// # Errors
-    /// When it was undone half-way, so that it has to be done again.
+    /// When the transaction was rolled back half-way, so that the work must be repeated.
     pub async fn ensure_open(&mut self) -> Result<(), Error> {
         match self.dialect().ensure_open {
             Some(text) => self.session.execute_batch(text).await,
@@ -190,11 +191,11 @@ impl Transaction {
         }
     }
 
-    /// Makes everything that was written permanent.
+    /// Commits.
     ///
     /// # Errors
-    /// When it could not be; then nothing is. If the connection was lost meanwhile, the outcome is
-    /// unknown, and it must not be tried again.
+    /// When the commit fails; nothing is written then. If the connection is lost meanwhile, the
+    /// outcome is unknown, and the work must not be repeated.
     pub async fn commit(mut self) -> Result<(), Error> {
         match self.session.execute_batch(self.dialect().commit).await {
             Ok(()) => {
@@ -209,7 +210,7 @@ impl Transaction {
         }
     }
 
-    /// What a failure means that makes no sense by itself.
+    /// Finds the meaning of a failure that has none by itself.
     async fn explained<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
         let remedy = match &done {
             Err(Error::Database(error) | Error::Unavailable(error)) => self.session.remedy(error),

@@ -1,6 +1,6 @@
-//! What SQLite would do in the middle of a write, done beside the writers: bringing what was committed
-//! from the log into the file, and merging what each write adds to the indexes of texts. A writer who
-//! has to stop for either takes ten times as long as the others.
+//! Background maintenance of SQLite, which would otherwise happen within writes: checkpointing the
+//! log, and merging the additions to the indexes of texts. A writer that has to do either takes ten
+//! times as long as the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,29 +13,29 @@ use sqlx::{Executor, Sqlite};
 use super::pools::Upkeep;
 use super::ready::Ready;
 
-/// How long after a write it is done.
+/// The pause between a write and the maintenance after it.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Merges a few pages of each index of texts where several parts of it are of a size. So few take as long
-/// as a small write, and no writer waits longer than for one of those.
+/// Merges a few pages of each index of texts if several of its parts have the same size. So few
+/// pages take as long as a small write, and no writer waits longer than for one of those.
 const MERGE: &str = "BEGIN IMMEDIATE; \
     INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 4); \
     INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 4); \
     INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 4); \
     COMMIT";
-/// After how many writes that is done once, so that merging a large part is spread over very many of them.
-/// What the latest of them added is so little that the engine may merge it where it lies.
+/// One round of merging serves this many writes, so that the merging of a large part is spread over
+/// very many writes. The latest writes add so little that the engine may merge it in place.
 const WRITES: usize = 25;
-/// How often it is done at most before somebody else comes.
+/// The greatest number of rounds in a row.
 const ROUNDS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct LogAndIndexes {
-    /// One connection, so that nobody else waits for the file.
+    /// A connection of its own, so that no request waits for the file.
     log: SqlitePool,
-    /// Merging is writing, and has to queue for that.
+    /// Merging writes, and has to queue for the writer.
     writer: Ready<Sqlite>,
-    /// How many writes there were since it was done.
+    /// The number of writes since the last run.
     written: AtomicUsize,
 }
 
@@ -44,7 +44,7 @@ impl LogAndIndexes {
         Self { log, writer, written: AtomicUsize::new(0) }
     }
 
-    /// Does what so many writes have left.
+    /// Does the maintenance that this many writes have left.
     async fn catch_up(&self, written: usize) -> Result<(), sqlx::Error> {
         for _ in 0..written.div_ceil(WRITES).min(ROUNDS) {
             let mut writer = self.writer.acquire().await?;
@@ -55,7 +55,7 @@ impl LogAndIndexes {
             }
             self.writer.give_back(writer);
         }
-        // What readers still need stays in the log.
+        // The part of the log that readers still need remains.
         self.log.execute("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
     }
 }
@@ -70,9 +70,9 @@ impl Upkeep for LogAndIndexes {
             loop {
                 tokio::time::sleep(PAUSE).await;
                 let seen = self.written.load(Ordering::Acquire);
-                // All of it can wait for the next write, so it may fail.
+                // All of this can wait until the next write, so failures are harmless.
                 if let Err(error) = self.catch_up(seen).await {
-                    tracing::debug!(%error, "what was written is not yet merged");
+                    tracing::debug!(%error, "the maintenance after writes is postponed");
                 }
                 if self.written.fetch_sub(seen, Ordering::AcqRel) == seen {
                     return;

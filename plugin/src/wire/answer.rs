@@ -1,4 +1,5 @@
-//! Answers: documents and errors as responses. Knows the table of errors, and nothing of what was asked.
+//! Answers: documents and errors as responses. Based on the table of errors, and independent of
+//! requests.
 
 use host_interface::Response;
 use serde::Serialize;
@@ -6,12 +7,12 @@ use serde::Serialize;
 use super::document::MEDIA_TYPE;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
-/// The response that has this document.
+/// The response with this document.
 pub fn document(status: u16, body: Vec<u8>) -> Response {
     Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
 }
 
-/// The answer to a request that failed. Where the client is not at fault, the cause is logged.
+/// The response to a request that failed. If the cause is not the client's fault, it is logged.
 pub fn failure(error: &Error, request_id: &str) -> Response {
     let faults = match error.faults() {
         Some(faults) => faults.to_vec(),
@@ -29,7 +30,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
             vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
         }
     };
-    // The lowest status is that of the answer: a missing field makes it a 400.
+    // The answer has the lowest status: a missing field makes it a 400.
     let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
     let faults = at_most(MAX_FAULTS, faults);
     let response = document(status, errors(&faults));
@@ -40,8 +41,8 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     }
 }
 
-/// The first so many faults, those that decide on the status before the others, and that there are
-/// more.
+/// The first faults, up to the limit; those that determine the status come first. A last one
+/// reports that there are more.
 fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
     if faults.len() > limit {
         faults.sort_by_key(|fault| fault.kind.row().0);
@@ -52,13 +53,13 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
     faults
 }
 
-/// The error document of JSON:API.
+/// The JSON:API document of errors.
 fn errors(faults: &[Fault]) -> Vec<u8> {
     let errors = faults.iter().map(|fault| {
         let (status, code, title) = fault.kind.row();
         Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
     });
-    // Texts, numbers and lists cannot fail to be written.
+    // Serialising texts, numbers and lists cannot fail.
     serde_json::to_vec(&Errors { errors: errors.collect() }).unwrap_or_default()
 }
 
@@ -67,7 +68,7 @@ struct Errors<'a> {
     errors: Vec<Member<'a>>,
 }
 
-/// A [`Fault`] as a member of the document.
+/// A [`Fault`] in the document.
 #[derive(Serialize)]
 struct Member<'a> {
     status: u16,

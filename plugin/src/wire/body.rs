@@ -1,5 +1,5 @@
-//! Bodies: the headers that describe one, and its members with their literal texts. What these mean to a
-//! resource is the draft's business.
+//! Bodies: the headers that describe one, and its members with their literal texts. A draft
+//! interprets these for a resource.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,24 +13,24 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::resource::Resource;
 use crate::model::value::short;
 
-/// The fields that a body gives, with their literal texts.
+/// The fields that a body contains, with their literal texts.
 pub struct Body<'a> {
     /// The names and literals in the order of the body.
     pub members: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// The JSON pointer of the object that has them: the body itself or its attributes.
+    /// The JSON pointer of the object with the fields: the body itself or its attributes.
     pub at: Cow<'static, str>,
     /// The relationships of a JSON:API document, by their names.
     pub relationships: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// What is wrong with a JSON:API document around them.
+    /// Faults in a JSON:API document outside of its attributes.
     pub faults: Vec<Fault>,
 }
 
 impl<'a> Body<'a> {
-    /// Reads the body of a request that writes to `resource`, with the path's id if it has one.
+    /// Reads the body of a request that writes `resource`, with the id from the path if it has one.
     ///
     /// # Errors
-    /// When a header describes anything but plain JSON, or when the body is no JSON
-    /// object of members with names of their own.
+    /// When a header declares anything but plain JSON, or when the body is not a JSON object with
+    /// unique member names.
     pub fn read(
         request: &'a Request,
         resource: &Resource,
@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
     ) -> Result<Body<'a>, Error> {
         check_headers(request)?;
         let members = object(request.body(), "")?;
-        // An object with a member `data` is a document, whatever other members it has.
+        // An object with a member `data` is a JSON:API document, whatever other members it has.
         let data = members.iter().find(|(name, _)| name == "data").map(|(_, literal)| *literal);
         let Some(document) = data else {
             return Ok(Body::of(members, "".into()));
@@ -46,7 +46,7 @@ impl<'a> Body<'a> {
         Body::from_document(document, resource, id)
     }
 
-    /// A body that is no document.
+    /// A body that is not a JSON:API document.
     fn of(members: Vec<(Cow<'a, str>, &'a RawValue)>, at: Cow<'static, str>) -> Self {
         Body { members, at, relationships: Vec::new(), faults: Vec::new() }
     }
@@ -64,7 +64,7 @@ impl<'a> Body<'a> {
     /// Reads an object within a body, at this JSON pointer.
     ///
     /// # Errors
-    /// When it is no JSON object of members with names of their own.
+    /// When it is not a JSON object with unique member names.
     pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
         let members = object(literal.get().as_bytes(), &at)?;
         Ok(Body::of(members, at.into()))
@@ -101,7 +101,7 @@ impl<'a> Body<'a> {
                         detail,
                     ));
                 }
-                // Links come back with what a client read.
+                // Clients may send back links and meta that they have read.
                 _ => {}
             }
         }
@@ -109,20 +109,20 @@ impl<'a> Body<'a> {
     }
 }
 
-/// The record that a relationship names.
+/// The record that a relationship identifies.
 #[derive(Debug)]
 pub struct Identifier<'a> {
     /// Its kind.
     pub kind: Cow<'a, str>,
-    /// The literal of its id, which is a string.
+    /// The literal of its id, which must be a string.
     pub id: &'a RawValue,
 }
 
-/// Reads a relationship to one record or to none. The error completes a sentence that begins with the
-/// relationship's name.
+/// Reads a relationship to one record or to none. An error completes a sentence that begins with
+/// the relationship's name.
 ///
 /// # Errors
-/// When it is not of that form.
+/// When it does not have that form.
 pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static str> {
     const NO_OBJECT: &str = "must be an object with the member data";
     const NO_IDENTIFIER: &str =
@@ -185,7 +185,7 @@ fn is_text(literal: &RawValue, expected: &str) -> bool {
     serde_json::from_str::<Cow<'_, str>>(literal.get()).is_ok_and(|text| text == expected)
 }
 
-/// Reads a JSON object whose members have names of their own; `at` is its JSON pointer.
+/// Reads a JSON object with unique member names; `at` is its JSON pointer.
 fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValue)>, Fault> {
     let members: Members<'_> = serde_json::from_slice(text).map_err(|error| {
         let detail = match error.classify() {
@@ -201,7 +201,7 @@ fn object<'a>(text: &'a [u8], at: &str) -> Result<Vec<(Cow<'a, str>, &'a RawValu
     Ok(members.0)
 }
 
-/// A sentence about JSON that is well formed: one of those made below, or the general one.
+/// The message about well-formed JSON: one of those below, or the general one.
 fn complaint(message: &str) -> String {
     match message.rsplit_once(" at line ") {
         Some((sentence, _)) if sentence.starts_with("The body") => sentence.to_owned(),
@@ -209,7 +209,8 @@ fn complaint(message: &str) -> String {
     }
 }
 
-/// No resource has nearly as many fields, and each unknown one costs a search for the nearest.
+/// No resource has nearly as many fields, and each unknown name costs a search for the nearest
+/// field.
 const MAX_MEMBERS: usize = 1_000;
 
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -249,6 +250,6 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// A member's name, borrowed from the body where it has no escapes.
+/// A member's name, borrowed from the body if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

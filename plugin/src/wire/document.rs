@@ -1,5 +1,5 @@
-//! JSON:API documents: pages and records as clients read them. Knows cells and fields, and nothing
-//! of where they come from.
+//! JSON:API documents: pages and records in the form that clients read. Independent of where cells
+//! come from.
 
 use form_urlencoded::Serializer as Query;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -14,10 +14,10 @@ use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind};
 
-/// The media type of everything that the store answers.
+/// The media type of all answers.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
 
-/// Where a document is read, and which records it may link to.
+/// Where a document is read, and the records that it may link to.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The path of the request.
@@ -47,8 +47,8 @@ pub fn list(
     write(&document, 512 * (rows.len() + 1))
 }
 
-/// The document of one record with all of its fields. One that no route reads alone is read at the
-/// path of the request, in a list.
+/// The document of one record with all of its fields. A record without a route of its own has the
+/// path of the request, which is a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
@@ -61,7 +61,7 @@ pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result
     write(&Single { links: Own { own: &own }, data }, 2048)
 }
 
-/// The document of something that no table holds: one record with these attributes.
+/// The document of a record without a table, with these attributes.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -82,8 +82,8 @@ pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Resu
     write(&Document { links: Own { own }, data }, 2048)
 }
 
-/// The document of a list whose records no table holds: each an id and its attributes. What
-/// is `beside` the page becomes part of `meta`.
+/// The document of a list whose records have no table: each is an id and its attributes. The values
+/// in `beside` become part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -123,7 +123,7 @@ pub fn computed(
     write(&document, 512 * (records.len() + 1))
 }
 
-/// The attributes of a record that no table holds: one cell for each field.
+/// The attributes of a record without a table: one cell for each field.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
@@ -185,7 +185,7 @@ struct Meta {
     total: i64,
 }
 
-/// The links of a page: itself, and the others that there are.
+/// The links of a page: to itself, and to the others that exist.
 struct Pages<'a> {
     listing: &'a Listing,
     total: i64,
@@ -310,7 +310,7 @@ impl Serialize for Attribute<'_> {
     }
 }
 
-/// What a field that holds a key refers to.
+/// The record that a field with a key refers to.
 struct Relation {
     name: &'static str,
     kind: &'static str,

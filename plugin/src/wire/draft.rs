@@ -1,5 +1,5 @@
-//! Drafts: what a body would write, checked against the resource. What only the database knows is left
-//! as questions to it.
+//! Drafts: the record that a body describes, checked against the resource. Checks that need the
+//! database become queries.
 
 use std::borrow::Cow;
 
@@ -16,32 +16,32 @@ use crate::model::registry::Registry;
 use crate::model::resource::{Resource, Unique};
 use crate::model::value::{Kind, Value, short};
 
-/// Whether a body makes a record or changes one.
+/// Whether a body creates a record or changes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Required fields must be there, and defaults fill the others.
+    /// Required fields must be given, and defaults fill the others.
     Create,
-    /// Fields that are not there stay as they are.
+    /// Fields that are not given keep their values.
     Update,
 }
 
-/// How many records a body may bring along: more than anyone buys at once.
+/// How many records a body may include: more than anyone buys at once.
 const MAX_PARTS: usize = 1_000;
 
-/// What a body would write, and what is wrong with it.
+/// The record that a body describes, and its faults.
 #[derive(Debug)]
 pub struct Draft {
     resource: &'static Resource,
-    /// One for each of the resource's fields; `None` where nothing valid was given.
+    /// One for each of the resource's fields; `None` if no valid value was given.
     values: Vec<Option<Value>>,
     intent: Intent,
-    /// The JSON pointer of the object that has the fields.
+    /// The JSON pointer of the object with the fields.
     at: Cow<'static, str>,
-    /// The fields that are set by a relationship, with its name.
+    /// The fields that a relationship sets, with its name.
     related: Vec<(&'static str, &'static str)>,
-    /// The records that the body brings along, in its order; see [`Resource::brings`].
+    /// The records that the body includes, in order; see [`Resource::brings`].
     pub parts: Vec<Draft>,
-    /// Everything found so far.
+    /// All faults found so far.
     pub faults: Vec<Fault>,
 }
 
@@ -57,7 +57,7 @@ impl Draft {
             let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
             match known {
                 Some(position) => draft.accept(position, literal),
-                // A client may send back what it read.
+                // A client may send back the key that it read.
                 None if *name == resource.key => {}
                 None if resource.brings.is_some_and(|part| part.name == *name) => {
                     draft.bring(name, literal);
@@ -75,21 +75,21 @@ impl Draft {
         draft
     }
 
-    /// The fields that are to be written, with their values.
+    /// The fields to write, with their values.
     pub fn changes(&self) -> impl Iterator<Item = (&Field, &Value)> + Clone {
         let own = |(field, _): &(&Field, _)| field.joined.is_none() && field.computed.is_none();
         let pairs = self.resource.fields().zip(&self.values).filter(own);
         pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }
 
-    /// The record as it would be: `before` with the changes made.
+    /// The record after the write: `before` with the changes applied.
     pub fn applied_to(&self, before: &Record) -> Record {
         let pairs = self.values.iter().zip(before.values());
         let values = pairs.map(|(given, before)| given.as_ref().unwrap_or(before).clone());
         Record::new(self.resource, before.key(), values.collect())
     }
 
-    /// Gives the fields that are not to be changed the values that they have, where there is a change.
+    /// On a change, fills in the present values of the fields that do not change.
     pub fn fill_in(&mut self, after: &Record) {
         if self.changes().next().is_none() {
             return;
@@ -99,18 +99,18 @@ impl Draft {
         }
     }
 
-    /// A new record with these values; unset where none is valid.
+    /// A new record with these values; fields without a valid value are unset.
     pub fn as_record(&self) -> Record {
         self.as_record_of(0)
     }
 
-    /// The record with this key and these values; unset where none is valid.
+    /// The record with this key and these values; fields without a valid value are unset.
     pub fn as_record_of(&self, key: i64) -> Record {
         let values = self.values.iter().map(|value| value.clone().unwrap_or(Value::Null));
         Record::new(self.resource, key, values.collect())
     }
 
-    /// The key that a body must give where it is not the store that gives it.
+    /// The key that a body must contain if the store does not generate it.
     pub fn required_key(&mut self, body: &Body<'_>) -> Option<i64> {
         let name = self.resource.key;
         let given = body.members.iter().find(|(member, _)| member == name);
@@ -127,10 +127,10 @@ impl Draft {
         None
     }
 
-    /// The questions that only the database can answer about the record as it would be.
+    /// The checks of the resulting record that need the database.
     ///
     /// # Errors
-    /// When a field goes with one that the record does not have.
+    /// When a field depends on one that the record does not have.
     pub fn checks(&self, after: &Record, registry: Registry) -> Result<Vec<Check>, Error> {
         let given = |name: &str| {
             self.resource.position(name).is_some_and(|position| self.values[position].is_some())
@@ -168,7 +168,7 @@ impl Draft {
         Ok(checks)
     }
 
-    /// The host's users that the body names, each with the field that names it.
+    /// The host's users that the body refers to, each with its field.
     pub fn users(&self) -> impl Iterator<Item = (&'static Field, i64)> {
         let fields = self.resource.fields().zip(&self.values);
         fields.filter_map(|(field, value)| match (field.kind, value) {
@@ -177,13 +177,13 @@ impl Draft {
         })
     }
 
-    /// Adds that a user does not exist.
+    /// Adds the fault that a user does not exist.
     pub fn no_such_user(&mut self, field: &Field, id: i64) {
         let detail = format!("{}: there is no user with the id {id}.", field.name);
         self.fault_at(FaultKind::MissingReference, field.name, detail);
     }
 
-    /// The value that a field is given, where one is and it is valid.
+    /// The value that the body gives a field; `None` without a valid one.
     ///
     /// # Errors
     /// When the resource has no such field.
@@ -191,7 +191,7 @@ impl Draft {
         Ok(self.values[self.position(field)?].as_ref())
     }
 
-    /// What a field is given; nothing also where it is unset.
+    /// The typed value that the body gives a field; also `None` where it is unset.
     ///
     /// # Errors
     /// When the resource has no such field, or one of another type.
@@ -202,7 +202,7 @@ impl Draft {
         }
     }
 
-    /// Sets a field to what the store has worked out.
+    /// Sets a field to a value that the store has derived.
     ///
     /// # Errors
     /// When the resource has no such field.
@@ -210,7 +210,7 @@ impl Draft {
         self.set_value(field, value.into_value())
     }
 
-    /// Sets a field to a value that has been read elsewhere.
+    /// Sets a field to a value that was read elsewhere.
     ///
     /// # Errors
     /// When the resource has no such field.
@@ -224,19 +224,19 @@ impl Draft {
         self.resource.position(field.name).ok_or_else(|| self.resource.lacks(field.name))
     }
 
-    /// Adds that the value of a field is not acceptable.
+    /// Adds the fault that the value of a field is not acceptable.
     pub fn refuse(&mut self, field: &Field, detail: impl Into<String>) {
         self.fault_at(FaultKind::InvalidValue, field.name, detail);
     }
 
-    /// Adds a fault of a member of the body.
+    /// Adds a fault in a member of the body.
     pub fn fault_at(&mut self, kind: FaultKind, name: &str, detail: impl Into<String>) {
         let fault = self.fault(kind, name, detail.into());
         self.report(fault);
     }
 
-    /// Adds what the resource's own rules find in the record as it would be. A field that is at fault
-    /// already is not complained of twice.
+    /// Adds the complaints of the resource's own rules about the resulting record, except about
+    /// fields that already have a fault.
     pub fn complain(&mut self, complaints: Vec<Complaint>) {
         for (name, detail) in complaints {
             let fault = self.fault(FaultKind::InvalidValue, name, detail);
@@ -246,7 +246,7 @@ impl Draft {
         }
     }
 
-    /// All faults found so far, those of the parts included; none are left.
+    /// Removes and returns all faults, including those of the parts.
     pub fn take_faults(&mut self) -> Vec<Fault> {
         let mut faults = std::mem::take(&mut self.faults);
         for part in &mut self.parts {
@@ -255,7 +255,7 @@ impl Draft {
         faults
     }
 
-    /// Adds the faults that the database has found; `passed` is one answer for each check.
+    /// Adds the faults that the database has found; `passed` has one answer for each check.
     pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
         for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
             let fault = match check {
@@ -276,7 +276,7 @@ impl Draft {
         }
     }
 
-    /// The fault of a record whose unique values another one has.
+    /// The fault of a record whose unique values another record already has.
     pub fn duplicate(&self, unique: &Unique) -> Fault {
         let names = unique.fields.join(" and ");
         let first = unique.fields.first().copied().unwrap_or_default();
@@ -302,7 +302,7 @@ impl Draft {
         }
     }
 
-    /// Reads the records that a body brings along.
+    /// Reads the records that a body includes.
     fn bring(&mut self, name: &str, literal: &RawValue) {
         let Some(part) = self.resource.brings else { return };
         if self.intent == Intent::Update {
@@ -320,7 +320,7 @@ impl Draft {
         }
         let mut found = self.faults.len();
         for (position, member) in members.into_iter().enumerate() {
-            // What comes after more faults than are reported is not looked at.
+            // Faults beyond the limit would not be reported, so the rest is skipped.
             if found > MAX_FAULTS {
                 break;
             }
@@ -345,8 +345,8 @@ impl Draft {
         }
     }
 
-    /// Sets the key of what a relationship names. Where the body gives the key as well, both must
-    /// name the same.
+    /// Sets a key from the record that a relationship identifies. If the body contains the key as
+    /// well, both must agree.
     fn relate(&mut self, name: &str, literal: &RawValue, body: &Body<'_>) {
         let pointer = || format!("/data/relationships/{}", escaped(name));
         let relationships = || {
@@ -383,7 +383,7 @@ impl Draft {
     }
 
     fn refuse_name(&mut self, name: &str) {
-        // The likeness of a name that is not reported need not be looked for.
+        // A suggestion is not needed for a fault that will not be reported.
         if self.faults.len() > MAX_FAULTS {
             return;
         }
@@ -394,10 +394,10 @@ impl Draft {
         self.fault_at(FaultKind::UnknownField, name, detail);
     }
 
-    /// Reports what is missing from a new record and fills in the defaults of the rest.
+    /// Reports the required fields that a new record lacks, and fills in defaults.
     fn complete(&mut self, body: &Body<'_>) {
         for (position, field) in self.resource.fields().enumerate() {
-            // What was given and is at fault has been reported as such.
+            // A value that was given but invalid has been reported already.
             let given = || {
                 let relationship = field.relationship();
                 body.has(field.name) || relationship.is_some_and(|named| body.relates(named.name))
@@ -421,7 +421,7 @@ impl Draft {
         }
     }
 
-    /// Notes the moment of a change, if there is one.
+    /// Sets the moment of a change, if anything changes.
     fn touch(&mut self) {
         if self.values.iter().all(Option::is_none) {
             return;
@@ -449,8 +449,8 @@ impl Draft {
         Fault::at_pointer(kind, pointer, detail)
     }
 
-    /// Adds a fault. Of a body that is wrong everywhere one more is kept than is reported, and those
-    /// that decide on the status.
+    /// Adds a fault. At most one more is kept than is reported, in addition to those that determine
+    /// the status.
     fn report(&mut self, fault: Fault) {
         if self.faults.len() <= MAX_FAULTS || fault.kind == FaultKind::MissingField {
             self.faults.push(fault);
@@ -458,12 +458,12 @@ impl Draft {
     }
 }
 
-/// A name as a part of a JSON pointer.
+/// A name escaped for a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// That a resource has no member of this name.
+/// The fault that a resource has no member of this name.
 fn unknown(what: &str, name: &str, resource: &Resource, nearest: Option<&str>) -> String {
     let (kind, name) = (resource.kind, short(name));
     match nearest {
@@ -472,8 +472,8 @@ fn unknown(what: &str, name: &str, resource: &Resource, nearest: Option<&str>) -
     }
 }
 
-/// The value of a field whose relationship is written. The error completes a sentence that begins
-/// with the relationship's name.
+/// The value for the field of a relationship. An error completes a sentence that begins with the
+/// relationship's name.
 fn related(
     field: &Field,
     relationship: Relationship,

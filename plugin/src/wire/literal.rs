@@ -1,7 +1,7 @@
-//! Literals: how a value of each kind is read from a client's literal text, and how it is written back.
-//! Nothing here knows which record a value belongs to.
+//! Literals: how values of each kind are read from a client's literal text, and how they are
+//! written back. Independent of records.
 //!
-//! Decimals are read digit by digit, so that no value ever passes through binary floating point, and
+//! Decimals are read digit by digit, so that no value passes through binary floating point, and
 //! none is rounded.
 
 use std::borrow::Cow;
@@ -15,10 +15,10 @@ use serde_json::value::RawValue;
 use crate::model::moment;
 use crate::model::value::{Cell, Form, Kind, Value, decimal_text, short};
 
-/// Reads a member of a body. The error completes a sentence that begins with the field's name.
+/// Reads a member of a body. An error completes a sentence that begins with the field's name.
 ///
 /// # Errors
-/// When the literal is no value of the kind, or beyond its limits.
+/// When the literal is not a value of the kind, or is outside its limits.
 pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, String> {
     let literal = literal.get();
     if nullable && literal == "null" {
@@ -72,11 +72,11 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
     value.map(|value| kind.typed(value))
 }
 
-/// Reads the value of a filter, which arrives as plain text. The error completes a sentence that
+/// Reads the value of a filter, which arrives as plain text. An error completes a sentence that
 /// begins with the filter's name.
 ///
 /// # Errors
-/// When the text is no value of the kind.
+/// When the text is not a value of the kind.
 pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
     let value = match kind {
         Kind::Int { .. } | Kind::Key(_) | Kind::User => {
@@ -99,10 +99,10 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
     value.map(|value| kind.typed(value))
 }
 
-/// Writes a cell the way its kind is written on the wire.
+/// Writes a cell in the form of its kind.
 ///
 /// # Errors
-/// Those of the serialiser.
+/// Errors of the serialiser.
 pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     match (kind, cell) {
         (Kind::Text { .. } | Kind::Code { .. } | Kind::Email, Cell::Null) => {
@@ -128,20 +128,20 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
     }
 }
 
-/// Why a literal is no exact count of units.
+/// The reason why a literal cannot be converted exactly into units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inexact {
     /// It has more fraction digits than the field keeps.
     TooPrecise,
-    /// It is too large to count.
+    /// It is too large.
     TooLarge,
 }
 
-/// Reads a JSON number's literal text (which may have an exponent) as a count of units of
-/// `10^-places`, exactly.
+/// Converts the literal text of a JSON number, which may have an exponent, exactly into units of
+/// `10^-places`.
 ///
 /// # Errors
-/// When there is no such whole count, or it does not fit.
+/// When the number of units would not be whole, or is too large.
 pub fn units(literal: &str, places: u8) -> Result<i64, Inexact> {
     let (negative, unsigned) = match literal.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -157,14 +157,14 @@ pub fn units(literal: &str, places: u8) -> Result<i64, Inexact> {
     if significant.trim_start_matches('0').is_empty() {
         return Ok(0);
     }
-    // How many zeros follow the significant digits once the literal is counted in units.
+    // The number of zeros after the significant digits when the literal is expressed in units.
     let zeros =
         exponent - length(fraction) + length(&digits) - length(significant) + i64::from(places);
     if zeros < 0 {
         return Err(Inexact::TooPrecise);
     }
     let significant = significant.trim_start_matches('0');
-    // 18 digits always fit in 64 bits, and no field needs more.
+    // 18 digits always fit into 64 bits, and no field needs more.
     if length(significant) + zeros > 18 {
         return Err(Inexact::TooLarge);
     }
@@ -177,7 +177,7 @@ fn length(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX / 4)
 }
 
-/// An exponent beyond all numbers that can be counted stays beyond them.
+/// An exponent that is out of range stays out of range.
 fn saturating_exponent(text: &str) -> i64 {
     const BEYOND: i64 = i64::MAX / 4;
     let digits = text.trim_start_matches(['+', '-']);
@@ -202,7 +202,7 @@ fn in_limits(units: Result<i64, Inexact>, places: u8, min: i64, max: i64) -> Res
     }
 }
 
-/// The longest address that mail can be sent to.
+/// The greatest length of an e-mail address.
 const MAX_EMAIL: usize = 254;
 
 fn decimal_form() -> String {
@@ -224,7 +224,7 @@ fn unquote(literal: &str) -> Option<Cow<'_, str>> {
     if !literal.starts_with('"') {
         return None;
     }
-    // A literal without an escape is its own text.
+    // A literal without escapes is its own text.
     match literal.get(1..literal.len() - 1) {
         Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
         _ => serde_json::from_str::<String>(literal).ok().map(Cow::Owned),
@@ -255,7 +255,7 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
     if text.contains('\0') {
         return Err("must not contain a NUL character".to_owned());
     }
-    // Bytes are counted first because they are never fewer than characters.
+    // A text never has more characters than bytes, so bytes are counted first.
     if text.len() > max && text.chars().count() > max {
         return Err(format!("must be at most {max} characters long"));
     }
@@ -283,7 +283,7 @@ fn moment_form() -> String {
     "must be a date YYYY-MM-DD or a date and time YYYY-MM-DDTHH:MM:SS".to_owned()
 }
 
-/// Reads a list of keys, or a string of keys separated by commas, and keeps it as the latter.
+/// Reads a list of keys, or a string of keys separated by commas, and returns it as the latter.
 fn ids(literal: &str) -> Result<String, String> {
     let complaint = || "must be a list of whole numbers greater than 0".to_owned();
     let list: Vec<Cow<'_, str>> = match unquote(literal) {
@@ -309,10 +309,10 @@ fn ids(literal: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// Deeper nesting has no use and overruns the stacks of clients.
+/// Deeper nesting has no use and overflows the stacks of clients.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a JSON object and keeps it as it was sent, but for the white space around its members.
+/// Reads a JSON object and stores it as it was sent, apart from the white space around its members.
 fn object(literal: &str) -> Result<String, String> {
     if !literal.starts_with('{') {
         return Err("must be a JSON object".to_owned());
@@ -322,7 +322,7 @@ fn object(literal: &str) -> Result<String, String> {
         let message = error.to_string();
         match (error.classify(), message.rsplit_once(" at line ")) {
             (serde_json::error::Category::Data, Some((complaint, _))) => complaint.to_owned(),
-            // It has been read once already, but not its numbers and escapes.
+            // The text has been parsed before, but without interpreting its numbers and escapes.
             _ => "must not contain a number outside the range of a double, or an unpaired \
                   surrogate"
                 .into(),
@@ -344,11 +344,11 @@ fn object(literal: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// JSON that all readers take, and take for the same: it goes back to clients as it came. Numbers and
-/// escapes are tried by being read.
+/// JSON that all readers accept and interpret in the same way, because clients get it back
+/// verbatim. Numbers and escapes are checked by parsing them.
 #[derive(Clone, Copy)]
 struct Strict {
-    /// How many levels may follow.
+    /// How many more levels are allowed.
     depth: usize,
 }
 

@@ -1,4 +1,5 @@
-//! What crosses the wire: requests to typed form, and records to JSON:API. It knows no SQL.
+//! Conversion between the wire and typed values: requests in, JSON:API out. It is independent of
+//! SQL.
 
 pub mod answer;
 pub mod body;

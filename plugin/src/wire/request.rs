@@ -1,5 +1,5 @@
-//! Requests: the path and the query of one, read into typed form. Whatever cannot be read is a fault that
-//! names its place. Bodies are read in `body`.
+//! Requests: path and query in typed form. Anything that cannot be read is a fault with its place.
+//! Bodies are read in `body`.
 
 use std::borrow::Cow;
 
@@ -18,33 +18,33 @@ pub const DEFAULT_LIMIT: i64 = 20;
 /// How many records a page has at most.
 pub const MAX_LIMIT: i64 = 100;
 
-/// The greatest length of a text to search for, in characters: that of the longest text that is searched,
-/// but for two names that are searched as one.
+/// The greatest length of a search text in characters: that of the longest searched text, apart
+/// from two names that are searched as one.
 pub const MAX_SOUGHT: usize = 255;
 
-/// How a list is asked for.
+/// The query of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// How many records to skip.
     pub offset: i64,
-    /// How many records to give at most.
+    /// How many records to return at most.
     pub limit: i64,
     /// The order.
     pub order: Order,
-    /// What the filters demand.
+    /// The conditions of the filters.
     pub conditions: Vec<Condition>,
-    /// What was sent beside the page, cleaned, for links to other pages.
+    /// The other parameters that were sent, cleaned, for links to other pages.
     pub sent: Vec<(String, String)>,
-    /// Whether the page was asked for, or is the default one.
+    /// Whether the query selected a page, as opposed to the default one.
     pub paged: bool,
 }
 
-/// Which members of the query a route knows.
+/// The query parameters that a route has.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
-    /// Those of the resource's list.
+    /// The parameters of the resource's list.
     All(&'static Resource),
-    /// Those of a list below another resource's records: of the filters, only these.
+    /// The parameters of a list below another resource's records, with only these filters.
     Nested(&'static Resource, &'static [&'static str]),
 }
 
@@ -52,7 +52,7 @@ impl Listing {
     /// Reads the query of a list.
     ///
     /// # Errors
-    /// All faults of the query together.
+    /// All faults of the query.
     pub fn read(query: &str, scope: Scope) -> Result<Listing, Error> {
         let resource = match scope {
             Scope::All(resource) | Scope::Nested(resource, _) => resource,
@@ -101,7 +101,7 @@ impl Listing {
             };
             faults.extend(result.err());
         }
-        // Ascending where an order is asked for and no direction.
+        // The default direction is ascending.
         listing.order = match (field, descending) {
             (None, None) => resource.order,
             (Some(field), None) => Order { field, descending: false },
@@ -122,7 +122,7 @@ impl Listing {
 }
 
 impl Listing {
-    /// The page of the resource that is asked for, under these conditions.
+    /// The requested page of the resource, under these conditions.
     pub fn page(&self, resource: &'static Resource, conditions: Vec<Condition>) -> Page {
         Page {
             resource,
@@ -135,10 +135,10 @@ impl Listing {
     }
 }
 
-/// Reads the query of a route that is no list: it knows no member of the families.
+/// Checks the query of a route that is not a list: it has no parameters of the known families.
 ///
 /// # Errors
-/// When there is one.
+/// When one of these is sent.
 pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
     let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
@@ -153,7 +153,7 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
     }
 }
 
-/// Reads the path's id. One too long for any key is the id of no record.
+/// Reads the id in the path. An id that is too long for a key belongs to no record.
 ///
 /// # Errors
 /// When the route has no id.
@@ -162,9 +162,9 @@ pub fn id(request: &Request) -> Result<Option<i64>, Error> {
     Ok(text.parse().ok())
 }
 
-/// The one of `known` that `name` was most likely meant to be: one that has it as a part, else the
-/// one that takes the fewest changes. None is meant by a name that is much longer than all of them:
-/// to look for its likeness would cost more than it is worth.
+/// The entry of `known` that `name` was most likely meant to be: one that contains it, or else the
+/// one with the smallest edit distance. There is none for a name that is much longer than all
+/// entries, because computing the distance would cost more than it is worth.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// By how much longer a name may be.
     const LONGER: usize = 16;
@@ -175,12 +175,11 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     known.min_by_key(|known| distance(known))
 }
 
-/// The members of the query that are of one of the families, decoded. One that is given again is
-/// a fault and is left out.
+/// The query parameters of the known families, decoded. A repeated one is a fault and is left out.
 fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        // No route knows as many: the rest is not needed to refuse the request.
+        // No route has this many parameters: the rest is not needed to refuse the request.
         if members.len().max(faults.len()) > 2 * MAX_FAULTS {
             break;
         }
@@ -208,8 +207,8 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
     members
 }
 
-/// Why a member of the query is refused that is JSON:API's and that no route knows. A client that
-/// pages by one that is ignored would page for ever.
+/// Why a parameter is refused that JSON:API defines and no route has. A client that pages with an
+/// ignored parameter would never reach the end.
 fn reserved(name: &str) -> Option<&'static str> {
     match family(name) {
         "page" if !name.contains('[') => {
@@ -222,12 +221,12 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The family that a member of the query belongs to: the part before the brackets.
+/// The family of a query parameter: the part before the brackets.
 fn family(name: &str) -> &str {
     name.split_once('[').map_or(name, |(family, _)| family)
 }
 
-/// Undoes the encoding of forms: `+` for a space, `%` and two digits for a byte.
+/// Decodes the encoding of forms: `+` for a space, `%` and two digits for a byte.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
     match text.contains('+') {
         false => percent_decode_str(text).decode_utf8().ok(),
@@ -239,7 +238,7 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A filter's value without control characters and surrounding space.
+/// The value of a filter without control characters and surrounding white space.
 fn clean(value: &str) -> String {
     let visible: String = value.chars().filter(|character| !character.is_control()).collect();
     visible.trim().to_owned()
@@ -247,7 +246,7 @@ fn clean(value: &str) -> String {
 
 fn whole_number(name: &str, value: &str, least: i64) -> Result<i64, Fault> {
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    // A number too long to be counted is past every end.
+    // A number too long to be represented is past every end.
     let number = digits.then(|| value.parse().unwrap_or(i64::MAX));
     number.filter(|number| *number >= least).ok_or_else(|| {
         let detail = format!("{name} must be a whole number, {least} or greater.");
@@ -285,7 +284,7 @@ fn direction(name: &str, value: &str) -> Result<bool, Fault> {
     }
 }
 
-/// What a filter demands; nothing where its value is empty.
+/// The condition of a filter; `None` if its value is empty.
 fn filter(
     scope: Scope,
     name: &str,
@@ -353,7 +352,7 @@ fn reversed_period(conditions: &[(&Filter, Condition)]) -> Option<Fault> {
     (from > to).then(|| Fault::at_parameter(FaultKind::InvalidFilter, &name, detail))
 }
 
-/// The filters that a route knows.
+/// The filters of a route.
 fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'static Filter> {
     let known = |filter: &&Filter| only.is_none_or(|only| only.contains(&filter.name));
     resource.filters.iter().filter(known).collect()

@@ -1,5 +1,5 @@
-//! The list of products as somebody would write it who needs nothing else: one axum handler, one
-//! query, the rows as JSON. No permission, no parameters, no other route, and the same bytes.
+//! The list of products as a minimal program would serve it: one axum handler, one query, the rows
+//! as JSON. It has no permissions, no parameters and no other route, and sends the same bytes.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use time::PrimitiveDateTime;
 
 use super::load::ROOT;
 
-/// What is read, with the types that the engines have in common.
+/// The query, with types that all engines share.
 const SQLITE: &str = "SELECT (SELECT sum(n) FROM shop_product_counts), shop_product_id, \
     product_source_id, product_type, product_name, visibility, enabled, manufacturer_id, \
     has_options, sku, price, sale_price, quantity, main_image, created_on, category_id \
@@ -30,7 +30,7 @@ const POSTGRES: &str = "SELECT (SELECT sum(n) FROM shop_product_counts)::bigint,
     quantity::bigint, main_image, created_on, category_id \
     FROM shop_products ORDER BY shop_product_id LIMIT 20";
 
-/// A row as the engine gives it: its types of money and time are its own.
+/// A row as the engine returns it, with its own types of money and time.
 type Row<Money, Moment> = (
     i64,
     i64,
@@ -50,7 +50,7 @@ type Row<Money, Moment> = (
     Option<i64>,
 );
 
-/// The handler, on the store at this address.
+/// The handler for the store at this address.
 pub async fn router(url: &str) -> Router {
     let path = format!("{ROOT}/products");
     if url.starts_with("postgres") {
@@ -85,7 +85,7 @@ async fn from_postgres(State(pool): State<PgPool>) -> impl IntoResponse {
     )
 }
 
-/// At least two fraction digits, and no other zeros at the end.
+/// At least two fraction digits, without further trailing zeros.
 fn money(amount: Decimal) -> String {
     let mut amount = amount.normalize();
     if amount.scale() < 2 {

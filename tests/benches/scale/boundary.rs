@@ -1,9 +1,9 @@
-//! What the boundary costs: routes through the loaded library, against the same handler linked into
-//! the server.
+//! The cost of the boundary: routes through the loaded library, against the same handler linked
+//! into the server.
 //!
-//! Each variant is served by a process of its own, because two copies of SQLite must not open one
-//! file in one process. Both serve from the same minimal host and the same axum handler, so that
-//! nothing differs but the boundary.
+//! Each variant runs in a process of its own, because two copies of SQLite must not open one file
+//! in one process. Both use the same minimal host and the same axum handler, so that they differ
+//! only in the boundary.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,14 +27,15 @@ use super::load::ROOT;
 use super::race;
 use super::stores::Host;
 
-/// How many of the requests of the linked handler the loaded one is to answer.
+/// The share of the linked handler's requests per second that the loaded one must reach.
 const BAR: f64 = 0.92;
 
-/// Routes with a query and without one: where nothing else has to be done, the boundary shows most.
+/// A route with a query and one without. The cost of the boundary shows most where there is little
+/// other work.
 const ROUTES: [(&str, &str); 2] =
     [("/manufacturers", "manufacturers.list"), ("/config", "config.show")];
 
-/// Both, taking turns.
+/// Measures both alternately.
 pub async fn measure(rounds: usize) {
     let data = tempfile::tempdir().unwrap();
     let serve = |variant: &str| {
@@ -114,7 +115,7 @@ pub async fn router(variant: &str, database: &str) -> Router {
     })
 }
 
-/// The library that was built with this program.
+/// The library from the same build as this program.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let name = format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);

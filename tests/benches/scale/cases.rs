@@ -1,14 +1,14 @@
-//! What is asked of a store, and within which bar.
+//! The requests to measure, each with its bar.
 
 use super::stores::{CUSTOMER, Engine, Size};
 
-/// How much a request may cost in the large store.
+/// The limit of a request's cost in the large store.
 pub enum Bar {
-    /// At most half as much again as in the small one, or 0.3 ms more.
+    /// At most 1.5 times as much as in the small one, or 0.3 ms more.
     Growth,
-    /// At most so many milliseconds: on SQLite, PostgreSQL and MariaDB.
+    /// At most this many milliseconds: on SQLite, PostgreSQL and MariaDB.
     Absolute([f64; 3]),
-    /// None is set.
+    /// No limit.
     Open,
 }
 
@@ -38,7 +38,7 @@ pub struct Case {
 
 enum Path {
     Fixed(String),
-    /// One that depends on how many products and orders there are.
+    /// A path that depends on the numbers of products and orders.
     Sized(fn(Size) -> String),
 }
 
@@ -63,7 +63,7 @@ fn within(name: &str, bar: [f64; 3], path: &str) -> Case {
     Case { name: name.to_owned(), path: Path::Fixed(path.to_owned()), bar: Bar::Absolute(bar) }
 }
 
-/// All that is read.
+/// All requests that read.
 pub fn reads() -> Vec<Case> {
     let mut cases = Vec::new();
     for list in ["/products", "/orders", "/customers", "/inventory"] {
@@ -142,7 +142,7 @@ pub fn reads() -> Vec<Case> {
     cases.push(sized("orders at half of the list", deep(), |size| {
         format!("/orders?page[offset]={}", size.orders / 2)
     }));
-    // In a million names, `ing` stands in about 200,000, and so on.
+    // In a million names, `ing` occurs in about 200,000, and so on.
     let (few, many) = ("/products?filter[search]=wren+1234", "/products?filter[search]=wren+17");
     cases.push(within("search, 16 matches", [3.0, 3.0, 3.0], few));
     cases.push(within("search, 1,776 matches", [3.0, 12.0, 12.0], many));

@@ -1,5 +1,5 @@
-//! Many clients at once, who read everything there is and write now and then: whether anybody is
-//! refused or forgotten, and what memory that takes.
+//! Many simultaneous clients that read everything and sometimes write: no request may be refused or
+//! starved, and memory must stay bounded.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,32 +13,32 @@ use super::writes::{Write, Writer, Written};
 use super::{Settings, verdict};
 
 const CLIENTS: usize = 256;
-/// One of so many requests is a write.
+/// One in this many requests is a write.
 const WRITES: usize = 20;
-/// How many times as long as half of the reads 99 of 100 may take.
+/// The 99th percentile of reads may be at most this many times the median.
 const SPREAD: f64 = 20.0;
 /// How long a write may take, in milliseconds.
 const LONGEST_WRITE: f64 = 1_000.0;
-/// How much memory the host may have, in megabytes.
+/// The limit of the host's memory, in megabytes.
 const IDLE: u64 = 60;
 const BUSY: u64 = 250;
-/// How much more than in its second minute it may have in the end, in megabytes.
+/// The limit of the growth of its memory between the second minute and the end, in megabytes.
 const GROWTH: u64 = 10;
-/// How often its memory is looked at.
+/// How often its memory is sampled.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a client has seen.
+/// The observations of a client.
 #[derive(Default)]
 struct Seen {
     reads: Vec<f64>,
     writes: Vec<f64>,
-    /// The first of the answers that said no, and how many there were.
+    /// The first refusal, and the number of refusals.
     refused: Option<String>,
     refusals: usize,
 }
 
 impl Seen {
-    /// Takes down what was asked and refused.
+    /// Records a request and its refusal.
     fn look_at(&mut self, asked: &str, answer: &Answer) {
         if !answer.status.is_success() {
             self.refusals += 1;
@@ -48,7 +48,7 @@ impl Seen {
     }
 }
 
-/// All of them on the large store. The bars hold for SQLite.
+/// Runs all clients on the large store. The bars apply to SQLite.
 pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
     let host = store.serve();
     let idle = host.memory();
@@ -127,7 +127,7 @@ pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
     println!();
 }
 
-/// What one client does until the time is over.
+/// Runs one client until the time is over.
 async fn visit(
     number: usize,
     mut client: Writer,
@@ -153,7 +153,7 @@ async fn visit(
     seen
 }
 
-/// The memory of the host, each time that it was looked at.
+/// Samples of the host's memory.
 async fn watch(host: &Host, begun: Instant, time: Duration) -> Vec<u64> {
     let mut memory = Vec::new();
     while begun.elapsed() < time {

@@ -1,4 +1,4 @@
-//! Load: a client that asks one thing after another over one connection, and times each answer.
+//! Load: a client that sends one request after another over one connection, and times each answer.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,15 @@ use tokio::net::TcpStream;
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
 
-/// How often something is asked in one round, and for how long at most.
+/// How often a request is sent in one round, and for how long at most.
 const TIMES: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub method: Method,
-    /// Below the store's.
+    /// The path below the store's.
     pub path: String,
     pub body: Option<String>,
 }
@@ -45,11 +45,11 @@ impl Ask {
     }
 }
 
-/// What came back.
+/// A response.
 pub struct Answer {
     pub status: StatusCode,
     pub body: Bytes,
-    /// How long that took, in milliseconds.
+    /// The response time in milliseconds.
     pub took: f64,
 }
 
@@ -61,24 +61,24 @@ impl Answer {
     }
 }
 
-/// Where to ask, and as whom.
+/// The address of the host, and the user.
 #[derive(Clone, Debug)]
 pub struct Door {
     pub address: String,
     pub token: String,
 }
 
-/// A connection that is kept open, as an integrator's is.
+/// A client with a persistent connection, as an integrator's has.
 pub struct Client {
     door: Door,
     sender: SendRequest<Full<Bytes>>,
 }
 
-/// What came of a round. Times are in milliseconds.
+/// The results of a round. Times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub p50: f64,
-    /// What a request costs the host's processors.
+    /// The processor time of the host for one request.
     pub cpu: f64,
 }
 
@@ -91,7 +91,7 @@ impl Client {
         Client { door, sender }
     }
 
-    /// Asks once. That it works is the caller's to look at.
+    /// Sends a request once. The caller checks the answer.
     pub async fn try_to(&mut self, ask: &Ask) -> Answer {
         let request = Request::builder()
             .method(&ask.method)
@@ -109,7 +109,7 @@ impl Client {
         Answer { status, body, took: asked.elapsed().as_secs_f64() * 1e3 }
     }
 
-    /// Asks once for what has to work.
+    /// Sends a request once, which must succeed.
     pub async fn ask(&mut self, ask: &Ask) -> Answer {
         let answer = self.try_to(ask).await;
         let text = String::from_utf8_lossy(&answer.body);
@@ -117,7 +117,7 @@ impl Client {
         answer
     }
 
-    /// Asks for a path again and again; `cpu` tells the processor time of who answers.
+    /// Sends a request repeatedly; `cpu` returns the processor time of the server.
     pub async fn round(&mut self, path: &str, cpu: impl Fn() -> f64) -> Load {
         let ask = Ask::get(path);
         let (begun, used) = (Instant::now(), cpu());
@@ -130,8 +130,8 @@ impl Client {
     }
 }
 
-/// Asks for one thing as fast as answers come, on so many connections, for so long: how many
-/// answers came each second.
+/// Sends a request as fast as answers arrive, on several connections, and returns the answers per
+/// second.
 pub async fn rate(door: &Door, ask: &Ask, connections: usize, time: Duration) -> f64 {
     let begun = Instant::now();
     let tasks: Vec<_> = (0..connections)
@@ -155,7 +155,7 @@ pub async fn rate(door: &Door, ask: &Ask, connections: usize, time: Duration) ->
     requests / begun.elapsed().as_secs_f64()
 }
 
-/// The value that so many of a hundred do not exceed; 0 where there is none.
+/// A percentile of the values; 0 if there are none.
 pub fn percentile(values: &mut [f64], of_a_hundred: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = (values.len() * of_a_hundred).div_ceil(100).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What it is measured on, because no number means anything without it.
+//! A description of the machine, without which the numbers have no meaning.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use sqlx::{Connection, MySqlConnection, PgConnection, SqliteConnection};
 
 use super::stores::Engine;
 
-/// One line: processor, cores, memory, kernel. What the system does not tell is left empty.
+/// One line: processor, cores, memory, kernel. Unavailable facts are left empty.
 pub fn describe() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let value = |text: &str, name: &str| {
@@ -22,7 +22,7 @@ pub fn describe() -> String {
     format!("{processor}, {cores} cores, {memory} GB, Linux {}", kernel.trim())
 }
 
-/// The version of an engine and how much memory it has for pages, as it says itself.
+/// The version of an engine and the size of its page cache, as it reports them.
 pub async fn version(engine: Engine) -> String {
     let version = match engine {
         Engine::Sqlite => {
@@ -45,8 +45,8 @@ pub async fn version(engine: Engine) -> String {
     version.unwrap()
 }
 
-/// How long the engine alone takes to count the products of a store one by one, in milliseconds: by
-/// that, two machines can be compared.
+/// The time that the engine takes to count the products of a store one by one, in milliseconds,
+/// which serves to compare two machines.
 pub async fn count(engine: Engine, tables: &str) -> f64 {
     const TIMES: usize = 5;
     const COUNT: &str = "SELECT count(*) FROM shop_products";
@@ -61,7 +61,7 @@ pub async fn count(engine: Engine, tables: &str) -> f64 {
                 assert!(count.unwrap() > 0);
                 taken.push(begun.elapsed().as_secs_f64() * 1e3);
             }
-            // The first one fetches what is not in memory yet.
+            // The first run fetches what is not in memory yet.
             median(taken.into_iter().skip(1))
         }};
     }
@@ -72,18 +72,19 @@ pub async fn count(engine: Engine, tables: &str) -> f64 {
     }
 }
 
-/// The value in the middle; 0 where there is none.
+/// The median; 0 for no values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// The processor time that a process has used so far, in seconds; 0 where the system does not tell.
-#[allow(clippy::float_arithmetic, reason = "time is no money")]
+/// The processor time of a process so far, in seconds; 0 where the operating system does not report
+/// it.
+#[allow(clippy::float_arithmetic, reason = "these are times and not amounts")]
 pub fn processor_time(process: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name in parentheses may have spaces; the 12th and 13th field after it count ticks.
+    // The name in parentheses may contain spaces; the 12th and 13th field after it count ticks.
     let fields = stat.rsplit(") ").next().unwrap_or_default();
     let ticks = fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
     ticks.sum::<f64>() / 100.0

@@ -1,7 +1,7 @@
-//! What a request costs: in a large store against a small one, to write against an empty one, among
-//! many others, through host and plugin against a handler by hand, through the loaded library against
-//! the linked one. Makes the stores, starts the real program with the real library, and asks it over
-//! loopback.
+//! What a request costs: reads in a large store against a small one, writes against an empty store,
+//! many simultaneous clients, a list against a hand-written handler, and the loaded library against
+//! the linked one. It creates the stores, starts the real program with the real library, and sends
+//! requests over loopback.
 //!
 //! ```sh
 //! cargo bench -p tests --bench scale                      # everything, on every engine that answers
@@ -9,10 +9,10 @@
 //! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
 //! ```
 //!
-//! The parts are `reads`, `writes`, `crowd`, `against` and `boundary`. Stores are made once and kept
-//! in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` makes them again.
-//! The order of what is compared changes with each round, so that a noisy machine disturbs both alike,
-//! and of each number the median is printed.
+//! The parts are `reads`, `writes`, `crowd`, `against` and `boundary`. Stores are created once and
+//! kept in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` creates
+//! them again. The order of the alternatives changes with each round, so that other load on the
+//! machine affects both alike, and the median of each number is printed.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -20,7 +20,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::float_arithmetic,
-    reason = "a program to measure with: it may stop at the first surprise"
+    reason = "a benchmark may stop at the first error"
 )]
 
 mod against;
@@ -46,7 +46,7 @@ use tokio::net::TcpListener;
 
 use self::stores::{Engine, Size, Store};
 
-/// A store with nothing but its set-up.
+/// A store with only its initial data.
 const EMPTY: Size = Size { products: 0, orders: 0 };
 
 /// What is measured.
@@ -56,14 +56,14 @@ struct Settings {
     small: Size,
     large: Size,
     rounds: usize,
-    /// How long the crowd stays.
+    /// The duration of the crowd.
     crowded: Duration,
     fresh: bool,
-    /// Only cases whose names have this in them.
+    /// Only cases whose names contain this text.
     only: String,
 }
 
-/// A table.
+/// A table of results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Reads,
@@ -117,7 +117,7 @@ impl Settings {
                 }
                 "--only" => settings.only = value(),
                 "--fresh" => settings.fresh = true,
-                // What cargo says to every benchmark.
+                // The argument that cargo passes to every benchmark.
                 "--bench" => {}
                 name => settings.engines.push(name.parse().unwrap()),
             }
@@ -178,7 +178,7 @@ fn main() {
     }
 }
 
-/// Serves what another process of this program measures.
+/// Serves a variant, for another process of this program that measures it.
 async fn serve(variant: &str, of: &str) {
     let router = match variant {
         "bare" => bare::router(of).await,
@@ -191,7 +191,7 @@ async fn serve(variant: &str, of: &str) {
     axum::serve(listener, router).await.unwrap();
 }
 
-/// What stands beside a bar.
+/// The text beside a bar.
 fn verdict(met: bool) -> &'static str {
     if met { "" } else { " **missed**" }
 }

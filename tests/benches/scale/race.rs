@@ -1,5 +1,5 @@
-//! Two programs that answer the same question, asked in turns as fast as they answer: how much one of
-//! them costs more than the other.
+//! Two programs that answer the same request, measured alternately at full speed, to compare their
+//! costs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::verdict;
 const CONNECTIONS: usize = 8;
 const ROUND: Duration = Duration::from_secs(3);
 
-/// The head of a table with a row for each race between these.
+/// The head of a table with a row for each comparison of these two.
 pub fn head(runners: [&str; 2], rounds: usize) {
     println!(
         "{CONNECTIONS} connections, median of {rounds} rounds of {ROUND:?}; CPU for a request\n"
@@ -24,7 +24,7 @@ pub fn head(runners: [&str; 2], rounds: usize) {
     println!("|---|---|---|---|---|---|---|---|");
 }
 
-/// A row: the second is to answer at least so many times as often as the first.
+/// A row: the second program must answer at least this share of the requests of the first.
 pub async fn row(path: &str, runners: [&Host; 2], rounds: usize, bar: f64) {
     let ask = Ask::get(path);
     same_answer(&ask, runners).await;
@@ -33,7 +33,7 @@ pub async fn row(path: &str, runners: [&Host; 2], rounds: usize, bar: f64) {
         rate(&runner.door, &ask, CONNECTIONS, ROUND / 3).await;
     }
     for round in 0..rounds {
-        // The order changes with each round, so that neither always comes first.
+        // The order changes with each round, so that neither is always first.
         for which in [round % 2, (round + 1) % 2] {
             let before = runners[which].cpu();
             let rate = rate(&runners[which].door, &ask, CONNECTIONS, ROUND).await;
@@ -52,7 +52,7 @@ pub async fn row(path: &str, runners: [&Host; 2], rounds: usize, bar: f64) {
     );
 }
 
-/// A race is one only if both do the same.
+/// A comparison is valid only if both send the same answer.
 async fn same_answer(ask: &Ask, runners: [&Host; 2]) {
     let mut bodies = Vec::new();
     for runner in runners {

@@ -7,7 +7,7 @@ use super::load::{Client, Load};
 use super::stores::{Engine, Store};
 use super::{Settings, verdict};
 
-/// Asks each in turn, one client alone.
+/// Sends each request in turn, with a single client.
 pub async fn measure(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
     let hosts = stores.each_ref().map(Store::serve);
     println!("### Reads\n");

@@ -1,4 +1,4 @@
-//! Stores to measure: made by the program itself, kept from one run to the next.
+//! The stores to measure, which the program itself creates and keeps for later runs.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -11,10 +11,10 @@ use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, S
 
 use super::load::Door;
 
-/// The user who has every twentieth order.
+/// The user with every twentieth order.
 pub const CUSTOMER: i64 = 900_001;
 
-/// The file that is there when a store is.
+/// The file that marks a complete store.
 const FINISHED: &str = "finished";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,12 +92,12 @@ impl Size {
     }
 }
 
-/// Builds the program and the library as they are delivered.
+/// Builds the program and the library in release mode.
 pub fn build() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--quiet"]).current_dir(root());
-    // What cargo says to this program would look like a change to the build scripts that ask for it,
-    // and everything would be built anew each time.
+    // The variables that cargo sets for this program would look like changes to build scripts,
+    // which would rebuild everything each time.
     let kept = ["CARGO_TARGET_DIR", "CARGO_HOME"];
     for (name, _) in std::env::vars() {
         if name == "OUT_DIR" || name.starts_with("CARGO_") && !kept.contains(&name.as_str()) {
@@ -118,14 +118,14 @@ fn target() -> PathBuf {
 pub struct Store {
     pub size: Size,
     folder: PathBuf,
-    /// The host's database.
+    /// The address of the host's database.
     url: String,
-    /// That of the store itself.
+    /// The address of the store's own database.
     pub tables: String,
 }
 
 impl Store {
-    /// A store of this size, made now unless there is one.
+    /// A store of this size, which is created unless it exists.
     pub fn prepare(engine: Engine, size: Size) -> Store {
         let store = Store::of(engine, size);
         let finished = store.folder.join(FINISHED);
@@ -145,7 +145,7 @@ impl Store {
         store
     }
 
-    /// Has the store of this size made again.
+    /// Makes the store of this size be created again.
     pub fn forget(engine: Engine, size: Size) {
         let _ = std::fs::remove_file(Store::of(engine, size).folder.join(FINISHED));
     }
@@ -174,7 +174,7 @@ impl Store {
         command
     }
 
-    /// Has the program fill the store, and says how long that took and how much memory it had.
+    /// Runs the program to fill the store, and prints the time and memory that it took.
     fn fill(&self) {
         let begun = Instant::now();
         let (products, orders) = (self.size.products.to_string(), self.size.orders.to_string());
@@ -197,7 +197,7 @@ impl Store {
         );
     }
 
-    /// Gives one customer many orders, and has the engine look at what is there.
+    /// Gives one customer many orders, and lets the engine collect statistics.
     fn shape(&self, engine: Engine) {
         let orders =
             format!("UPDATE shop_orders SET user_id = {CUSTOMER} WHERE shop_order_id % 20 = 0");
@@ -212,7 +212,7 @@ impl Store {
         execute(engine, &self.tables, analyse).unwrap();
     }
 
-    /// Serves the store to somebody who may read and write all of it.
+    /// Serves the store to a user who may read and write everything.
     pub fn serve(&self) -> Host {
         let _ = self
             .command()
@@ -246,14 +246,14 @@ impl Store {
     }
 }
 
-/// A program that serves, until it is dropped.
+/// A program that serves until it is dropped.
 pub struct Host {
     process: Child,
     pub door: Door,
 }
 
 impl Host {
-    /// This program itself, which serves a variant of something; see `race.rs`.
+    /// This program itself, which serves a variant; see `race.rs`.
     pub fn of_this_program(variant: &str, of: &str) -> Host {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--serve", variant, of])
@@ -266,12 +266,12 @@ impl Host {
         Host { process, door: Door { address, token: String::new() } }
     }
 
-    /// The processor time used so far, in seconds.
+    /// The processor time so far, in seconds.
     pub fn cpu(&self) -> f64 {
         crate::machine::processor_time(self.process.id())
     }
 
-    /// The memory that it has now, in megabytes.
+    /// The present memory, in megabytes.
     pub fn memory(&self) -> u64 {
         memory(self.process.id()) / 1024
     }
@@ -284,8 +284,8 @@ impl Drop for Host {
     }
 }
 
-/// Takes what the program logs, which must go somewhere, in large pieces: a reader that is woken for
-/// each line would take the processor from what is measured.
+/// Reads the program's log, which must go somewhere, in large pieces: a reader that wakes for each
+/// line would take the processor from the measured program.
 fn discard(log: &mut impl Read) {
     let mut piece = [0; 64 * 1024];
     while log.read(&mut piece).is_ok_and(|read| read > 0) {
@@ -293,14 +293,14 @@ fn discard(log: &mut impl Read) {
     }
 }
 
-/// The memory of a process, in kilobytes; 0 where the system does not tell.
+/// The memory of a process, in kilobytes; 0 where the operating system does not report it.
 fn memory(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.trim().split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// Runs a statement that the program would not.
+/// Runs a statement that the program itself would not run.
 fn execute(engine: Engine, url: &str, statement: &str) -> Result<(), sqlx::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));

@@ -1,5 +1,5 @@
-//! What an integrator writes, in a large store against one that has nothing but its set-up. What has
-//! been written is removed in the end; prices that were changed stay changed.
+//! The writes of an integrator, in a large store against a store with only its initial data. The
+//! records are removed at the end; changed prices remain.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +10,10 @@ use super::load::{Answer, Ask, Client, percentile};
 use super::stores::{Engine, Host, Size, Store};
 use super::{Settings, verdict};
 
-/// How often each is written in one round.
+/// How often each write is done in one round.
 const TIMES: usize = 40;
-/// How many times as long as in the empty store a write may take, and how long 99 of 100, in
-/// milliseconds; on SQLite, whose writes nothing else makes faster or slower than the disk.
+/// The limit of a write's cost relative to the empty store, and of its 99th percentile in
+/// milliseconds; on SQLite, where only the disk affects the speed of writes.
 const RATIO: f64 = 4.0;
 const P99: f64 = 15.0;
 
@@ -42,7 +42,7 @@ impl Write {
     }
 }
 
-/// One client alone, on one store and the other in turns.
+/// Measures a single client, alternately on the two stores.
 pub async fn measure(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
     let hosts = stores.each_ref().map(Store::serve);
     let mut writers = [
@@ -94,11 +94,11 @@ pub async fn measure(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
     println!();
 }
 
-/// The keys of what has been written, which several writers may share.
+/// The keys of written records, which several writers may share.
 #[derive(Clone, Default)]
 pub struct Written(Arc<Mutex<[Vec<i64>; 3]>>);
 
-/// A kind of record, and its place among the keys.
+/// A kind of record, as an index into the keys.
 #[derive(Clone, Copy)]
 enum Made {
     Products,
@@ -125,7 +125,7 @@ impl Written {
     }
 }
 
-/// Somebody who writes to a store.
+/// A client that writes to a store.
 pub struct Writer {
     pub client: Client,
     size: Size,
@@ -134,7 +134,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer who has made a few records of each kind to go on with.
+    /// A writer that has created a few records of each kind to start with.
     pub async fn open(host: &Host, size: Size, written: Written) -> Writer {
         let mut writer = Writer::beside(host, size, written).await;
         for _ in 0..8 {
@@ -147,13 +147,13 @@ impl Writer {
         writer
     }
 
-    /// Another one, who goes on with what those before have made.
+    /// Another writer, which continues with the records of this one.
     pub async fn beside(host: &Host, size: Size, written: Written) -> Writer {
         let client = Client::of(host.door.clone()).await;
         Writer { client, size, written, chance: Rng::new() }
     }
 
-    /// Writes something of this kind, which has to work.
+    /// Writes something of this kind, which must succeed.
     pub async fn write(&mut self, write: Write) -> Answer {
         let answer = self.try_to(write).await;
         let text = String::from_utf8_lossy(&answer.body);
@@ -161,7 +161,7 @@ impl Writer {
         answer
     }
 
-    /// Writes something of this kind. That it works is the caller's to look at.
+    /// Writes something of this kind. The caller checks the answer.
     pub async fn try_to(&mut self, write: Write) -> Answer {
         let ask = self.next(write);
         let answer = self.client.try_to(&ask).await;
@@ -216,7 +216,7 @@ impl Writer {
         }
     }
 
-    /// A product anywhere in the store, since those that were just written are still at hand.
+    /// A product anywhere in the store, since those written recently are still cached.
     fn product(&mut self) -> i64 {
         match i64::try_from(self.size.products).unwrap() {
             0 => self.written.any(Made::Products, &mut self.chance),
@@ -224,7 +224,7 @@ impl Writer {
         }
     }
 
-    /// Removes what has been written.
+    /// Removes the written records.
     pub async fn clean(mut self) {
         for (kind, path) in Made::ALL {
             for key in self.written.take(kind) {

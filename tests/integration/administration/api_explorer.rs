@@ -1,4 +1,4 @@
-//! The pages about the API: every route with its description, and requests that are sent from them.
+//! The pages about the API: every route with its description, and a form that sends requests to it.
 
 use example_host::Setting;
 
@@ -56,7 +56,7 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");
     let body = r#"{"manufacturer_name": "Birch <b>&</b> Sons"}"#;
 
-    // What changes something is confirmed first.
+    // A request that changes something must be confirmed first.
     let seen = ann.fill(&route("create"), &route("create"), &[("body", body)]).await;
     assert_eq!(seen.status, 422);
     seen.says("Nothing was sent. This changes the real site");
@@ -66,7 +66,7 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     assert_eq!(seen.status, 200);
     seen.says("201 Created");
     seen.says("/api/index.php/v1/shop/manufacturers/1");
-    assert!(!seen.html.contains("<b>&"), "nothing is taken for a page's own");
+    assert!(!seen.html.contains("<b>&"), "foreign text is escaped");
     assert_eq!(total().await, 1);
 
     let fields = [("query-filter[search]", "bir"), ("query-page[limit]", "1")];
@@ -104,7 +104,7 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
         "once each"
     );
 
-    // The request is made as the user who has signed in.
+    // The request is sent as the signed-in user.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     bob.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
     shop.site
@@ -119,7 +119,7 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     shop.site.set_rule("Administrator", "core.login.api", "root", Setting::Deny).await.unwrap();
     bob.fill(&route("list"), &route("list"), &[]).await.says("401 Unauthorized");
 
-    // Nor does another site ask for them.
+    // Forms from other sites are refused, too.
     let fields = [("path-id", "1"), ("sure", "yes")];
     ann.get(&route("delete")).await;
     let mut foreign = ann.with("sec-fetch-site", "cross-site");

@@ -1,4 +1,4 @@
-//! The audit trail: every change has its entry, whichever way it was made, and the page finds it.
+//! The audit trail: every change has an entry, whatever its origin, and the page finds it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, libra
 use crate::support::process::{Place, operator};
 use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, give_passwords, id, shop};
 
-/// What a page of the audit trail shows: who, what and to what, the newest first.
+/// The entries on a page of the audit trail: who did what to which object, the newest first.
 fn changes(html: &str) -> Vec<String> {
     let text = |html: &str| {
         let parts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
@@ -30,7 +30,7 @@ fn changes(html: &str) -> Vec<String> {
     .collect()
 }
 
-/// The audit trail as soon as it has this many entries that are like the query.
+/// The audit trail, as soon as this many entries match the query.
 pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<String> {
     for _ in 0..200 {
         let seen = visitor.get(&format!("/audit?{query}")).await;
@@ -54,12 +54,12 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
     let path = format!("/manufacturers/{made}");
     let secret = json!({"manufacturer_name": "Secret Oak"});
     shop.patch(&path, secret.clone()).by(Role::Manager).send().await.expect(200);
-    // What was not done is not there, nor what was only read.
+    // Refused changes and reads have no entries.
     shop.delete(&path).by(Role::Manager).send().await.expect(403);
     shop.get(&path).by(Role::Manager).send().await.expect(200);
     shop.patch(&path, json!({"nonsense": 1})).by(Role::Manager).send().await.expect(422);
     shop.delete(&path).by(Role::Administrator).send().await.expect(204);
-    // Those of the API are written down a moment later than what is done here.
+    // Entries of the API are written a moment later than those of the administration.
     audited(&mut ann, "origin=api", 3).await;
     let user = id(&shop.site, "manager").await;
     let page = format!("/users/{user}");
@@ -106,7 +106,7 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
         audited(&mut ann, query, count).await;
     }
     let seen = Visitor::signed_in(&shop, "administrator").await.get("/audit").await;
-    assert_eq!(seen.status, 403, "who may not do everything does not oversee who may");
+    assert_eq!(seen.status, 403, "only users with core.admin see the audit trail");
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() 
         let body = json!({"manufacturer_name": format!("m{number}")}).to_string();
         let fields = [("body", &*body), ("sure", "yes")];
         let after = Duration::from_micros(number * 1_000);
-        // Either it is answered by then or the browser has gone.
+        // Either the answer has arrived by then, or the browser has disconnected.
         let _ = tokio::time::timeout(after, ann.post(route, &fields)).await;
     }
     ann.fill(route, route, &[("body", "{\"manufacturer_name\": \"last\"}"), ("sure", "yes")]).await;

@@ -1,8 +1,8 @@
-//! The administration in a real browser: the ways that people go through it, and every page at the
-//! width of a desk and of a phone, light and dark, looked at by axe.
+//! The administration in a real browser: typical tasks, and every page in the widths of a desktop
+//! and a phone, light and dark, checked by axe.
 //!
-//! `TEST_BROWSER` names the folder that `tests/browser/prepare.sh` makes. Pictures of the pages are
-//! put there too; those of the documents are taken by `tests/browser/pictures.py`.
+//! `TEST_BROWSER` is the folder that `tests/browser/prepare.sh` prepares. Pictures of the pages are
+//! put there too; `tests/browser/pictures.py` takes those in the documents.
 
 use fantoccini::Locator;
 use serde_json::json;
@@ -11,12 +11,12 @@ use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
 use crate::support::harness::{Role, Shop};
 use crate::support::visitor::{PASSWORD, id, shop};
 
-/// Lets the time pass for which a password counts that was entered.
+/// Makes the last entry of the password expire.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_user_signs_in_and_out_with_the_keyboard_alone() {
+async fn a_user_signs_in_and_out_with_the_keyboard_only() {
     let shop = shop().await;
     let browser = Browser::open(&shop, DESK).await;
     browser.goto("/users").await;
@@ -36,7 +36,7 @@ async fn a_user_signs_in_and_out_with_the_keyboard_alone() {
     type_on("\u{e007}").await;
     browser.client.wait().for_element(Locator::Css("nav [aria-current]")).await.unwrap();
     browser.is_at("Users").await;
-    // Past the navigation at once.
+    // The link past the navigation comes first.
     type_on("\u{e004}").await;
     type_on("\u{e007}").await;
     assert_eq!(browser.script("return document.activeElement.id").await, "content");
@@ -78,8 +78,8 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     browser.says(".tabs [aria-current]", "User").await;
     browser.press("API token").await;
     browser.says(".tabs [aria-current]", "API token").await;
-    assert!(!browser.client.source().await.unwrap().contains(&token), "shown this once");
-    // Somebody has left the browser for a while: the password is asked for, and it goes on from there.
+    assert!(!browser.client.source().await.unwrap().contains(&token), "shown only once");
+    // After some absence, the password is asked for, and the task continues afterwards.
     shop.database.execute(LATE).await;
     browser.press("Revoke").await;
     browser.is_at("Confirm your password").await;
@@ -236,7 +236,7 @@ async fn a_signed_in_user_tries_a_route() {
     browser.is_at("Create one manufacturer").await;
     browser.fill("body", "{\"manufacturer_name\": \"Birch\"}").await;
     browser.press("Send").await;
-    // The browser itself does not send what is not confirmed.
+    // The browser itself does not send an unconfirmed form.
     assert_eq!(total().await, 0);
     browser.press_on("#sure").await;
     browser.press("Send").await;
@@ -269,7 +269,7 @@ async fn only_copying_needs_a_script() {
     browser.press("Generate").await;
     let token = browser.text("#token").await;
     let copy = browser.client.find(Locator::Css("[data-copies=token]")).await.unwrap();
-    assert!(!copy.is_displayed().await.unwrap(), "there is no button that does nothing");
+    assert!(!copy.is_displayed().await.unwrap(), "no button without a function is shown");
     let ask = || shop.get("/products").header("authorization", &format!("Bearer {token}"));
     ask().send().await.expect(200);
 
@@ -435,7 +435,7 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// Lets programs use the API, some of them wrongly.
+/// Sends requests to the API, some of them wrong.
 async fn busy(shop: &Shop) {
     for number in 0..30 {
         shop.get("/products").send().await.expect(200);

@@ -27,7 +27,7 @@ async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
     let seen = ann.get("/extensions").await;
     seen.says(&format!("webservices-shop is disabled. {off}"));
     seen.says("<span class=\"pill bad\">Disabled</span>");
-    // What it has registered can still be read, with its meaning.
+    // Its routes can still be read, with an explanation.
     ann.get("/api").await.says("webservices-shop is disabled, so each of these routes");
     let page = "/api/webservices-shop/products.list";
     ann.get(page).await.says("webservices-shop is disabled, so this route");
@@ -54,7 +54,7 @@ async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
     ann.html.clear();
     assert_eq!(ann.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
 
-    // A user who may not change it sees it only.
+    // A user without the permission to change it can only see it.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let seen = bob.get("/extensions").await;
     seen.says("Only users with core.admin may enable or disable them.");
@@ -83,7 +83,7 @@ async fn an_extension_whose_library_is_not_loaded_is_shown_as_such() {
     }
     ann.get("/api").await.says("No loaded extension describes its routes.");
     assert_eq!(ann.get("/api/openapi.json").await.status, 404);
-    // The switch is the site's: it holds for hosts that have the library.
+    // The state belongs to the site: it applies to hosts that have loaded the library.
     let off = "/extensions/webservices-shop/switch-off";
     assert_eq!(ann.fill("/extensions", off, &[]).await.status, 303);
     let shop = site.extensions().await.unwrap().pop().unwrap();
@@ -134,7 +134,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
         "There is no order status with the id 99.",
         "The value must be a whole number, from 0 to 2147483647.",
         "aria-invalid=\"true\" aria-describedby=\"value-report_statuses-fault",
-        // What was entered is there still.
+        // The entered values are still in the form.
         "value=\"Lamps\"",
         "value=\"soon\"",
     ] {
@@ -154,7 +154,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
     assert_eq!(value("report_statuses"), (true, "[1,2,7]".to_owned()));
     let text = r#""Hello {{ first_name }},\n\nit is {{ status }}.\n""#;
     assert_eq!(value("order_mail_text"), (true, text.to_owned()));
-    assert!(!value("default_currency").0, "a default that is sent back stays one");
+    assert!(!value("default_currency").0, "a default that is sent back remains a default");
     save(&mut ann, &[]).await;
     ann.get(page).await.says("Nothing was changed.");
     assert_eq!(shop.site.parameters().iter().filter(|parameter| parameter.set).count(), 3);
@@ -163,7 +163,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
     assert_eq!(value("store_name"), (false, "\"Online store\"".to_owned()));
     assert!(!value("report_statuses").0 && value("order_mail_text").0);
 
-    // A form of before does not undo what it does not know.
+    // An outdated form does not undo later changes.
     let before = ann.get(page).await.html;
     shop.site.set_parameter("low_stock_threshold", &9.into()).await.unwrap();
     let stale = parameters(&shop.site, field(&before, "seen").unwrap(), &[("store_name", "x")]);

@@ -1,9 +1,9 @@
-//! The administration: its pages, read by programs and in a browser, and whom it trusts.
+//! The administration: its pages, read by programs and in a browser, and its security.
 
-#[cfg(engine = "sqlite")] // It sends requests, which other tests make on each engine.
+#[cfg(engine = "sqlite")] // Other tests send the same requests on each engine.
 mod api_explorer;
 mod audit_trail;
-#[cfg(engine = "sqlite")] // Templates and styles are the same on each.
+#[cfg(engine = "sqlite")] // Templates and styles do not depend on the engine.
 mod browser;
 mod extensions;
 mod pages;

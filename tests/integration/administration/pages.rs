@@ -1,5 +1,5 @@
-//! Every page of the administration as a program sees it: who may open it, what its headers restrict,
-//! and what the dashboard shows. Pages in a real browser are in `browser.rs`.
+//! Every page of the administration as a program reads it: who may open it, its security headers,
+//! and the content of the dashboard. Tests in a real browser are in `browser.rs`.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ async fn every_page_requires_signing_in() {
         let seen = nobody.post(path, &[]).await;
         assert_eq!((seen.status, seen.to()), (303, "/administrator/sign-in"), "{path}");
     }
-    // Where they wanted to go is remembered, and nowhere else can be.
+    // The requested page is remembered; a page of another site cannot be.
     let seen = nobody.get("/users?search=a%26b").await;
     let next = "/administrator/users?search=a%26b";
     let asked = reqwest::Url::parse(&format!("http://x{}", seen.to())).unwrap();
@@ -155,7 +155,8 @@ async fn sales_are_shown_to_users_with_permission_to_see_them() {
     }
     seen.says("<title id=\"webservices-shop-sales-");
 
-    // The same rules count as for the API, and the same switch; a token is not needed.
+    // The same permissions apply as for the API, and disabling the extension has the same effect; a
+    // token is not needed.
     shop.site.set_enabled(TOKEN_AUTH, false).await.unwrap();
     ann.get("/").await.says("<title id=\"webservices-shop-sales-");
     shop.site.set_enabled(TOKEN_AUTH, true).await.unwrap();
@@ -189,7 +190,8 @@ async fn panels_of_any_extension_are_drawn() {
     seen.says("<span class=\"most\">Highest: 10.5 degrees</span>");
     seen.says("<td data-label=\"Sky\">&#60;i&#62;blue&#60;/i&#62;</td>");
     seen.says("<p class=\"hint\">Nobody knows why.</p>");
-    // One that fails or panics leaves the rest of the page, and its words to the log.
+    // A panel that fails or panics does not affect the rest of the page, and its message goes to
+    // the log only.
     let failed = "<p class=\"hint\">The extension misbehaves cannot show this now.</p>";
     assert_eq!(seen.html.matches(failed).count(), 2, "{}", seen.html);
     assert!(!seen.html.contains("the secret of"), "{}", seen.html);
@@ -198,7 +200,7 @@ async fn panels_of_any_extension_are_drawn() {
     served.stop().await;
 }
 
-/// A session outlives a restart of the host, as it lives in the database.
+/// A session survives a restart of the host, because it is stored in the database.
 #[tokio::test]
 async fn the_administration_is_unavailable_while_the_site_is_closed() {
     let database = crate::support::databases::Database::new().await;
@@ -227,6 +229,6 @@ async fn forms_of_signed_in_users_have_a_size_limit() {
     let fill = async |ann: &mut Visitor, length: usize| {
         ann.fill(page, page, &[("title", &*"x".repeat(length))]).await.status
     };
-    assert_eq!(fill(&mut ann, 100_000).await, 422, "it is read, and too long for a title");
+    assert_eq!(fill(&mut ann, 100_000).await, 422, "the form is read, but the title is too long");
     assert_eq!(fill(&mut ann, 300_000).await, 413);
 }

@@ -1,5 +1,5 @@
-//! Signing in to the administration: what a refusal reveals, how guesses are slowed down, how a session is
-//! kept, and when it ends.
+//! Signing in to the administration: what a refusal reveals, how guessing is slowed down, how a
+//! session is kept, and when it ends.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ async fn guessing_passwords_is_throttled_and_others_are_not() {
         (seen.status == 303).then_some(())
     })
     .await;
-    assert!(began.elapsed() < Duration::from_secs(10), "and it was not long");
+    assert!(began.elapsed() < Duration::from_secs(10), "the other user did not wait long");
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
             "HttpOnly; SameSite=Strict; Path=/administrator; Max-Age=43200".to_owned()
         )
     );
-    // Behind a proxy that is known and has a certificate.
+    // Behind a trusted proxy with a certificate.
     let behind = Visitor::of(&shop.url("")).with("x-forwarded-proto", "https");
     assert_eq!(
         cookie(behind).await,
@@ -93,7 +93,7 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
         )
     );
 
-    // Each time it is another one, and the one before is worth nothing.
+    // Each session has a new cookie, and the previous one is invalid.
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let before = ann.cookies.clone();
     assert_eq!(ann.sign_in("superuser", PASSWORD).await.status, 303);
@@ -122,7 +122,7 @@ async fn a_form_from_elsewhere_changes_nothing() {
         ann.headers.clear();
         ann.get("/users").await;
     }
-    // The token of another session does not count.
+    // The CSRF token of another session is invalid.
     let other = Visitor::signed_in(&shop, "administrator").await;
     let mut stolen = Visitor::of(&shop.url(""));
     stolen.cookies = other.cookies;
@@ -144,13 +144,13 @@ async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permissio
     let mut two = Visitor::signed_in(&shop, "superuser").await;
     let mut admin = Visitor::signed_in(&shop, "administrator").await;
     assert_eq!(one.fill("/", "/sign-out", &[]).await.status, 303);
-    assert!(!one.is_in().await && two.is_in().await, "only the one");
+    assert!(!one.is_in().await && two.is_in().await, "only this session ends");
 
     let mut one = Visitor::signed_in(&shop, "superuser").await;
     assert_eq!(one.fill("/account", "/account/sign-out-everywhere", &[]).await.status, 303);
     assert!(!one.is_in().await && !two.is_in().await && admin.is_in().await);
 
-    // By another administrator, who blocks the user: unblocking them does not bring it back.
+    // Another administrator blocks the user; unblocking does not restore the session.
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let user = id(&shop.site, "administrator").await;
     ann.fill(&format!("/users/{user}"), &format!("/users/{user}/block"), &[]).await;
@@ -158,7 +158,7 @@ async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permissio
     ann.fill(&format!("/users/{user}"), &format!("/users/{user}/unblock"), &[]).await;
     assert!(!admin.is_in().await);
 
-    // By another process on the same database.
+    // Another process on the same database changes the password.
     let mut admin = Visitor::signed_in(&shop, "administrator").await;
     shop.site.set_password("administrator", "another password".to_owned()).await.unwrap();
     assert!(!admin.is_in().await);
@@ -167,7 +167,7 @@ async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permissio
     shop.site.remove_user("administrator").await.unwrap();
     assert!(!admin.is_in().await);
 
-    // And when the permission has gone.
+    // The permission is removed.
     shop.site.set_rule("Public", "core.admin", "root", Setting::Deny).await.unwrap();
     assert!(!ann.is_in().await);
 }
@@ -187,7 +187,7 @@ async fn a_session_is_valid_and_ends_in_every_host_of_a_site() {
     let mut there = Visitor::of(&right.url(""));
     there.cookies.clone_from(&ann.cookies);
     assert!(there.is_in().await);
-    // What one host has changed, the next page of the other one shows.
+    // The next page of the other host shows the change.
     let add = [("title", "Tills"), ("parent", "Public")];
     assert_eq!(there.fill("/groups/new", "/groups/new", &add).await.status, 303);
     ann.get("/groups").await.says("Tills");

@@ -1,5 +1,5 @@
-//! Credentials that are entered, sessions, changes that must be confirmed, the audit entry of each
-//! change, ids that are never reused, and files that nobody else can read.
+//! Entered credentials, sessions, changes that must be confirmed, the audit entry of each change,
+//! ids that are never reused, and access to files.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters, shop};
 use crate::support::waiting::eventually;
 
-/// A moment in the past, as the tables have it.
+/// A moment in the past, in the format of the tables.
 fn ago(time: Duration) -> String {
     let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
     (OffsetDateTime::now_utc() - time).format(format).unwrap()
 }
 
-/// Sets a time of every session back.
+/// Moves a time of every session into the past.
 async fn set_back(shop: &Shop, column: &str, time: Duration) {
     let statement = format!("UPDATE host_sessions SET {column} = '{}'", ago(time));
     shop.database.execute(&statement).await;
@@ -31,7 +31,7 @@ async fn sessions(shop: &Shop) -> i64 {
     shop.database.number("SELECT count(*) FROM host_sessions").await
 }
 
-/// The hidden fields of the form that asks for the password, as a browser sends them.
+/// The hidden fields of the form that asks for the password.
 fn hidden(html: &str) -> Vec<(String, String)> {
     let (_, form) = html.split_once("<form class=\"card\" method=\"post\"").unwrap();
     let (form, _) = form.split_once("</form>").unwrap();
@@ -54,7 +54,7 @@ async fn confirm(visitor: &mut Visitor, path: &str, filled: &[(&str, &str)]) -> 
     visitor.post(path, &fields).await
 }
 
-/// Everything that the changes of these tests are about.
+/// Everything that these tests change.
 async fn state(site: &Site) -> impl PartialEq + std::fmt::Debug + use<> {
     let (users, groups) = (site.users().await.unwrap(), site.groups().await.unwrap());
     let parameters = site.parameters();
@@ -73,9 +73,9 @@ async fn an_impossible_username_is_refused_like_an_unknown_one() {
         let seen = Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await;
         assert_eq!(seen.status, 422, "{name:?}");
         seen.says("The username or the password is wrong.");
-        assert!(seen.html.len() < told.len() + 300, "no more is said of it than of a name");
+        assert!(seen.html.len() < told.len() + 300, "the page does not repeat the long name");
     }
-    // Nor is a search for one, or a filter, or a new name, more than the site can bear.
+    // A search, a filter or a new name of that size does not overload the site either.
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for path in ["/users?search=%00", "/users?after=a%00", "/audit?user=%00", "/audit?id=1%00"] {
         assert_eq!(ann.get(path).await.status, 422, "{path}");
@@ -99,7 +99,7 @@ async fn a_session_expires_after_one_idle_hour_and_after_twelve_hours() {
         let seen = ann.get("/users").await;
         assert_eq!(seen.status, 303, "{column}");
         assert!(seen.to().starts_with("/administrator/sign-in"), "{}", seen.to());
-        // Its row is removed with the next sign-in of any user.
+        // The next sign-in of any user removes its row.
         assert_eq!(sessions(&shop).await, 1);
         Visitor::signed_in(&shop, "administrator").await;
         assert_eq!(sessions(&shop).await, 1, "{column}: only that of the administrator");
@@ -107,8 +107,8 @@ async fn a_session_expires_after_one_idle_hour_and_after_twelve_hours() {
     }
 }
 
-/// Makes a change past the program while something is asked of the shop that has begun before the
-/// change counts, and has its turn when it does.
+/// Changes the database directly while a request is in progress: the request begins before the
+/// change is committed, and continues after it.
 async fn overtaken<T: Send + 'static>(
     shop: &Shop,
     change: &[&'static str],
@@ -148,7 +148,7 @@ async fn overtaken<T: Send + 'static>(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_signed_in_with_the_old_password_ends_when_it_changes() {
     let shop = shop().await;
-    // The old password is right, because the new one is not there yet.
+    // The old password is right, because the new one has not been committed yet.
     let mut guest = Visitor::of(&shop.url(""));
     let change = [
         "UPDATE host_users SET password_hash = 'another' WHERE username = 'superuser'",
@@ -219,14 +219,14 @@ async fn changes_of_access_need_a_recently_entered_password() {
     let seen = confirm(&mut ann, "/extensions/token-auth/switch-on", &wrong).await;
     assert_eq!(seen.status, 422);
     seen.says("This is not your password.");
-    assert_eq!(state(&shop.site).await, before, "nothing of it was done");
+    assert_eq!(state(&shop.site).await, before, "nothing was changed");
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
     assert!(ann.is_in().await);
 
-    // To look, and to stop somebody at once, it is not needed.
+    // Reading, and blocking somebody at once, do not need it.
     assert_eq!(ann.get(&token).await.status, 200);
     assert_eq!(ann.fill(&user, &format!("{user}/block"), &[]).await.status, 303);
-    // Nor before ten minutes have passed.
+    // Nor is it needed before ten minutes have passed.
     set_back(&shop, "confirmed_on", Duration::minutes(9)).await;
     assert_eq!(ann.fill(&user, &unblock, &[]).await.status, 303);
 }
@@ -252,7 +252,7 @@ async fn a_confirmed_form_continues_with_everything_entered() {
     );
     let rules = shop.site.rules().await.unwrap();
     assert!(rules.iter().any(|rule| rule.group == "Registered" && !rule.allowed), "{rules:?}");
-    // It counts for what follows.
+    // The entered password is valid for the following changes, too.
     let page = format!("/users/{manager}/token");
     let seen = ann.fill(&page, &page, &[]).await;
     assert_eq!(seen.status, 200);
@@ -263,7 +263,7 @@ async fn a_confirmed_form_continues_with_everything_entered() {
     assert_eq!(seen.status, 200);
     seen.says("<code id=\"token\">");
 
-    // What is refused goes back to where it was sent from first, and not to the password.
+    // An invalid form leads back to its own page, and not to the password.
     late().await;
     let (page, delete) = (format!("/users/{own}"), format!("/users/{own}/delete"));
     assert_eq!(ann.fill(&page, &delete, &[]).await.status, 403);
@@ -272,7 +272,7 @@ async fn a_confirmed_form_continues_with_everything_entered() {
     assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")));
     ann.get(&page).await.says("This would lock you out");
 
-    // A password that was entered is entered once more, and everything else is kept.
+    // A new password must be entered once more, and everything else is kept.
     late().await;
     let profile = [
         ("username", "superuser"),
@@ -372,8 +372,8 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
         ann.get("/users").await;
         assert_eq!(ann.post(path, fields).await.status, 503, "{path}");
     }
-    assert_eq!(state(&shop.site).await, before, "nothing was done without its entry");
-    assert!(ann.is_in().await, "nor is a session ended");
+    assert_eq!(state(&shop.site).await, before, "nothing was changed without an entry");
+    assert!(ann.is_in().await, "no session was ended");
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
     shop.database.execute("ALTER TABLE host_audit_gone RENAME TO host_audit").await;
 
@@ -386,7 +386,7 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
         assert!(matches!(seen.status, 200 | 303), "{path}: {} {}", seen.status, seen.html);
         assert_eq!(entries().await, number as i64 + 1, "{path}: at once");
     }
-    // What changes nothing has none.
+    // A change without an effect has no entry.
     ann.sign_in("superuser", "mine for ever").await;
     let seen = ann.get("/permissions?asset=root").await.html;
     let seen = field(&seen, "seen").unwrap().to_owned();
@@ -401,7 +401,7 @@ async fn the_last_use_of_a_replaced_token_is_not_its_successors() {
     let shop = shop().await;
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
     shop.get("/zones").by(Role::Administrator).send().await.expect(200);
-    // Within the second of its use, and before that is written down.
+    // Within the second of its use, and before the use is recorded.
     shop.site.generate_token("manager").await.unwrap();
     eventually("the uses are written down", async || {
         let uses = shop.database.number("SELECT count(*) FROM host_token_uses").await;
@@ -456,7 +456,7 @@ async fn ids_of_removed_groups_and_users_are_never_reused() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is made anew on SQLite alone")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is recreated on SQLite only")]
 async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade() {
     let database = Database::new().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");
@@ -488,7 +488,7 @@ async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade(
     site.close().await;
 }
 
-/// Every file and folder below this one that somebody else may do anything with.
+/// Every file and folder below this one to which other users have any access.
 #[cfg(unix)]
 fn open_to_others(folder: &Path) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
@@ -509,7 +509,7 @@ fn open_to_others(folder: &Path) -> Vec<String> {
 #[tokio::test]
 #[cfg(unix)]
 async fn other_users_of_the_machine_cannot_read_the_files_of_a_host() {
-    /// Where nothing is kept from anybody unless a program sees to it.
+    /// A shell in which files are open to everybody unless the program restricts them.
     const OPEN: &str = "umask 0; exec";
     let place = Place::of_the_fixture();
     let add = "user add ann --email ann@example.com --group Manager";
@@ -545,7 +545,7 @@ async fn a_world_readable_lock_file_of_an_earlier_version_is_restricted() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Locks belong to a process and a file: closing any descriptor of the file gives all of them back.
+/// Locks belong to a process and a file: closing any descriptor of the file releases all of them.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has locks of its own")]
@@ -564,7 +564,7 @@ async fn opening_a_site_twice_keeps_the_locks_of_the_first() {
     };
     assert_eq!(locked(), [true, true]);
     let second = Site::open(&shop.database.address(), &[library()]).await.unwrap();
-    assert_eq!(locked(), [true, true], "the first one still has its locks");
+    assert_eq!(locked(), [true, true], "the first instance still has its locks");
     second.close().await;
     shop.get("/zones").send().await.expect(200);
 }

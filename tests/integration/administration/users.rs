@@ -1,4 +1,5 @@
-//! Users, tokens and permissions in the administration, and what administrators may not do to each other.
+//! Users, tokens and permissions in the administration, and the limits of administrators with
+//! respect to each other.
 
 use example_host::NewUser;
 
@@ -34,7 +35,7 @@ async fn core_manage_cannot_escalate_to_core_admin() {
         assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{account}")), "{to}");
         ann.get(&account).await.says("Only users with core.admin may change others who have it");
     }
-    // Nor by giving the group to themselves or to somebody new.
+    // Nor by adding themselves or a new user to the group.
     let fields = |name| [("username", name), ("email", "x@example.com"), ("group", "5")];
     for (page, name) in [(format!("/users/{own}"), "administrator"), ("/users/new".into(), "eve")] {
         assert_eq!(ann.fill(&page, &page, &fields(name)).await.status, 303);
@@ -55,7 +56,7 @@ async fn core_manage_cannot_escalate_to_core_admin() {
         1
     );
 
-    // What they may do works.
+    // Permitted changes work.
     let manager = id(&shop.site, "manager").await;
     let page = format!("/users/{manager}");
     let seen = ann.fill(&page, &format!("{page}/token"), &[]).await;
@@ -83,7 +84,8 @@ async fn administrators_cannot_lock_themselves_out() {
     let user = shop.site.user("superuser").await.unwrap();
     assert_eq!((user.blocked, user.groups), (false, vec!["Super Users".to_owned()]));
 
-    // Of two administrators who take it from each other at the same moment one keeps it.
+    // If two administrators take the permission from each other at the same moment, one of them
+    // keeps it.
     add(&shop.site, "bob", "Super Users").await;
     for _ in 0..5 {
         let mut bob = Visitor::signed_in(&shop, "bob").await;
@@ -116,7 +118,7 @@ async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
     let (_, rest) = seen.html.split_once("<code id=\"token\">").unwrap();
     let token = rest.split_once('<').unwrap().0;
     seen.says(&format!("curl -H &#39;Authorization: Bearer {token}&#39;"));
-    assert!(!ann.get(&page).await.html.contains(token), "shown this once");
+    assert!(!ann.get(&page).await.html.contains(token), "shown only once");
 
     let ask = |token: &str| {
         shop.get("/manufacturers").header("authorization", &format!("Bearer {token}")).send()
@@ -134,7 +136,7 @@ async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
     .await;
     assert_eq!(ann.fill(&page, &format!("{page}/revoke"), &[]).await.status, 303);
     ask(token).await.expect(401);
-    // The use of the token before is not that of the next one.
+    // The last use of the previous token is not shown for the next one.
     ann.get(&page).await;
     ann.post(&page, &[]).await.says("Never");
 }
@@ -232,7 +234,7 @@ async fn errors_of_a_user_form_are_shown_beside_their_fields() {
     ] {
         seen.says(text);
     }
-    assert!(!seen.html.contains("<script>alert"), "nothing is taken for a page's own");
+    assert!(!seen.html.contains("<script>alert"), "foreign text is escaped");
     assert!(!seen.html.contains("short"), "a password is not shown again");
     let taken = [("username", "MANAGER"), ("email", "REGISTERED@example.com"), ("group", "2")];
     let seen = ann.fill("/users/new", "/users/new", &taken).await;
@@ -283,7 +285,7 @@ async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
     ask().await.expect(403);
     ann.get(page).await.says("2 rules for com_shop.manufacturers were changed");
-    // The form is of before; what it does not know it does not undo.
+    // The form is outdated; it does not undo the change that it does not contain.
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
     ann.get(page).await.says("Somebody has changed these rules in the meantime");
 

@@ -1,5 +1,5 @@
-//! Permissions: one table of all routes, which drives every role against every route. A route
-//! that the plugin registers and the table lacks fails the test.
+//! Permissions: a table of all routes, with which every role is tested on every route. A route that
+//! the plugin registers and the table lacks fails the test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ enum Needs {
     Create,
     Edit,
     Delete,
-    /// To view the store's configuration, which a rule on the store does not reach.
+    /// The permission to view the store's configuration, which a rule on the store does not cover.
     Configuration,
-    /// Nothing but a valid token.
+    /// Only a valid token.
     Token,
 }
 
@@ -121,7 +121,7 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/config", Configuration),
 ];
 
-/// No record has this id.
+/// An id without a record.
 const NO_RECORD: &str = "999999999";
 
 fn may(role: Role, needs: Needs) -> bool {
@@ -133,7 +133,7 @@ fn may(role: Role, needs: Needs) -> bool {
     }
 }
 
-/// What a permitted request with an empty body is answered where there is no such record.
+/// The status of a permitted request with an empty body for a missing record.
 fn permitted(method: &str, path: &str) -> u16 {
     match method {
         // A list below a record that does not exist is empty.
@@ -149,7 +149,7 @@ fn permitted(method: &str, path: &str) -> u16 {
 fn every_registered_route_is_in_the_table() {
     let table: BTreeSet<(String, String)> =
         ROUTES.iter().map(|(method, path, _)| (method.to_string(), path.to_string())).collect();
-    assert_eq!(table.len(), ROUTES.len(), "no route stands in the table twice");
+    assert_eq!(table.len(), ROUTES.len(), "the table has no duplicates");
     let registered: BTreeSet<(String, String)> = plugin::app::describe()
         .routes
         .iter()
@@ -198,7 +198,7 @@ async fn a_method_not_offered_on_a_known_path_is_405_with_allow() {
             if methods.contains(method) {
                 continue;
             }
-            // Before anything else is looked at: neither Accept nor a token is sent.
+            // This precedes all other checks: neither Accept nor a token is sent.
             let ask = shop.request(method, &path.replace("{id}", NO_RECORD));
             let answer = ask.without("accept").by(Role::Nobody).send().await.expect(405);
             let allow: BTreeSet<&str> = answer.header("allow").split(", ").collect();
@@ -258,15 +258,15 @@ async fn permission_is_checked_before_syntax_and_existence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_on_an_asset_applies_to_that_asset_alone() {
+async fn a_rule_on_an_asset_applies_to_that_asset_only() {
     let shop = Shop::open().await;
     let deny = example_host::Setting::Deny;
     shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny).await.unwrap();
     shop.get("/zones").by(Role::Manager).send().await.expect(403);
-    // What is returned counts, not what the path begins with.
+    // The asset is that of the returned type, and not that of the beginning of the path.
     shop.get("/countries/1/zones").by(Role::Manager).send().await.expect(403);
     shop.get("/countries").by(Role::Manager).send().await.expect(200);
-    // A deny reaches the groups below; core.admin overrides it.
+    // A denial applies to the groups below; core.admin overrides it.
     shop.get("/zones").by(Role::Administrator).send().await.expect(403);
     shop.get("/zones").by(Role::SuperUser).send().await.expect(200);
     let inherit = example_host::Setting::Inherit;

@@ -1,4 +1,5 @@
-//! The bodies of requests: media types, JSON, relationships, and all faults of a body in one answer.
+//! The bodies of requests: media types, JSON, relationships, and all faults of a body in one
+//! answer.
 
 use serde_json::{Value, json};
 
@@ -52,7 +53,7 @@ async fn a_body_has_one_content_type_and_no_encoding() {
     }
     let ask = shop.patch(&path, oak()).header("content-encoding", "identity");
     ask.also("content-encoding", "gzip").send().await.expect(415);
-    // What is wrong with the headers comes together, before the body is looked at.
+    // All faults of the headers are reported together, before the body is read.
     let ask = shop.request("PATCH", &path).text("{").also("content-type", "application/json");
     let answer = ask.header("content-encoding", "gzip").send().await.expect(400);
     assert_eq!(answer.errors().len(), 2);
@@ -146,7 +147,7 @@ async fn a_json_api_document_is_accepted_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_can_be_sent_back_as_it_was_read() {
     let shop = Shop::stocked().await;
-    // What names a record of no other resource is sent back, too.
+    // A key that refers to no resource of the store can be sent back, too.
     shop.patch("/taxrates/1", json!({"geozone_id": 7})).send().await.expect(200);
     for resource in plugin::resources::REGISTRY.iter().filter(|resource| resource.crud) {
         for id in shop.get(&format!("/{}", resource.kind)).send().await.expect(200).ids() {
@@ -184,7 +185,7 @@ async fn writing_a_relationship_sets_its_key() {
     assert_eq!(product["relationships"]["category"], none());
     assert_eq!(product["attributes"]["product_name"], "Bulb");
 
-    // Where the key 0 is no record, so is no data.
+    // Where the key 0 means that there is no record, null does too.
     let category = patch("/categories/2", json!({"parent": none()})).await;
     assert_eq!(
         (&category["attributes"]["parent_id"], &category["attributes"]["level"]),
@@ -192,7 +193,7 @@ async fn writing_a_relationship_sets_its_key() {
     );
     let category = patch("/categories/2", json!({"parent": to("categories", "1")})).await;
     assert_eq!(category["attributes"]["path"], "lamps/desk-lamps");
-    // What it names need be no resource of the store.
+    // The target of a relationship need not be a resource of the store.
     let rate = patch("/taxrates/1", json!({"geozone": to("geozones", "7")})).await;
     assert_eq!(rate["attributes"]["geozone_id"], 7);
 
@@ -206,7 +207,7 @@ async fn writing_a_relationship_sets_its_key() {
     let entry = document(
         "orderhistories",
         json!({"comment": "paid"}),
-        // The order is that of the path, and comes back with what was read.
+        // The order comes from the path, and a body may contain it as it was read.
         json!({"orderstatus": to("orderstatuses", "1"), "order": to("orders", "1")}),
     );
     let entry = shop.post("/orders/1/history", entry).send().await.expect(201);
@@ -225,7 +226,7 @@ async fn an_invalid_relationship_is_a_fault_and_changes_nothing() {
     let wrong = || at("invalid_value", "manufacturer");
     for (relationships, errors) in [
         (json!({"maker": {"data": null}}), at("unknown_field", "maker")),
-        // What refers to nothing has no relationship.
+        // A field that refers to no record has no relationship.
         (json!({"price": {"data": null}}), at("unknown_field", "price")),
         (json!({"a/b~": {"data": null}}), at("unknown_field", "a~1b~0")),
         (maker(json!({})), wrong()),
@@ -251,7 +252,7 @@ async fn an_invalid_relationship_is_a_fault_and_changes_nothing() {
         let answer = shop.patch("/products/1", sent).send().await.expect(422);
         assert_eq!(answer.errors(), errors, "{relationships}");
     }
-    // The key beside it has to name the same record.
+    // A key beside the relationship must refer to the same record.
     let sent = |key: Value, relationships: Value| json!({"data": {"attributes": {"manufacturer_id": key}, "relationships": relationships}});
     let birch = || with_data(json!({"type": "manufacturers", "id": "1"}));
     for (key, relationships) in [(json!(1), with_data(json!(null))), (json!(null), birch())] {
@@ -274,7 +275,7 @@ async fn an_invalid_relationship_is_a_fault_and_changes_nothing() {
     let sent = json!({"data": {"relationships": zero}});
     let zero = shop.patch("/categories/2", sent).send().await.expect(422);
     assert_eq!(zero.errors(), at("invalid_value", "parent"));
-    // The order of an entry cannot be written, but what is no order is not taken for one.
+    // The order of an entry cannot be written, but its identifier must be valid.
     let entry = json!({"data": {"attributes": {"order_state_id": 1}, "relationships": {
         "order": {"data": {"type": "zones", "id": "1"}},
     }}});
@@ -288,7 +289,7 @@ async fn an_invalid_relationship_is_a_fault_and_changes_nothing() {
 async fn at_most_100_faults_of_a_request_are_reported() {
     let shop = Shop::open().await;
     let long = "n".repeat(1_000);
-    // As many names as a body may have, nearly a mebibyte of them.
+    // The greatest number of members, with nearly a mebibyte of names.
     let members: Vec<String> = (0..1_000).map(|n| format!("\"{n}{long}\":0")).collect();
     let body = format!("{{{}}}", members.join(","));
     let ask = || shop.request("PATCH", "/manufacturers/1").text(&body);
@@ -300,7 +301,7 @@ async fn at_most_100_faults_of_a_request_are_reported() {
     assert_eq!(errors[100], "422 too_many_faults");
     let detail = answer.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
     assert!(detail.len() < 200 && !detail.contains("did you mean"), "{detail}");
-    // What decides on the status is among them.
+    // The faults that determine the status are among them.
     let answer = shop.request("POST", "/manufacturers").text(&body).send().await.expect(400);
     assert_eq!(answer.errors()[0], "400 missing_field pointer /manufacturer_name");
     assert_eq!(answer.errors().len(), 101);

@@ -1,6 +1,6 @@
-//! Generated input for the parsers of requests: none of it panics, accepted values are rendered and
-//! parsed back unchanged, and everything else is refused. The expectations are computed here, from
-//! the specification. `PROPTEST_CASES=1000000` tries more.
+//! Generated input for the parsers of requests: none of it causes a panic, accepted values are
+//! rendered and parsed back unchanged, and everything else is refused. The expectations are
+//! computed here, from the specification. `PROPTEST_CASES=1000000` tries more.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn request(body: &[u8]) -> Request {
     Request::builder(0, Method::Post).headers(JsonHeaders).body(body.to_vec()).build()
 }
 
-/// A value as it comes from the database.
+/// A value in the form of the database.
 fn cell(value: &Value) -> Cell<'_> {
     match value {
         Value::Null => Cell::Null,
@@ -36,7 +36,7 @@ fn cell(value: &Value) -> Cell<'_> {
     }
 }
 
-/// What a client reads of a value.
+/// A value in the form that a client reads.
 fn written(kind: Kind, value: &Value) -> Box<RawValue> {
     let mut text = Vec::new();
     literal::write(kind, &cell(value), &mut serde_json::Serializer::new(&mut text)).unwrap();
@@ -51,7 +51,7 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// JSON of all sorts: values of some field, near misses, and what readers stumble over.
+/// JSON of all kinds: values of some field, near misses, and typical stumbling blocks.
 fn literal() -> impl Strategy<Value = String> {
     const PECULIAR: &[&str] = &[
         "null",
@@ -113,7 +113,7 @@ fn literal() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A resource of the store, and a body that could be meant for it.
+/// A resource of the store, and a body for it.
 fn body() -> impl Strategy<Value = (&'static Resource, String)> {
     let resources: Vec<&Resource> = plugin::resources::REGISTRY.iter().collect();
     select(resources).prop_flat_map(|resource| {
@@ -151,7 +151,7 @@ fn body() -> impl Strategy<Value = (&'static Resource, String)> {
     })
 }
 
-/// A member of a query and its value, neither encoded.
+/// A query parameter and its value, not encoded.
 fn parameter() -> impl Strategy<Value = (String, String)> {
     const NAMES: &[&str] = &[
         "page[offset]",
@@ -202,7 +202,7 @@ fn encoded(pairs: &[(String, String)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// The day that a text of the specification's form names, as year, month and day.
+/// The day that a text in the specified form denotes, as year, month and day.
 fn calendar_day(text: &str) -> Option<(i64, i64, i64)> {
     let part = |text: &str, length| {
         let digits = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -221,7 +221,7 @@ fn calendar_day(text: &str) -> Option<(i64, i64, i64)> {
     exists.then_some((year, month, day))
 }
 
-/// The seconds from the first moment of the year 1 to that of a day: one year after the other.
+/// The seconds from the beginning of the year 1 to that of a day, added up year by year.
 fn seconds((year, month, day): (i64, i64, i64)) -> i64 {
     let before = year - 1;
     let mut days = before * 365 + before / 4 - before / 100 + before / 400 + day - 1;
@@ -251,7 +251,7 @@ proptest! {
             let draft = Draft::read(resource, &body, intent);
             for field in resource.fields() {
                 let Some(value) = draft.given(field).unwrap() else { continue };
-                // The key of the record above is set by the path.
+                // The path determines the key of the parent record.
                 if *value == Value::Null && !field.nullable {
                     continue;
                 }
@@ -303,7 +303,7 @@ proptest! {
         let query = encoded(&[("filter[date_from]".to_owned(), text.clone())]);
         let scope = Scope::All(plugin::resources::REGISTRY.find("orders").unwrap());
         let listed = Listing::read(&query, scope);
-        // A filter's value is trimmed and cleaned, and counts as not sent where nothing is left.
+        // The value of a filter is trimmed and cleaned, and counts as not sent if nothing remains.
         let cleaned: String = text.chars().filter(|c| !c.is_control()).collect();
         let taken = cleaned.trim().is_empty() || calendar_day(cleaned.trim()).is_some();
         prop_assert_eq!(listed.is_ok(), taken, "{:?}", text);
@@ -390,7 +390,8 @@ proptest! {
     }
 }
 
-/// A JSON object without backslashes in its texts, so that an escape in what is written is a NUL's.
+/// A JSON object without backslashes in its texts, so that any escape in the output is that of a
+/// NUL.
 fn object() -> impl Strategy<Value = Json> {
     let text = "[^\\\\]{0,8}";
     let leaf = prop_oneof![

@@ -1,17 +1,17 @@
-//! Requests and responses: permissions, syntax, and what every resource has in common.
+//! Requests and responses: permissions, syntax, and the common behaviour of all resources.
 
 mod access;
-#[cfg(engine = "sqlite")] // A body is read before a statement is made.
+#[cfg(engine = "sqlite")] // A body is parsed before any SQL.
 mod bodies;
-#[cfg(engine = "sqlite")] // Readers of requests ask no database.
+#[cfg(engine = "sqlite")] // Parsers use no database.
 mod generated;
-#[cfg(engine = "sqlite")] // `engines` holds that every engine answers the same.
+#[cfg(engine = "sqlite")] // `engines` checks that engines answer alike.
 mod openapi;
 mod paging;
 mod queries;
-#[cfg(engine = "sqlite")] // They are made of an answer, whatever gave it.
+#[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;
 mod search;
 mod specification;
-#[cfg(engine = "sqlite")] // Readers of values ask no database.
+#[cfg(engine = "sqlite")] // Parsers use no database.
 mod values;

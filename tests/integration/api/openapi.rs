@@ -1,4 +1,4 @@
-//! The OpenAPI document: it has every route, and describes responses as they really are.
+//! The OpenAPI document: it contains every route, and describes responses as they are.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::harness::{ROOT, Shop};
 
-/// The schema that a reference names, or the schema itself.
+/// The schema behind a reference, or the schema itself.
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema.get("$ref").and_then(Value::as_str) {
         Some(reference) => {
@@ -62,7 +62,7 @@ fn every_registered_route_is_in_the_document_and_every_reference_resolves() {
     }
 }
 
-/// JSON:API has one name space for both.
+/// JSON:API has one namespace for both.
 #[test]
 fn attributes_and_relationships_of_a_resource_have_different_names() {
     let document = plugin::app::openapi("/api/index.php");
@@ -87,7 +87,7 @@ fn attributes_and_relationships_of_a_resource_have_different_names() {
     assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus"]);
 }
 
-/// Whether a value matches a schema, as far as the document uses schemas.
+/// Whether a value matches a schema, as far as the document uses JSON Schema.
 fn check(document: &Value, schema: &Value, value: &Value, at: &str) {
     let schema = resolve(document, schema);
     if let Some(types) = schema.get("type") {
@@ -141,9 +141,9 @@ async fn responses_and_examples_match_the_document() {
             continue;
         }
         let id = match path.as_str() {
-            // The customers of a demonstration are guests.
+            // The customers in demo data are guests.
             "/customers/{id}/addresses" | "/customers/{id}/orders" => "0",
-            // Methods share their ids, and those of shipping come first.
+            // The two kinds of methods share their ids, and shipping methods come first.
             "/paymentmethods/{id}" => "4",
             _ => "1",
         };
@@ -152,7 +152,7 @@ async fn responses_and_examples_match_the_document() {
         let content = &operation["responses"]["200"]["content"]["application/vnd.api+json"];
         check(&document, &content["schema"], &answer, path);
     }
-    // The administrator of this shop has a voucher of its own.
+    // The administrator of this shop has a voucher.
     shop.create(
         "/vouchers",
         serde_json::json!({
@@ -176,12 +176,12 @@ async fn responses_and_examples_match_the_document() {
     }
 }
 
-/// The example of a body is one that the store takes.
+/// The store accepts the example of a body.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_of_each_new_record_is_accepted() {
     let shop = Shop::stocked().await;
     let document = plugin::app::openapi("/api/index.php");
-    // A stock record can only be made where there is none.
+    // A stock record can be created only for a product without one.
     shop.delete("/inventory/1").send().await.expect(204);
     for resource in plugin::resources::REGISTRY.iter().filter(|resource| resource.crud) {
         let mut example =
@@ -189,7 +189,7 @@ async fn the_example_of_each_new_record_is_accepted() {
         for (name, code) in
             [("currency_code", "QQQ"), ("country_isocode_2", "QQ"), ("country_isocode_3", "QQQ")]
         {
-            // The codes of examples are those of real currencies and countries.
+            // The codes in examples are those of real currencies and countries.
             if example.get(name).is_some() {
                 example[name] = Value::from(code);
             }
@@ -199,7 +199,7 @@ async fn the_example_of_each_new_record_is_accepted() {
     }
 }
 
-/// The patterns of what may be sent as a string take what the store takes, and nothing else.
+/// The patterns for strings accept what the store accepts, and nothing else.
 #[test]
 fn the_patterns_of_the_document_accept_what_the_store_accepts() {
     let document = plugin::app::openapi("/api/index.php");
@@ -269,14 +269,14 @@ fn the_patterns_of_the_document_accept_what_the_store_accepts() {
         }
         for text in refused {
             assert!(!pattern.is_match(text), "{field} refuses {text:?}");
-            // A key of no record is found by looking for it.
+            // Whether a key belongs to a record can only be found in the database.
             let is_key = name == "country_id";
             assert!(is_key || body(text).is_err(), "the store refuses {text:?} for {field}");
         }
     }
 }
 
-/// The field that a schema's property is made from.
+/// The field behind a property of a schema.
 fn schema_field(path: &str) -> &'static plugin::model::field::Field {
     let (schema, name) = path.split_once('/').unwrap();
     let resource = plugin::resources::REGISTRY.find(schema.split_once('.').unwrap().0).unwrap();

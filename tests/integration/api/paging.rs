@@ -1,4 +1,4 @@
-//! Pages and links: every record is met once, and every link leads to something.
+//! Pages and links: every record occurs exactly once, and every link works.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -43,13 +43,13 @@ async fn every_link_and_location_can_be_read() {
     for route in plugin::app::describe().routes {
         if route.method.to_string() == "GET" {
             let path = route.pattern.strip_prefix("v1/shop").unwrap();
-            // Methods of payment share their ids with those of shipping, which come first.
+            // Payment methods share their ids with shipping methods, which come first.
             let id = if path.starts_with("/paymentmethods") { "2" } else { "1" };
             found.insert(format!("{ROOT}{}", path.replace("{id:digits}", id)));
         }
     }
     let mut open: VecDeque<String> = found.iter().cloned().collect();
-    // Countries have too many zones to be read one after the other.
+    // Countries have too many zones to read all of them.
     while let Some(link) = open.pop_front().filter(|_| found.len() < 2_000) {
         let answer = shop.get(link.strip_prefix(ROOT).unwrap()).send().await.expect(200);
         let mut more = BTreeSet::new();

@@ -1,10 +1,10 @@
-//! The query of a request: filters, members that JSON:API reserves, and unknown parameters.
+//! The query of a request: filters, parameters that JSON:API reserves, and unknown parameters.
 
 use serde_json::json;
 
 use crate::support::harness::{ROOT, Shop};
 
-/// What looks like a day and is none, percent-encoded.
+/// Texts that look like days and are not, percent-encoded.
 const NO_DAYS: [&str; 16] = [
     "%2B2026-01-01",
     "-2026-01-01",
@@ -42,7 +42,7 @@ async fn a_day_in_a_filter_must_be_in_the_calendar() {
                 assert_eq!(answer.errors(), [error], "{list} {day}");
             }
         }
-        // Values are trimmed, and the first and the last day that can be written are days.
+        // Values are trimmed, and the first and the last representable day are valid.
         for query in [
             "filter[date_from]=%202026-01-01%20",
             "filter[date_from]=0001-01-01&filter[date_to]=0001-01-31",
@@ -81,7 +81,7 @@ async fn a_list_below_an_id_too_long_for_a_key_is_empty() {
     for path in ["/customers/0/orders", "/customers/0/addresses"] {
         assert_eq!(shop.get(path).send().await.expect(200).total(), 1, "{path}");
     }
-    // A filter or a body with such an id is refused.
+    // Such an id in a filter or in a body is refused.
     for query in ["filter[customer_id]=99999999999999999999", "filter[status]=99999999999999999999"]
     {
         shop.get(&format!("/orders?{query}")).send().await.expect(422);

@@ -62,14 +62,14 @@ async fn an_unchanged_resource_is_not_sent_again() {
     let mine = tag_of("/products/1").await;
     let changed = shop.patch("/products/1", json!({"price": "20"})).header("if-none-match", "*");
     let changed = changed.send().await.expect(200);
-    assert!(changed.headers.get("etag").is_none(), "what is written has no tag");
+    assert!(changed.headers.get("etag").is_none(), "the response to a write has no tag");
     for (path, tag) in [("/products", &list), ("/products/1", &mine)] {
         shop.get(path).header("if-none-match", tag).send().await.expect(200);
         assert_ne!(&tag_of(path).await, tag, "{path}");
     }
     assert_eq!(tag_of("/products/2").await, other);
 
-    // A user who may not read gets a 403, whatever the client knows.
+    // A user without the permission gets a 403, even with a valid tag.
     let ask = shop.get("/products").header("if-none-match", &list);
     ask.by(Role::Registered).send().await.expect(403);
     let missing = shop.get("/products/999").header("if-none-match", "*").send().await.expect(404);
@@ -94,7 +94,7 @@ async fn a_response_is_compressed_if_the_client_asks() {
         let vary = vary.collect::<Vec<_>>().join(", ").to_lowercase();
         assert_eq!(vary, "accept, authorization, accept-encoding");
     }
-    // Neither small responses nor those for clients that cannot decompress them.
+    // Neither small responses nor those to clients that cannot decompress them are compressed.
     for (path, encoding) in [("/countries/1", "gzip"), (path, "gzip;q=0"), (path, "identity")] {
         let answer = shop.get(path).header("accept-encoding", encoding).send().await.expect(200);
         assert!(answer.headers.get("content-encoding").is_none(), "{path} {encoding}");

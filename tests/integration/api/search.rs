@@ -31,7 +31,7 @@ async fn search_matches_literal_text_anywhere_in_any_case() {
     assert_eq!(plus.column("manufacturer_name"), ["100% Wolle"]);
 }
 
-/// Each expectation is written out, from Unicode's table of full case folding.
+/// The expectations are written out from Unicode's table of full case folding.
 #[tokio::test(flavor = "multi_thread")]
 async fn search_folds_case_as_unicode_does() {
     let shop = Shop::open().await;
@@ -55,7 +55,7 @@ async fn search_folds_case_as_unicode_does() {
     ] {
         assert_eq!(search(text).await, [found], "{text}");
     }
-    // Neither a dot nor an accent is passed over.
+    // Neither dots nor accents are ignored.
     for text in ["izmir", "İZMİR", "irmak", "eclair", "ziz"] {
         assert_eq!(search(text).await, Vec::<Value>::new(), "{text}");
     }
@@ -81,7 +81,7 @@ async fn text_sorts_by_code_point_of_the_folded_value() {
     assert_eq!(sorted, ["1", "A", "a", "b", "B", "ß", "st", "Z", "ä", "Ä", "é"]);
 }
 
-/// What a text costs that is searched for does not grow with what a stranger sends.
+/// The cost of a search is bounded, however long the text is that a client sends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_longer_than_255_characters_is_refused() {
     let shop = Shop::open().await;
@@ -94,12 +94,12 @@ async fn a_search_longer_than_255_characters_is_refused() {
         assert_eq!(refused.errors(), [format!("422 invalid_filter parameter filter[{filter}]")]);
         let detail = refused.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
         assert!(detail.contains("255"), "{detail}");
-        // What nobody can see does not count.
+        // Invisible characters do not count.
         shop.get(&search(&format!("+{longest}+%00"))).send().await.expect(200);
     }
 }
 
-/// Long texts are found by a part of them, and must be there as a whole.
+/// Long texts are found by a part of them, and must match as a whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_search_text_is_matched_as_a_whole() {
     let shop = Shop::open().await;
@@ -108,7 +108,7 @@ async fn a_long_search_text_is_matched_as_a_whole() {
     let long: String = letters(0).chain(letters(1)).chain(letters(3)).collect();
     for (name, sku) in [
         (long.clone(), "0".repeat(255)),
-        // The same at both ends.
+        // These equal the first product at both ends, and differ in between.
         (
             long.replacen(&long[100..110], "##########", 1),
             format!("{}1{}", "0".repeat(99), "0".repeat(99)),

@@ -1,4 +1,4 @@
-//! The tables of the specification, compared with what is really served.
+//! The tables of the specification, compared with the answers of the store.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ async fn lists_and_records_have_exactly_the_fields_of_the_table_in_its_order() {
 fn the_table_and_the_plugin_have_the_same_resources() {
     let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
     for resource in plugin::resources::REGISTRY.iter() {
-        // What the configuration has depends on the site, and reports are worked out.
+        // The members of the configuration depend on the site, and reports are computed.
         let known =
             table.contains(&resource.kind) || ["config", "reports"].contains(&resource.kind);
         assert!(known, "{} stands in the table", resource.kind);

@@ -91,7 +91,7 @@ proptest! {
         let cleaned = text.trim();
         let expected: Vec<Condition> = match cleaned.is_empty() {
             true => Vec::new(),
-            // Of these characters none has another case.
+            // None of these characters has another case.
             false => vec![Condition::Contains(&["zone_name", "zone_code"], cleaned.to_owned())],
         };
         prop_assert_eq!(listing.conditions, expected);
@@ -198,8 +198,8 @@ fn ambiguous_objects_are_refused() {
     }
 }
 
-/// Letters whose folding is more than their lower case, with what Unicode's table of full case folding
-/// says of them.
+/// Letters whose folding differs from their lower case, with their entries in Unicode's table of
+/// full case folding.
 #[test]
 fn folding_follows_unicode() {
     for (text, folded) in [

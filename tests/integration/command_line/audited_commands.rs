@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::support::databases::{Database, Engine};
 use crate::support::process::{ENTRIES, Place, operator};
 
-/// Every command that changes something, in an order in which they can be given: its name, what is
-/// said beside it, and what the audit trail says of it and of what.
+/// Every command that changes something, in a possible order: its name, its arguments, and the
+/// action and the object in its audit entry.
 const CHANGES: [(&str, &str, &str, &str); 16] = [
     ("user add", "ann --email ann@example.com --group Manager", "add a user", "user 1"),
     ("user password", "ann", "set a password", "user 1"),
@@ -27,9 +27,9 @@ const CHANGES: [(&str, &str, &str, &str); 16] = [
     ("config set", "patience 9", "change parameters: patience", "extension misbehaves"),
     ("demo", "--products 4", "fill in demo data", " "),
     ("recount", "", "correct counts and sums", " "),
-    // Its entry is in the copy; the site itself is not changed.
+    // The entry is in the copy; the site itself does not change.
     ("copy", "", "copy the site from ", " "),
-    // Without any command it is the quick start, whose entries are in its own test.
+    // The program without a command is the quick start, whose entries have a test of their own.
     ("", "", "", ""),
 ];
 
@@ -47,12 +47,12 @@ const READS: [&str; 10] = [
     "openapi",
 ];
 
-/// Whether a change is made here, by its command alone.
+/// Whether a change is tested here, by its command.
 fn is_given(change: &(&str, &str, &str, &str)) -> bool {
     !matches!(change.0, "copy" | "")
 }
 
-/// The commands that the help of the program lists, with all their words.
+/// The commands in the help of the program, with all their words.
 async fn commands(place: &Place, above: &str) -> BTreeSet<String> {
     let help = place.run(&format!("{above} --help")).await;
     let Some((_, listed)) = help.split_once("\nCommands:\n") else {
@@ -67,8 +67,7 @@ async fn commands(place: &Place, above: &str) -> BTreeSet<String> {
     found
 }
 
-/// The entries of the audit trail, in the order in which they were written: who by what means, the
-/// command, what was done and to what.
+/// The entries of the audit trail, in order: user, means, command, action and object.
 async fn entries(database: &Database) -> Vec<String> {
     database.texts(ENTRIES).await
 }
@@ -80,7 +79,7 @@ async fn every_changing_command_leaves_an_audit_entry_with_its_user() {
         CHANGES.iter().map(|change| change.0).chain(READS).map(str::to_owned).collect();
     let mut commands = commands(&place, "").await;
     commands.insert(String::new());
-    assert_eq!(commands, named, "each command is in one of the tables above");
+    assert_eq!(commands, named, "each command is in exactly one of the tables above");
 
     let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
     let asked = std::process::Command::new("id").arg("-u").output().unwrap();
@@ -92,14 +91,14 @@ async fn every_changing_command_leaves_an_audit_entry_with_its_user() {
     let mut expected = vec![format!("{who}: install: {installed}: extension misbehaves")];
     for (name, rest, what, record) in CHANGES.into_iter().filter(is_given) {
         let call = here(name).input("correct horse\n");
-        // A name in the environment can be anybody's.
+        // A name in the environment can be forged.
         let call = call.env("USER", "somebody").env("LOGNAME", "somebody");
         let call = rest.split_whitespace().fold(call, |call, word| call.word(word));
         call.finish().await.succeeds();
         expected.push(format!("{who}: {name}: {what}: {record}"));
         assert_eq!(entries(&place.database).await, expected, "{name}");
     }
-    // What was refused has none, nor what was only read.
+    // Refused commands and reads have no entries.
     for words in ["user block ann", "group add Clerks --parent Manager", "config set patience 10"] {
         here(words).finish().await.fails();
     }

@@ -1,4 +1,5 @@
-//! What each command does and prints, how it fails, and that a running host follows within a second.
+//! The effect and the output of each command, its failures, and that a running host follows within
+//! a second.
 
 use crate::support::harness::Answer;
 use crate::support::process::{MANUFACTURERS, Place, table};
@@ -35,18 +36,18 @@ async fn a_password_is_read_from_standard_input_and_never_asked_for() {
     let add = "user add ann --email ann@example.com --group Manager --password-stdin";
     let added = place.call(add).input("correct horse\nbattery staple\n").finish().await;
     assert_eq!(added.succeeds(), "1\n");
-    assert_eq!(added.err(), "", "nothing is asked, nothing is shown");
+    assert_eq!(added.err(), "", "no prompt and no echo");
     let add = "user add bob --email bob@example.com --group Manager --password-stdin";
     assert_eq!(place.refusal(add).await, "the password is empty");
 }
 
 #[tokio::test]
-async fn a_password_is_set_from_standard_input_where_nobody_can_be_asked() {
+async fn a_password_is_set_from_standard_input_without_a_terminal() {
     let place = Place::of_the_fixture();
     place.run("user add ann --email ann@example.com --group Manager").await;
     let set = place.call("user password ANN").input("correct horse\n").finish().await;
     assert_eq!(set.succeeds(), "");
-    assert_eq!(set.err(), "", "nothing is asked, nothing is shown");
+    assert_eq!(set.err(), "", "no prompt and no echo");
     let short = place.call("user password ann").input("elevenchars\n").finish().await;
     assert_eq!(short.fails(), "a password must have 12 to 1000 characters");
     assert_eq!(place.refusal("user password ann").await, "the password is empty");
@@ -74,7 +75,7 @@ async fn errors_about_a_user_are_reported_in_one_line() {
         let line = place.refusal(arguments).await;
         assert!(line.contains(says), "{arguments}: {line}");
     }
-    assert_eq!(table(&place.run("user list").await).len(), 1, "nothing of it was done");
+    assert_eq!(table(&place.run("user list").await).len(), 1, "nothing was changed");
 }
 
 #[tokio::test]
@@ -90,7 +91,11 @@ async fn a_token_is_alone_on_standard_output() {
     }
     assert_ne!(first, second);
     assert_eq!(place.run("token revoke ann").await, "");
-    assert_eq!(place.run("token revoke ann").await, "", "there is none left, as was wanted");
+    assert_eq!(
+        place.run("token revoke ann").await,
+        "",
+        "a token that does not exist counts as revoked"
+    );
 }
 
 #[tokio::test]
@@ -148,7 +153,7 @@ async fn a_decision_is_explained_by_its_rule() {
     assert_eq!(explain("sue").await, "allowed\tallow core.admin on root for Super Users\n");
     assert_eq!(place.run("permission explain ann core.manage root").await, "denied\tno rule\n");
 
-    // A denial further up wins over the allowance further down.
+    // A denial higher up in the tree wins over an allowance below.
     assert_eq!(place.run("permission set Public fixture.look root deny").await, "");
     assert_eq!(explain("ann").await, "denied\tdeny fixture.look on root for Public\n");
     let listed = place.run("permission list").await;
@@ -222,7 +227,7 @@ async fn parameters_are_set_as_json_of_their_kind() {
     place.run("config set patience null").await;
     assert_eq!(place.run("config get patience").await, "3\n");
 
-    // A list is written as one, with and without spaces.
+    // A list may be written with or without spaces.
     for list in ["[1,2]", "[ 1, 2 ]"] {
         let set = place.call("config set days").word(list).finish().await;
         assert_eq!(set.succeeds(), "");
@@ -264,7 +269,7 @@ async fn parameters_are_set_as_json_of_their_kind() {
         let line = place.refusal(arguments).await;
         assert!(line.starts_with(says), "{arguments}: {line}");
     }
-    // Nothing of it was stored.
+    // Nothing was stored.
     assert_eq!(place.run("config get patience").await, "3\n");
     assert_eq!(place.run("config get days").await, "[]\n");
 }
@@ -301,7 +306,7 @@ async fn the_demonstration_fills_the_store_and_prints_what_it_created() {
     let place = Place::of_the_store();
     let line = place.run("demo --products 40 --orders 30").await;
     assert_eq!(line, "40 products, 250 customers, 30 orders\n");
-    // What is there already is not made again.
+    // Existing records are not created again.
     assert_eq!(place.run("demo --products 40 --orders 30").await, line);
     let token = place.user("ann", "Manager").await;
     let served = place.serve().await;
@@ -433,7 +438,7 @@ async fn a_running_host_follows_changes_of_permissions_extensions_and_parameters
         served.until(status, MANUFACTURERS, &token).await;
     }
 
-    // The store's own currency cannot be deleted; which one that is, is a parameter.
+    // The store's default currency cannot be deleted, and a parameter determines it.
     let administrator = place.user("eve", "Administrator").await;
     let currencies = "/api/index.php/v1/shop/currencies";
     let find = format!("{currencies}?list[ordering]=currency_code&page[limit]=100");

@@ -1,4 +1,4 @@
-//! A site that moves to another database: everything is there afterwards, or nothing is served.
+//! Moving a site to another database: afterwards everything is there, or nothing is served.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,11 @@ use crate::support::waiting::eventually;
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
-/// What the program prints about a site, command by command.
+/// The commands whose output describes a site.
 const LISTS: [&str; 5] =
     ["user list", "group list", "permission list", "extension list", "config list"];
 
-/// A command line about another database than that of the place.
+/// A command line for another database than that of the place.
 fn about(place: &Place, url: &str, words: &str) -> Call {
     place.call(words).env("DATABASE_URL", url)
 }
@@ -30,7 +30,7 @@ fn copy(place: &Place, from: &str, to: &str) -> Call {
     place.call("copy --from").word(from).word("--to").word(to)
 }
 
-/// A site with something of everything, the last user removed.
+/// Fills a site with some of everything; the last user is removed again.
 async fn furnish(place: &Place, url: &str) -> String {
     let run = async |words: &str| about(place, url, words).finish().await.succeeds();
     run("group add Clerks --parent Manager").await;
@@ -56,7 +56,8 @@ async fn moves(from: Engine, to: Engine) {
     let copied = copy(&place, &from, &to).finish().await.succeeds();
     let lines: Vec<&str> = copied.lines().collect();
     assert!(lines[0].starts_with("3 users, 7 groups, 6 memberships, 2 assets, "), "{lines:?}");
-    // Each command that has furnished it is in the audit trail, and the rule that the extension brings.
+    // The audit trail contains each command that filled the site, and the rule that the extension
+    // suggests.
     assert!(lines[0].ends_with(", 14 changes"), "{lines:?}");
     assert_eq!(lines[1..], ["copied nothing"]);
 
@@ -75,17 +76,17 @@ async fn moves(from: Engine, to: Engine) {
 }
 
 #[tokio::test]
-async fn a_site_moves_from_a_file_with_all_it_has() {
+async fn a_site_moves_from_a_file_completely() {
     moves(Engine::Sqlite, Engine::of_this_run()).await;
 }
 
 #[tokio::test]
-async fn a_site_moves_to_a_file_with_all_it_has() {
+async fn a_site_moves_to_a_file_completely() {
     moves(Engine::of_this_run(), Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_site_moves_within_an_engine_with_all_it_has() {
+async fn a_site_moves_within_an_engine_completely() {
     moves(Engine::of_this_run(), Engine::of_this_run()).await;
 }
 
@@ -103,7 +104,7 @@ async fn an_unfinished_copy_is_not_served_and_starts_over() {
         let line = about(&place, &to, words).finish().await.fails();
         assert!(line.contains("unfinished copy of a site"), "{line}");
     }
-    // Half a site is no site to copy either.
+    // An incomplete site cannot be copied either.
     let third = Database::on(Engine::Sqlite).await;
     let line = copy(&place, &to, &third.url()).finish().await.fails();
     assert!(line.contains("unfinished"), "{line}");
@@ -136,7 +137,7 @@ async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
     let users = about(&place, &to, "user list").finish().await.succeeds();
     assert_eq!(users.lines().count(), 1, "{users}");
 
-    // An extension that is not loaded would be left behind.
+    // The copy would lack an extension that is not loaded.
     let other = Place::with([fixture("authenticates")]);
     let line = copy(&other, &from, &missing.url()).finish().await.fails();
     assert!(line.contains("extension misbehaves, which is not loaded"), "{line}");
@@ -144,7 +145,7 @@ async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
 }
 
 #[tokio::test]
-#[cfg_attr(engine = "sqlite", ignore = "a file without a site is no database")]
+#[cfg_attr(engine = "sqlite", ignore = "a file without a site is not a database")]
 async fn a_database_without_a_site_is_neither_copied_nor_changed() {
     let place = Place::of_the_fixture();
     let target = Database::on(Engine::Sqlite).await;
@@ -153,7 +154,7 @@ async fn a_database_without_a_site_is_neither_copied_nor_changed() {
     assert!(place.database.is_untouched().await && target.is_untouched().await);
 }
 
-/// Where no mail server is.
+/// An address without a mail server.
 const NOWHERE: &str = "smtp://127.0.0.1:1";
 
 async fn serve(place: &Place, url: &str, mails_to: &str) -> Served {
@@ -161,7 +162,7 @@ async fn serve(place: &Place, url: &str, mails_to: &str) -> Served {
     call.env("HOST_SMTP_URL", mails_to).start().await
 }
 
-/// Asks with this text as the body, as it is; gives the answer when it is a success.
+/// Sends this text as the body, and returns the answer if it is a success.
 async fn send(served: &Served, token: &str, method: &str, path: &str, body: &str) -> Answer {
     let request = served.ask(method, &format!("{ROOT}{path}"), token);
     let request = request.header("content-type", "application/json").body(body.to_owned());
@@ -171,8 +172,8 @@ async fn send(served: &Served, token: &str, method: &str, path: &str, body: &str
     answer
 }
 
-/// Records of many kinds with values that are easily lost on the way. `N` keeps what must be unique
-/// apart from that of another time.
+/// Records of many kinds with values that are easily lost in a copy. `N` is replaced so that unique
+/// values differ between calls.
 const AWKWARD: [(&str, &str); 16] = [
     (
         "/manufacturers",
@@ -217,7 +218,7 @@ const AWKWARD: [(&str, &str); 16] = [
     ("/customers", r#"{"first_name": "A", "last_name": "b", "email": "a@b.example"}"#),
 ];
 
-/// Makes the awkward records and gives the key of each.
+/// Creates these records and returns the key of each.
 async fn make_awkward(served: &Served, token: &str, time: &str) -> Vec<i64> {
     let mut keys = Vec::new();
     for (path, body) in AWKWARD {
@@ -227,8 +228,8 @@ async fn make_awkward(served: &Served, token: &str, time: &str) -> Vec<i64> {
     keys
 }
 
-/// A demo store with awkward records, of which the newest have been removed. Gives a token and the
-/// keys that were given last.
+/// A demo store with such records, of which the newest have been removed. Returns a token and the
+/// keys that were generated last.
 async fn stock(place: &Place, url: &str) -> (String, Vec<i64>) {
     let run = async |words: &str| about(place, url, words).finish().await.succeeds();
     run("demo --products 40 --orders 30").await;
@@ -255,7 +256,7 @@ async fn stock(place: &Place, url: &str) -> (String, Vec<i64>) {
     (token, last)
 }
 
-/// What a site answers about everything in its store.
+/// The answers of a site about everything in its store.
 async fn documents(place: &Place, url: &str, token: &str) -> BTreeMap<String, String> {
     let served = serve(place, url, NOWHERE).await;
     let mut documents = BTreeMap::new();
@@ -289,7 +290,7 @@ async fn documents(place: &Place, url: &str, token: &str) -> BTreeMap<String, St
                 break;
             }
         }
-        // Thousands of zones are alike, and have been listed.
+        // Thousands of zones are alike, and their list has been compared.
         let step = all.len().div_ceil(100).max(1);
         for key in all.into_iter().rev().step_by(step) {
             get(format!("/{kind}/{key}")).await;
@@ -303,7 +304,7 @@ async fn documents(place: &Place, url: &str, token: &str) -> BTreeMap<String, St
     documents
 }
 
-/// The engines that a store goes through: those of this run, and the one of the run before.
+/// The engines between which a store is copied: that of this run, and that of the previous one.
 fn route() -> &'static [Engine] {
     match Engine::of_this_run() {
         Engine::Sqlite => &[Engine::Sqlite, Engine::Sqlite],
@@ -356,16 +357,16 @@ async fn a_copy_killed_half_way_is_not_served_and_can_be_repeated() {
     eventually("rows are copied", async || has_rows_of_the_store(&target).await.then_some(()))
         .await;
     copying.kill().await.unwrap();
-    assert_eq!(copying.wait().await.unwrap().code(), None, "it was killed");
+    assert_eq!(copying.wait().await.unwrap().code(), None, "the copy was killed");
     let line = about(&place, &to, "serve --listen 127.0.0.1:0").finish().await.fails();
     assert!(line.contains("unfinished copy of a site"), "{line}");
 
     copy(&place, &from, &to).finish().await.succeeds();
     let there = documents(&place, &from, &token).await;
-    assert!(documents(&place, &to, &token).await == there, "a document is not the same");
+    assert!(documents(&place, &to, &token).await == there, "a document differs");
 }
 
-/// Whether a copy has begun to write rows. A file is left alone until it is one that others may read.
+/// Whether a copy has begun to write rows. A file is not opened until other processes may read it.
 async fn has_rows_of_the_store(database: &Database) -> bool {
     let log = database.folder.path().join("shop.db-wal");
     if database.engine == Engine::Sqlite && !log.exists() {
@@ -445,11 +446,12 @@ async fn a_copy_of_a_store_in_use_is_consistent() {
     };
     let line = tokio::select! {
         copied = copied => copied.succeeds(),
-        () = writing => unreachable!("nobody stops writing"),
+        () = writing => unreachable!("writing never ends"),
     };
     assert!(made > 0);
     served.stop().await;
-    // Whatever was made until then is there as a whole: the copy itself has compared it all.
+    // The copy contains consistent data up to some moment: the command itself has compared all of
+    // it.
     assert!(line.contains("; orders of "), "{line}");
 }
 
@@ -475,7 +477,8 @@ async fn a_difference_is_reported_with_its_table_and_both_numbers() {
         copied
     };
     copied().await.unwrap();
-    // What triggers keep is compared in an order of which this is the reverse.
+    // The tables of kept numbers are compared in a fixed order, and these cases are in the reverse
+    // order.
     for (spoil, said) in [
         ("DELETE FROM shop_address_counts", "shop_address_counts has "),
         (

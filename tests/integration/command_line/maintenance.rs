@@ -1,5 +1,5 @@
-//! `check` and `recount`: an operator finds out where what is kept is not what the records come to, and mends it
-//! while others write.
+//! `check` and `recount`: an operator finds differences between kept numbers and the records, and
+//! repairs them while others write.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::support::databases::Engine;
 use crate::support::harness::Answer;
 use crate::support::process::{Finished, Place, Served};
 
-/// How many write while the numbers are mended.
+/// The number of clients that write during the repair.
 const WRITERS: i64 = 4;
-/// How often each of them does at least.
+/// How often each of them writes at least.
 const TURNS: usize = 12;
 
 fn plain(text: impl Into<String>) -> Statement {
     Statement { text: text.into(), binds: Vec::new() }
 }
 
-/// A line of `check`: table, key, column, and the numbers that are kept and counted.
+/// A line of `check`: table, key, column, the kept and the counted number.
 type Line = (String, Json, String, i64, i64);
 
 fn lines(text: &str) -> Vec<Line> {
@@ -39,21 +39,21 @@ fn lines(text: &str) -> Vec<Line> {
     text.lines().map(line).collect()
 }
 
-/// Makes the table wrong in three ways, of which a row that is missing and one that is surplus are two, and
-/// gives what is to be found.
+/// Makes a table wrong in three ways, with a wrong, a missing and a surplus row, and returns the
+/// expected lines.
 async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
-    let known_by = store.dialect().kept.known_by(kept);
+    let identity = store.dialect().kept.identity(kept);
     let kinds = kept.by.iter().map(|group| match group.room {
         Room::Text(_) => Kind::WORD,
         Room::Small | Room::Whole => Kind::COUNT,
     });
-    let numbers = known_by.len() - kept.by.len() + kept.sums.len();
+    let numbers = identity.len() - kept.by.len() + kept.sums.len();
     let kinds: Vec<Kind> = kinds.chain(std::iter::repeat_n(Kind::COUNT, numbers)).collect();
     let sums: Vec<&str> = kept.sums.iter().map(|sum| sum.column).collect();
-    let columns = known_by.iter().chain(&sums).copied().collect::<Vec<_>>().join(", ");
+    let columns = identity.iter().chain(&sums).copied().collect::<Vec<_>>().join(", ");
     let mut reading = store.begin_read().await.unwrap();
     let question =
-        format!("SELECT {columns} FROM {} ORDER BY {} LIMIT 2", kept.table, known_by.join(", "));
+        format!("SELECT {columns} FROM {} ORDER BY {} LIMIT 2", kept.table, identity.join(", "));
     let rows: Vec<Vec<Value>> =
         reading.stream(plain(question), &kinds).unwrap().try_collect().await.unwrap();
     reading.commit().await.unwrap();
@@ -67,7 +67,7 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
         text => json!(text.text()),
     };
     let line = |row: &[Value], sum: usize, now: i64, truth: i64| {
-        let key: Map<String, Json> = known_by
+        let key: Map<String, Json> = identity
             .iter()
             .zip(row)
             .map(|(name, value)| ((*name).to_owned(), json(value)))
@@ -76,14 +76,14 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
     };
     let same = |row: &[Value]| {
         let same =
-            known_by.iter().zip(row).map(|(name, value)| format!("{name} = {}", literal(value)));
+            identity.iter().zip(row).map(|(name, value)| format!("{name} = {}", literal(value)));
         same.collect::<Vec<_>>().join(" AND ")
     };
     let mut expected = Vec::new();
     let mut done = Vec::new();
     let [first, rest @ ..] = &rows[..] else { panic!("{} has no row", kept.table) };
     for (place, sum) in sums.iter().enumerate() {
-        let (more, truth) = (place as i64 + 3, first[known_by.len() + place].int());
+        let (more, truth) = (place as i64 + 3, first[identity.len() + place].int());
         done.push(format!(
             "UPDATE {} SET {sum} = {sum} + {more} WHERE {}",
             kept.table,
@@ -94,7 +94,7 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
     if let [second, ..] = rest {
         done.push(format!("DELETE FROM {} WHERE {}", kept.table, same(second)));
         for place in 0..sums.len() {
-            let truth = second[known_by.len() + place].int();
+            let truth = second[identity.len() + place].int();
             expected.extend((truth != 0).then(|| line(second, place, 0, truth)));
         }
     }
@@ -103,7 +103,7 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
         Room::Text(_) => Value::Text("zz \"ß\"".to_owned()),
         Room::Small | Room::Whole => Value::Int(31_999),
     };
-    surplus.splice(known_by.len().., sums.iter().map(|_| Value::Int(9)));
+    surplus.splice(identity.len().., sums.iter().map(|_| Value::Int(9)));
     let values = surplus.iter().map(literal).collect::<Vec<_>>().join(", ");
     done.push(format!("INSERT INTO {} ({columns}) VALUES ({values})", kept.table));
     expected.extend((0..sums.len()).map(|place| line(&surplus, place, 9, 0)));
@@ -111,7 +111,7 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
     expected
 }
 
-/// Writes of all sorts, to what the spoilt rows are about too, until it is told to stop.
+/// Writes of all kinds, including those that affect the wrong rows, until it is stopped.
 async fn write(host: &Served, token: &str, number: i64, stop: &AtomicBool) {
     let ask = async |method: &str, path: String, body: Json| {
         let path = format!("/api/index.php/v1/shop{path}");
@@ -148,7 +148,7 @@ async fn write(host: &Served, token: &str, number: i64, stop: &AtomicBool) {
     }
 }
 
-/// The store of a site, beside its hosts.
+/// The store of a site, used beside its hosts.
 fn store_of(place: &Place) -> Store {
     let url = match place.database.engine {
         Engine::Sqlite => place.store_url(),
@@ -166,12 +166,12 @@ async fn spoil_all(store: &Store) -> Vec<Line> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn differences_are_found_and_mended_while_others_write() {
+async fn differences_are_found_and_repaired_while_others_write() {
     let place = Place::of_the_store();
     place.run("demo --products 300 --orders 400").await;
     let token = place.user("root", "Super Users").await;
     let host = place.serve().await;
-    assert_eq!(place.run("check").await, "", "a store that is as it should be");
+    assert_eq!(place.run("check").await, "", "a correct store has no differences");
 
     let store = store_of(&place);
     let expected = spoil_all(&store).await;
@@ -186,11 +186,11 @@ async fn differences_are_found_and_mended_while_others_write() {
     let advice = format!("{} numbers differ from what the records add up to", expected.len());
     assert!(checked.err().contains(&advice), "{}", checked.err());
     let again = place.call("check").finish().await;
-    assert_eq!(again.out(), checked.out(), "nothing is mended by looking");
+    assert_eq!(again.out(), checked.out(), "checking repairs nothing");
 
     let stop = AtomicBool::new(false);
     let mended = async {
-        // Some have been written, and others are under way.
+        // Some writes have been done, and others are in progress.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let mended = place.run("recount").await;
         stop.store(true, Ordering::Relaxed);
@@ -199,8 +199,8 @@ async fn differences_are_found_and_mended_while_others_write() {
     let writers = (0..WRITERS).map(|number| write(&host, &token, number, &stop));
     let (mended, _) = tokio::join!(mended, join_all(writers));
     assert!(lines(&mended).len() >= expected.len(), "{mended}");
-    assert_eq!(place.run("check").await, "", "everything is as it should be");
-    assert_eq!(place.run("recount").await, "", "nothing is left to mend");
+    assert_eq!(place.run("check").await, "", "everything is correct");
+    assert_eq!(place.run("recount").await, "", "nothing remains to repair");
 
     let entries = "SELECT what FROM host_audit WHERE route = 'recount' ORDER BY id";
     let entries = place.database.texts_at(&place.site_url(), entries).await;
@@ -210,7 +210,7 @@ async fn differences_are_found_and_mended_while_others_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_recounts_at_once_nothing_is_mended_twice() {
+async fn two_concurrent_recounts_repair_nothing_twice() {
     let place = Place::of_the_store();
     place.run("demo --products 100 --orders 200").await;
     let store = store_of(&place);
@@ -220,7 +220,7 @@ async fn of_two_recounts_at_once_nothing_is_mended_twice() {
         let ended = join_all(recounts).await;
         let is_stopped = |ended: &&Finished| ended.err().contains("another recount has begun");
         let (stopped, done): (Vec<_>, Vec<_>) = ended.iter().partition(is_stopped);
-        assert!(!done.is_empty(), "the younger one goes on");
+        assert!(!done.is_empty(), "the later run continues");
         for ended in done {
             ended.exits(0);
         }

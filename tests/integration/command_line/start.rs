@@ -1,5 +1,5 @@
-//! How the program starts and fails: arguments, environment, databases, addresses, and the first start
-//! without any argument.
+//! How the program starts and fails: arguments, environment, databases, addresses, and the first
+//! start without any argument.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use crate::support::harness::{Answer, fixture, library};
 use crate::support::process::{Call, ENTRIES, Lines, MANUFACTURERS, Place, table};
 use crate::support::waiting::{eventually, patiently};
 
-/// The value after a label in what the quick start prints.
+/// The value after a label in the output of the quick start.
 fn labelled(lines: &[String], label: &str) -> String {
     let mut found = lines.iter().filter_map(|line| line.strip_prefix(label));
     let value = found.next().unwrap_or_else(|| panic!("no {label} in {lines:#?}"));
@@ -23,7 +23,7 @@ fn quick_start(place: &Place) -> Call {
     place.call("").env("HOST_LISTEN", "127.0.0.1:0")
 }
 
-/// What a quick start prints, up to what it prints last.
+/// The output of a quick start, up to its last line.
 async fn printed(out: &Lines, last: &str) -> Vec<String> {
     out.wait_for(last).await;
     out.all()
@@ -147,7 +147,7 @@ async fn an_unusable_listen_address_is_reported_in_one_line() {
     }
     let line = place.call("serve").env("HOST_LISTEN", &address).finish().await.fails();
     assert!(line.contains("HOST_LISTEN="), "says how to choose another: {line}");
-    assert_eq!(place.run("user list").await, "", "no administrator that nobody was told of");
+    assert_eq!(place.run("user list").await, "", "no administrator whose password was not printed");
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn a_quick_start_prints_credentials_once() {
     let token = labelled(&lines, "API token");
     let curl = lines.iter().find(|line| line.starts_with("curl ")).unwrap();
 
-    // As it would be pasted into a shell, where there is the program.
+    // As pasted into a shell that finds the program.
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{curl} --silent --show-error --fail")]).stdin(Stdio::null());
     let pasted = patiently(curl, shell.kill_on_drop(true).output()).await.unwrap();
@@ -222,7 +222,7 @@ async fn a_quick_start_prints_credentials_once() {
     assert!(!log.contains(&token) && !log.contains(&password), "a secret in the log");
     served.stop().await;
 
-    // Started again, it serves the same and prints its address only.
+    // A second start serves the same data and prints only its address.
     let again = quick_start(&place).start().await;
     let lines = printed(&again.out, "http://").await;
     let second = Answer::to(again.get(MANUFACTURERS, &token)).await.expect(200);
@@ -233,10 +233,11 @@ async fn a_quick_start_prints_credentials_once() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "kills it by the files that it makes")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "kills it when certain files appear")]
 async fn a_first_start_that_was_killed_is_completed_by_the_next() {
     let place = Place::of_the_store();
-    // Wherever it is hit: as soon as there is a file, as soon as there is the store's, at the end.
+    // Killed at any stage: when the first file exists, when the store's file exists, and near the
+    // end.
     for file in ["data/host.db", "data/shop.db", "data/shop.db-wal"] {
         let mut child = quick_start(&place).spawn();
         eventually(file, async || place.path(file).exists().then_some(())).await;
@@ -246,7 +247,7 @@ async fn a_first_start_that_was_killed_is_completed_by_the_next() {
     let served = quick_start(&place).start().await;
     let lines = printed(&served.out, "http://").await;
     if users.is_empty() {
-        // No password was printed, so there is a new one.
+        // No password had been printed, so a new one is generated.
         let lines = printed(&served.out, "curl").await;
         let token = labelled(&lines, "API token");
         let answer = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
@@ -261,7 +262,7 @@ async fn a_first_start_that_was_killed_is_completed_by_the_next() {
     let total = Answer::to(served.get(MANUFACTURERS, token.trim())).await.expect(200).total();
     served.stop().await;
 
-    // It has what a first start has that nobody disturbed.
+    // The result is that of an undisturbed first start.
     let undisturbed = Place::of_the_store();
     undisturbed.run("demo").await;
     let token = undisturbed.user("ann", "Manager").await;

@@ -1,5 +1,5 @@
-//! The contract without a host around it: what crosses, what is checked, and what a panic on either
-//! side causes.
+//! The contract without a real host: what crosses the boundary, what is checked, and the effect of
+//! a panic on either side.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,16 +14,16 @@ use serde_json::{Map, Value, json};
 
 use crate::support::harness::{fixture, library};
 
-/// A host that knows one user, and panics at every call when a test asks for it.
+/// A host with one user, which panics at every call if a test requests it.
 #[derive(Clone, Default)]
 struct Small {
     panics: Arc<AtomicBool>,
     mails: Arc<Mutex<Vec<Mail>>>,
-    /// The error of the host instead of sending a mail.
+    /// Makes sending a mail fail with this error.
     mood: Arc<Mutex<Option<Excuse>>>,
 }
 
-/// The error of which kind this text becomes.
+/// The constructor of an error from a text.
 type Excuse = fn(String) -> Error;
 
 impl Small {
@@ -96,7 +96,7 @@ fn ann() -> User {
     User::new(7, "ann", "Ann Example", "ann@example.com")
 }
 
-/// Makes the plugin of a fixture, for a host of its own.
+/// Creates the plugin of a fixture, with a host of its own.
 fn create(name: &str) -> (Result<LoadedPlugin, Error>, Small) {
     let host = Small::default();
     let library = host_interface::open(&fixture(name)).unwrap();
@@ -204,7 +204,7 @@ fn a_panic_in_describe_is_an_error() {
 async fn a_panic_in_install_is_an_error() {
     let (plugin, _) = plugin("panics_in_install");
     assert!(panicked(plugin.install().await).starts_with("no tables"));
-    // It may be asked again.
+    // It may be called again.
     assert!(panicked(plugin.install().await).starts_with("no tables"));
 }
 
@@ -218,7 +218,7 @@ async fn an_error_of_install_keeps_its_message() {
 }
 
 #[tokio::test]
-async fn a_panic_in_a_handler_is_an_error_and_the_plugin_lives_on() {
+async fn a_panic_in_a_handler_is_an_error_and_the_plugin_keeps_working() {
     let (plugin, host) = plugin("misbehaves");
     for (route, message) in
         [("panic", "the secret of the handler"), ("late-panic", "the secret of the future")]
@@ -240,7 +240,7 @@ fn a_future_may_be_dropped_before_it_is_ready_even_if_that_panics() {
         assert!(matches!(polled, Poll::Pending));
         drop(handling);
     }
-    // One that was never polled as well.
+    // The same applies to a future that was never polled.
     drop(plugin.handle(request(&plugin, &host, "drop-panic").build()));
 }
 
@@ -278,7 +278,7 @@ fn a_plugin_describes_what_it_brings() {
     assert_eq!(plugin.describe().unwrap(), description, "the same each time");
 }
 
-/// One header, twice.
+/// A request with the same header twice.
 struct Twice;
 
 impl Headers for Twice {
@@ -333,7 +333,7 @@ async fn bodies_cross_without_being_copied() {
 }
 
 #[tokio::test]
-async fn questions_of_a_plugin_reach_the_host() {
+async fn queries_of_a_plugin_reach_the_host() {
     let (plugin, host) = plugin("misbehaves");
     let answer = json(plugin.handle(request(&plugin, &host, "host").build()).await.unwrap());
     assert_eq!(answer["by_id"]["username"], "ann");
@@ -383,7 +383,7 @@ async fn a_host_that_panics_grants_nothing_and_harms_no_plugin() {
     assert_eq!(json(plugin.handle(request.build()).await.unwrap()), lost);
 }
 
-/// Keeps its calls, or panics at them.
+/// Records its calls, or panics.
 struct Listener(Option<Arc<Mutex<Vec<String>>>>);
 
 impl Progress for Listener {
@@ -401,7 +401,7 @@ async fn demonstration_data_report_progress() {
     let line = plugin.demo(options(3), Listener(Some(Arc::clone(&told)))).await.unwrap();
     assert_eq!(line, "made 3 products");
     assert_eq!(*told.lock().unwrap(), ["products 1/3", "products 2/3", "products 3/3"]);
-    // Work goes on whether or not it can be shown.
+    // The work continues even if progress cannot be shown.
     let line = plugin.demo(options(2), Listener(None)).await.unwrap();
     assert_eq!(line, "made 2 products");
 }

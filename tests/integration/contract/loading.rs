@@ -12,8 +12,8 @@ use crate::support::waiting::eventually;
 
 const MISBEHAVES: &str = "/api/index.php/v1/misbehaves";
 
-/// Names a file that is refused before anything in it has run, with and without the intention to
-/// serve it. Gives the one line that says why.
+/// Passes a file that must be refused before any of its code runs, with and without serving it.
+/// Returns the line with the reason.
 async fn unloadable(plugin: &Path) -> String {
     let place = Place::with([plugin.to_owned()]);
     let line = place.refusal("serve --listen 127.0.0.1:0").await;
@@ -26,7 +26,7 @@ async fn unloadable(plugin: &Path) -> String {
     line
 }
 
-/// The same of a file with these bytes.
+/// The same for a file with these bytes.
 async fn unloadable_bytes(bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("some.plugin");
@@ -52,8 +52,8 @@ async fn a_truncated_library_is_refused_wherever_it_is_cut() {
     }
 }
 
-/// Without the table at its end, only the extent of its segments shows that something is missing:
-/// the system's loader would map what is not there, and die of it.
+/// Without the section headers at its end, only the extent of its segments shows that something is
+/// missing: the system's loader would map pages beyond the end of the file, and crash.
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 #[tokio::test]
 async fn a_truncated_stripped_library_is_refused() {
@@ -62,7 +62,7 @@ async fn a_truncated_stripped_library_is_refused() {
     let (segments, count) = (number(0x20), usize::from(whole[0x38]));
     let end = (0..count).map(|nth| segments + nth * 56).map(|at| number(at + 8) + number(at + 32));
     let end = end.max().unwrap();
-    // The place, size and number of the sections.
+    // The position, size and number of the section headers.
     whole[0x28..0x30].fill(0);
     whole[0x3a..0x40].fill(0);
     for length in [5000, end / 2, end - 1] {
@@ -110,7 +110,7 @@ async fn a_plugin_that_fails_or_panics_before_it_serves_is_refused() {
         for words in ["serve --listen 127.0.0.1:0", "", "user list"] {
             assert_eq!(place.refusal(words).await, expected);
         }
-        // Before it says who it is, nothing is made for it.
+        // Nothing is created for a plugin before its description is known.
         assert_eq!(place.database.is_untouched().await, !name.ends_with("install"), "{name}");
     }
 }
@@ -145,13 +145,13 @@ async fn misbehaving() -> (Place, Served, String) {
     (place, served, token)
 }
 
-/// Asks one route of the fixture.
+/// Sends a request to a route of the fixture.
 async fn get(served: &Served, token: &str, path: &str) -> Answer {
     Answer::to(served.get(&format!("{MISBEHAVES}/{path}"), token)).await
 }
 
-/// Fails the test unless an answer is a problem of the host that quotes the request and shows
-/// nothing of what happened.
+/// Fails the test unless an answer is a problem document of the host that names the request's id
+/// and reveals nothing of the cause.
 fn is_discreet(answer: &Answer, problem: &str) {
     assert_eq!(answer.errors(), [problem]);
     let detail = answer.json()["errors"][0]["detail"].to_string();
@@ -171,7 +171,7 @@ async fn a_panic_is_a_500_for_that_request_alone() {
         for _ in 0..3 {
             is_discreet(&get(&served, &token, path).await.expect(500), "500 internal_error");
         }
-        // The log has it for the operator.
+        // The log contains the cause, for the operator.
         served.log.wait_for(secret).await;
     }
     get(&served, &token, "echo/1/after").await.expect(200);
@@ -288,8 +288,8 @@ async fn a_plugin_can_ask_its_host() {
     let answer = get(&served, &token, "host").await.expect(200).json();
     let ann = answer["by_id"].clone();
     assert_eq!(ann["username"], "ann");
-    assert_eq!(answer["by_name"], ann, "names are told apart without regard to case");
-    assert_eq!(answer["by_email"], ann, "addresses are told apart without regard to case");
+    assert_eq!(answer["by_name"], ann, "names are compared without regard to case");
+    assert_eq!(answer["by_email"], ann, "addresses are compared without regard to case");
     assert_eq!(answer["nobody"], Value::Null);
     assert_eq!(answer["may_look"], true, "the rule that the plugin suggests");
     assert_eq!(answer["may_touch"], false);
@@ -301,7 +301,7 @@ async fn a_plugin_can_ask_its_host() {
     assert_eq!(answer["parameters"], parameters);
     assert_eq!(answer["logs"], true);
 
-    // What the site decides is in force there without a restart.
+    // Changes by the site take effect there without a restart.
     place.run("config set patience 5").await;
     place.run("permission set Manager fixture.look com_fixture deny").await;
     let changed = eventually("the plugin sees it", async || {
@@ -369,7 +369,7 @@ async fn a_mail_is_written_once_however_often_a_plugin_asks() {
         assert!(text.contains(line), "{line}: {text}");
     }
 
-    // What would be a path, or a header of its own, is no mail.
+    // An id that looks like a path, or values that would add headers, are refused.
     for (member, value) in [("id", "../order"), ("to", "nobody"), ("id", "")] {
         let mut wrong = mail.clone();
         wrong["id"] = "another".into();
@@ -407,7 +407,7 @@ async fn an_extension_can_authenticate_users_beside_the_hosts_tokens() {
         assert_eq!(answer.errors(), ["401 unauthorised header Authorization"]);
         assert_eq!(answer.header("www-authenticate"), "Bearer");
     }
-    // One that fails lets nobody in, and lives on.
+    // A failing extension authenticates nobody, and keeps working.
     assert_eq!(ask("ApiKey panic").await.expect(503).errors(), ["503 unavailable"]);
     ask("ApiKey user-2").await.expect(200);
 
@@ -432,7 +432,7 @@ async fn two_plugins_are_served_by_one_host() {
     let store = "/api/index.php/v1/shop/manufacturers";
     Answer::to(served.get(store, &token)).await.expect(200);
     get(&served, &token, "echo/1/two").await.expect(200);
-    // Each has a file of its own, and neither is touched by what the other does.
+    // Each has a database of its own, and neither affects the other's.
     assert!(place.database.engine != Engine::Sqlite || place.path("data/shop.db").exists());
     get(&served, &token, "panic").await.expect(500);
     Answer::to(served.get(store, &token)).await.expect(200);

@@ -1,5 +1,4 @@
-//! Changes whose clients do not wait for them: each runs to its end, and the audit trail has its
-//! outcome.
+//! Changes whose clients disconnect: each runs to its end, and the audit trail has its outcome.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use crate::support::waiting::{eventually, patiently};
 const CHANGE: &str = "/api/index.php/v1/misbehaves/change";
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
-/// An entry of the audit trail: method, kind and key of the record, status, and what was done.
+/// An entry of the audit trail: method, kind and key of the record, status, and action.
 type Entry = (String, String, String, i64, String);
 
 /// The entries about requests, the oldest first.
@@ -53,12 +52,12 @@ fn request(method: &str, path: &str, token: &str, body: &Value) -> String {
     )
 }
 
-/// Sends a request and hangs up after so long.
+/// Sends a request and disconnects after this time.
 async fn hang_up(served: &Served, request: &str, after: Duration) {
     let mut connection = served.connect().await;
     connection.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // Either it has come by then or not.
+    // The answer may have arrived by then or not.
     let _ = tokio::time::timeout(after, connection.read_buf(&mut answer)).await;
 }
 
@@ -68,7 +67,7 @@ async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
     let token = place.user("ann", "Administrator").await;
     let served = place.serve().await;
     let path = format!("{ROOT}/manufacturers");
-    // As long as one takes on this machine, and as long again, at any moment of it.
+    // At any moment within twice the time that a change takes on this machine.
     let begun = Instant::now();
     let first = served.ask("POST", &path, &token).header("content-type", "application/json");
     Answer::to(first.body(json!({"manufacturer_name": "first"}).to_string())).await.expect(201);
@@ -87,7 +86,7 @@ async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
 
     let served = place.serve().await;
     let list = Answer::to(served.get(&format!("{path}?page[limit]=100"), &token)).await.expect(200);
-    assert_eq!(list.total(), list.ids().len() as i64, "all are on one page");
+    assert_eq!(list.total(), list.ids().len() as i64, "one page contains all");
     let mut made: Vec<String> = list.ids().iter().map(i64::to_string).collect();
     served.stop().await;
     let mut noted: Vec<String> = Vec::new();
@@ -97,10 +96,10 @@ async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
     }
     made.sort_unstable();
     noted.sort_unstable();
-    assert_eq!(made, noted, "what was made and what is in the audit trail");
+    assert_eq!(made, noted, "the created records and the audit trail");
 }
 
-/// The fixture, served in this environment, and the token of a user.
+/// The fixture, served with this environment, and the token of a user.
 async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
     let place = Place::of_the_fixture();
     let token = place.user("ann", "Manager").await;
@@ -108,7 +107,7 @@ async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
     (place, served, token)
 }
 
-/// Sends a change that is not done before there is a file, and hangs up once it is under way.
+/// Sends a change that waits for a file, and disconnects once it is in progress.
 async fn leave_behind(served: &Served, token: &str, file: &str) {
     let mut connection = served.connect().await;
     let request = request("POST", &format!("{CHANGE}/{file}"), token, &json!({}));
@@ -123,7 +122,7 @@ async fn a_change_that_times_out_is_recorded_with_its_outcome() {
     let (place, served, token) = serve(&[("HOST_REQUEST_TIMEOUT", "1")]).await;
     let ask = served.ask("POST", &format!("{CHANGE}/release"), &token);
     assert_eq!(Answer::to(ask).await.expect(504).errors(), ["504 timeout"]);
-    assert_eq!(entries(&place).await, [], "nothing is known of it yet");
+    assert_eq!(entries(&place).await, [], "there is no entry yet");
     std::fs::write(place.data("release"), "").unwrap();
     let noted = eventually("the change is noted", async || {
         let entries = entries(&place).await;
@@ -153,7 +152,7 @@ async fn the_number_of_concurrent_changes_is_limited() {
     })
     .await;
     served.stop().await;
-    assert_eq!(entries(&place).await.len(), 3, "two that were slow, and the last");
+    assert_eq!(entries(&place).await.len(), 3, "the two slow changes, and the last one");
 }
 
 #[tokio::test(flavor = "multi_thread")]

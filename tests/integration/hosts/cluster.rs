@@ -1,7 +1,7 @@
 //! A host beside each node of a Galera cluster. The nodes do not share locks: conflicting writes
-//! are only found when they are committed, and one of the two is refused.
+//! are found only at the commit, and one of the two is refused.
 //!
-//! `TEST_GALERA` names the three nodes, which `tests/cluster/galera.sh` makes.
+//! `TEST_GALERA` lists the three nodes, which `tests/cluster/galera.sh` creates.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::support::ledger::{Client, key};
 use crate::support::process::{Place, Served};
 use crate::support::waiting::eventually;
 
-/// How many nodes there are.
+/// The number of nodes.
 const NODES: usize = 3;
 
 /// A site with a host beside each node, all of them started at the same moment.
@@ -31,7 +31,7 @@ struct Cluster {
     nodes: Vec<String>,
     hosts: Vec<Served>,
     token: String,
-    /// One test at a time has the cluster, because one of them kills a node.
+    /// Tests use the cluster one at a time, because one of them kills a node.
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -64,7 +64,7 @@ impl Cluster {
         Client::of(&self.hosts[node], &self.token)
     }
 
-    /// Asks all at the same time, each of the next host, and gives the answers.
+    /// Sends all requests at the same time, to the hosts in turn, and returns the answers.
     async fn ask_all(
         &self,
         asked: impl IntoIterator<Item = (&str, String, Option<Value>)>,
@@ -78,14 +78,14 @@ impl Cluster {
         tasks.join_all().await
     }
 
-    /// One number from a node, once it has what every node has.
+    /// A number from a node, once it has caught up with the others.
     async fn number(&self, node: usize, query: &str) -> i64 {
         let mut node = MySqlConnection::connect(&self.nodes[node]).await.unwrap();
         sqlx::query("SET wsrep_sync_wait = 1").execute(&mut node).await.unwrap();
         sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&mut node).await.unwrap()
     }
 
-    /// Fails the test unless every node gives this number.
+    /// Fails the test unless every node returns this number.
     async fn agrees(&self, number: i64, query: &str) {
         for node in 0..NODES {
             assert_eq!(self.number(node, query).await, number, "node {}: {query}", node + 1);
@@ -103,7 +103,7 @@ async fn serve(place: &Place, node: &str) -> Served {
     place.serve_with(&[("DATABASE_URL", node)]).await
 }
 
-/// Runs the script that has made the cluster.
+/// Runs the script that created the cluster.
 async fn script(words: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("cluster/galera.sh");
     let mut command = Command::new(script);
@@ -115,7 +115,7 @@ fn count(answers: &[(u16, Value)], status: u16) -> usize {
     answers.iter().filter(|(known, _)| *known == status).count()
 }
 
-/// The statuses that are none of these, for a message.
+/// The statuses other than these, for a message.
 fn others(answers: &[(u16, Value)], statuses: &[u16]) -> Vec<(u16, Value)> {
     answers.iter().filter(|(status, _)| !statuses.contains(status)).cloned().collect()
 }
@@ -147,8 +147,8 @@ async fn the_lock_of_a_start_killed_on_another_node_is_taken_over() {
     sqlx::query(taken).execute(&mut node).await.unwrap();
     let begun = Instant::now();
     assert!(cluster.place.run("user list").await.contains("ann"));
-    assert!(begun.elapsed() > Duration::from_secs(10), "it was waited for");
-    // Nobody has to wait again.
+    assert!(begun.elapsed() > Duration::from_secs(10), "the start waited for the lock");
+    // No other start has to wait.
     cluster.agrees(0, "SELECT count(*) FROM host_start WHERE holder <> ''").await;
     cluster.stop().await;
 }
@@ -189,7 +189,7 @@ async fn exactly_99_of_150_parallel_debits_on_three_nodes_succeed() {
     cluster
         .agrees(-9_999, "SELECT CAST(sum(amount) * 100 AS INTEGER) FROM shop_voucher_ledger")
         .await;
-    // Each entry begins where the one before it ended.
+    // Each entry begins with the balance at which the previous one ended.
     let chain = "SELECT count(DISTINCT balance_before) FROM shop_voucher_ledger";
     cluster.agrees(99, chain).await;
     cluster.stop().await;
@@ -221,7 +221,7 @@ async fn status_changes_of_an_order_on_three_nodes_leave_every_entry() {
     let client = cluster.client(0);
     let order = client.create("/orders", json!({"user_email": "ada@example.com"})).await;
     let path = format!("/orders/{order}/history");
-    // Some of them leave the order in the status that it has.
+    // Some of them do not change the status.
     let moves = (0..60).map(|number| {
         let body = json!({"order_state_id": 1 + number % 2, "comment": format!("move {number}")});
         ("POST", path.clone(), Some(body))
@@ -286,7 +286,7 @@ async fn a_record_is_not_removed_on_one_node_while_another_refers_to_it() {
     cluster.stop().await;
 }
 
-/// What was asked of a cluster whose nodes come and go, and what was acknowledged.
+/// The requests to a cluster whose nodes come and go, and those that were acknowledged.
 #[derive(Default)]
 struct Load {
     orders: BTreeSet<String>,
@@ -296,7 +296,7 @@ struct Load {
     refused: usize,
 }
 
-/// Sends one request after another until it is asked to stop.
+/// Sends one request after another until it is stopped.
 async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>, on: &AtomicBool) {
     let mut last = None;
     for turn in 0.. {
@@ -323,7 +323,7 @@ async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>
         let (status, document) = client.ask("POST", &path, Some(body)).await.unwrap();
         assert!(status == expected || status == 503, "{path}: {status} {document}");
         if status == 503 {
-            // A client that gets a 503 tries again.
+            // A client repeats a request after a 503.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let mut load = load.lock().unwrap();
@@ -362,7 +362,7 @@ async fn a_node_killed_under_load_loses_nothing_and_catches_up() {
     };
     more(30).await;
     script(&["kill", "3"]).await;
-    // The nodes that are left go on by themselves.
+    // The remaining nodes continue by themselves.
     more(60).await;
     script(&["join", "3"]).await;
     let path = format!("{ROOT}/currencies");
@@ -400,7 +400,7 @@ async fn a_node_killed_under_load_loses_nothing_and_catches_up() {
         let possible = load.debits..=load.debits + load.debits_in_doubt;
         assert!(possible.contains(&debits), "node {}: {debits}, not {possible:?}", node + 1);
     }
-    // Whatever else the nodes hold, they hold the same.
+    // All nodes have the same data.
     let kept = "SELECT coalesce(sum(n), 0) FROM shop_order_counts";
     let orders = cluster.number(0, "SELECT count(*) FROM shop_orders").await;
     cluster.agrees(orders, &format!("SELECT CAST(({kept}) AS INTEGER)")).await;

@@ -1,4 +1,4 @@
-//! A host that is killed at any moment: acknowledged writes are there, nothing is half-written, and
+//! A host that is killed at any moment: acknowledged writes persist, nothing is half-written, and
 //! every mail that is due is still sent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +15,10 @@ use crate::support::smtp::Sink;
 
 /// How often the host is killed.
 const KILLS: usize = 20;
-/// How many ask at the same time.
+/// The number of concurrent clients.
 const WORKERS: u64 = 4;
 
-/// Something that was asked for. What nobody acknowledged may have happened or not.
+/// A request. If it was not acknowledged, it may or may not have been executed.
 #[derive(Clone, Debug)]
 struct Asked {
     what: Write,
@@ -37,12 +37,12 @@ enum Write {
     Debit(Decimal),
 }
 
-/// What is known to be in the store.
+/// The expected content of the store.
 #[derive(Default)]
 struct Known {
     orders: BTreeMap<i64, Order>,
     products: BTreeSet<String>,
-    /// The comments of entries, by order; and of those that the customer is to be told of.
+    /// The comments of entries, by order; and the comments about which the customer is notified.
     entries: BTreeMap<i64, Vec<(String, i64)>>,
     told: BTreeSet<String>,
     balance: Decimal,
@@ -82,7 +82,7 @@ async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
         let workers: Vec<_> = workers.collect();
         tokio::time::sleep(Duration::from_millis(rng.u64(30..700))).await;
         served.signal("KILL").await;
-        assert_eq!(served.ended().await, None, "it was killed");
+        assert_eq!(served.ended().await, None, "the host was killed");
         for worker in workers {
             worker.await.unwrap();
         }
@@ -100,8 +100,8 @@ async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
     let (first, last) = (day(2023, Month::November, 30), day(2024, Month::March, 31));
     check_reports(&client, &orders, first, last).await;
 
-    // Every mail that is due arrives. One that was on its way when the host was killed may come
-    // twice, and can be told by its id; there is none of what never happened.
+    // Every mail that is due arrives. A mail that was being sent when the host was killed may
+    // arrive twice, with the same id; there is no mail about anything that did not happen.
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut count = known.told.len();
     while seen.len() < known.told.len() {
@@ -122,7 +122,7 @@ async fn serve(place: &Place, sink: &Sink) -> Served {
     place.serve_with(&[("HOST_SMTP_URL", &sink.url())]).await
 }
 
-/// Asks for one thing after another until the host has gone.
+/// Sends one request after another until the host is gone.
 async fn work(
     name: &str,
     mut rng: fastrand::Rng,
@@ -179,7 +179,7 @@ async fn work(
 }
 
 impl Known {
-    /// Holds what is in the store against what was asked for since the last time.
+    /// Compares the content of the store with the requests since the last comparison.
     async fn check(&mut self, asked: Vec<Asked>, client: &Client) {
         let rows = client.all("/orders?list[ordering]=shop_order_id").await;
         let by_reference: BTreeMap<&str, &Value> =
@@ -229,10 +229,10 @@ impl Known {
         assert!(possible.into_iter().any(|balance| balance == left), "{left} of {}", self.balance);
         self.balance = left;
         assert!(self.products.iter().all(|sku| skus.contains(sku)));
-        assert_eq!(rows.len(), self.orders.len(), "no order comes from nowhere");
+        assert_eq!(rows.len(), self.orders.len(), "no unexpected orders");
     }
 
-    /// An order is there with all of its items, or not at all.
+    /// An order exists with all of its items, or not at all.
     async fn check_order(&self, order: &Order, client: &Client) {
         let path = format!("/orders/{}", order.key);
         let shown = client.expect(200, "GET", &path, None).await;
@@ -245,7 +245,8 @@ impl Known {
         assert_eq!(finalprices, expected, "{path}");
     }
 
-    /// The history is what was known, then what was asked for; its last entry is the order's.
+    /// The history consists of the known entries, followed by those that were requested; its last
+    /// entry has the order's status.
     async fn check_moves(
         &mut self,
         order: i64,

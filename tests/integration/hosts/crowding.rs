@@ -1,5 +1,5 @@
-//! Clients that occupy connections: silent ones, ones that never read, too many of them, and bodies
-//! that nobody asked for.
+//! Clients that occupy connections: silent ones, ones that never read, too many of them, and
+//! unwanted bodies.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
 const LARGE: &str = "/api/index.php/v1/misbehaves/large";
 
-/// The fixture, served in this environment, and the token of a user.
+/// The fixture, served with this environment, and the token of a user.
 async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
     let place = Place::of_the_fixture();
     let token = place.user("ann", "Manager").await;
@@ -29,7 +29,7 @@ fn request(path: &str, token: &str) -> String {
     )
 }
 
-/// So many connections with a request that is not answered before there is a file.
+/// Opens this many connections with a request that waits for a file.
 async fn busy(served: &Served, token: &str, count: usize) -> Vec<TcpStream> {
     let mut connections = Vec::new();
     for number in 0..count {
@@ -45,7 +45,8 @@ async fn busy(served: &Served, token: &str, count: usize) -> Vec<TcpStream> {
     connections
 }
 
-/// Asks on a new connection from this address of this machine, and gives the whole answer.
+/// Sends a request on a new connection from this address of the machine, and returns the whole
+/// answer.
 async fn ask_from(address: &str, served: &Served, path: &str, token: &str) -> Raw {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
@@ -61,14 +62,14 @@ async fn silent_connections_do_not_lock_others_out() {
     let mut silent = Vec::new();
     for number in 0..40 {
         let mut connection = served.connect().await;
-        // Some send nothing, and some never finish a request.
+        // Some send nothing, and some never complete a request.
         let start = if number % 2 == 0 { "" } else { "GET /health HTTP/1.1\r\nhost: local" };
         connection.write_all(start.as_bytes()).await.unwrap();
         silent.push(connection);
     }
     Answer::to(served.get(ECHO, &token)).await.expect(200);
     served.is_alive().await;
-    // The first ones have made room.
+    // The oldest ones are closed to make room.
     let mut rest = Vec::new();
     patiently("the end of the first", silent[0].read_to_end(&mut rest)).await.unwrap();
     served.stop().await;
@@ -111,7 +112,7 @@ async fn health_is_answered_when_all_connections_are_busy_and_the_rest_get_503()
     for mut connection in flying {
         let mut answer = [0; 12];
         patiently("an answer", connection.read_exact(&mut answer)).await.unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 200", "what is in flight is not given up");
+        assert_eq!(&answer, b"HTTP/1.1 200", "a request in progress is completed");
     }
     eventually("there is room again", async || {
         (Answer::to(served.get(ECHO, &token)).await.status == 200).then_some(())
@@ -154,7 +155,7 @@ async fn a_client_that_never_reads_its_response_is_disconnected() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut peer = socket.connect(served.address).await.unwrap();
-    // More than the system buffers.
+    // More than the operating system buffers.
     let asked = request(LARGE, &token).repeat(40);
     peer.write_all(asked.as_bytes()).await.unwrap();
     served.log.wait_for("a connection ended early").await;
@@ -196,14 +197,14 @@ async fn concurrent_health_requests_share_one_check() {
     let (_place, served, _) = serve(&[]).await;
     let asked = || served.log.all().iter().filter(|line| line.contains("how am I")).count();
     let ask = || Answer::to(served.bare("GET", "/health"));
-    // Connections that are open already, so that all are there at the same moment.
+    // Connections are opened beforehand, so that all requests arrive at the same moment.
     futures_util::future::join_all((0..100).map(|_| ask())).await;
     let before = asked();
     let answers = futures_util::future::join_all((0..100).map(|_| ask())).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
     let looks = asked() - before;
     assert!(looks < 100, "a hundred strangers had it asked {looks} times");
-    // Later requests get the state of their time.
+    // A later request starts a new check.
     ask().await;
     eventually("it is asked again", async || (asked() > before + looks).then_some(())).await;
     served.stop().await;

@@ -26,8 +26,8 @@ async fn serve(pair: &Pair) -> (Place, Served) {
     (place, served)
 }
 
-/// A connection of a client that trusts these certificates alone; `None` where the server has
-/// none of them.
+/// A connection of a client that trusts only these certificates; `None` if the server has none of
+/// them.
 async fn connect(served: &Served, trusted: &[&Pair]) -> Option<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     for pair in trusted {
@@ -43,7 +43,7 @@ async fn connect(served: &Served, trusted: &[&Pair]) -> Option<TlsStream<TcpStre
     patiently("TLS", connecting).await.ok()
 }
 
-/// Asks on a connection that stays open, and gives the whole answer.
+/// Sends a request on a persistent connection, and returns the whole answer.
 async fn ask(connection: &mut TlsStream<TcpStream>) -> String {
     connection.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut answer = Vec::new();
@@ -65,11 +65,14 @@ async fn a_site_with_a_certificate_serves_https_only() {
     assert!(served.log.all().iter().any(|line| line.contains("listening on https://")));
     let mut connection = connect(&served, &[&pair]).await.unwrap();
     assert!(ask(&mut connection).await.starts_with("HTTP/1.1 200 OK\r\n"));
-    // The connection is kept, and closed in order.
+    // The connection is persistent, and closed in an orderly way.
     let last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     assert!(exchange(&mut connection, last).await.starts_with("HTTP/1.1 200 OK\r\n"));
 
-    assert!(connect(&served, &[&Pair::new()]).await.is_none(), "it is the one of the file");
+    assert!(
+        connect(&served, &[&Pair::new()]).await.is_none(),
+        "the certificate is that of the file"
+    );
     let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
     assert!(!plain.contains("HTTP"), "an answer in clear text: {plain}");
     served.stop().await;
@@ -90,7 +93,7 @@ async fn strict_transport_security_is_sent_unless_it_is_switched_off() {
         assert_eq!(header.as_deref(), told, "{answer}");
         served.stop().await;
     }
-    // A client that speaks clear text gets no response.
+    // A client that uses clear text gets no response.
     let served = Place::of_the_fixture().serve().await;
     let plain = served.raw(&["GET /health HTTP/1.1"], b"").await.0;
     assert!(!plain.contains("strict-transport-security"), "{plain}");
@@ -109,14 +112,14 @@ async fn a_new_certificate_is_loaded_while_connections_stay_open() {
         eventually("the second certificate", async || connect(&served, &[&second]).await).await;
     ask(&mut new).await;
     ask(&mut old).await;
-    assert!(connect(&served, &[&first]).await.is_none(), "the first is gone");
+    assert!(connect(&served, &[&first]).await.is_none(), "the first certificate is no longer used");
 
-    // A key that does not belong to the certificate changes nothing.
+    // A key that does not match the certificate changes nothing.
     std::fs::write(place.path("key.pem"), &first.key).unwrap();
     let said = served.log.wait_for("the previous certificate stays in use").await;
     assert!(said.contains("key.pem"), "{said}");
     ask(&mut connect(&served, &[&second]).await.unwrap()).await;
-    // Neither do files that are gone.
+    // Neither do missing files.
     std::fs::remove_file(place.path("cert.pem")).unwrap();
     eventually("it is said again", async || {
         let lines = served.log.all();
@@ -162,13 +165,14 @@ async fn an_unusable_certificate_prevents_the_start() {
         assert!(line.starts_with(says), "{certificate} and {key}: {line}");
         let named = place.call("serve --listen 127.0.0.1:0").env("HOST_TLS_CERT", certificate);
         assert_eq!(named.env("HOST_TLS_KEY", key).finish().await.fails(), line);
-        // The quick start says so before there is an administrator whom nobody is told of.
+        // The quick start reports it before it creates an administrator whose password would never
+        // be printed.
         let quick = place.call("").env("HOST_LISTEN", "127.0.0.1:0");
         let quick = quick.env("HOST_TLS_CERT", certificate).env("HOST_TLS_KEY", key);
         assert_eq!(quick.finish().await.fails(), line);
     }
     assert_eq!(place.run("user list").await, "");
-    // One without the other is no clear text by mistake.
+    // One option without the other must not lead to clear text.
     for arguments in ["serve --tls-cert cert.pem", "serve --tls-key key.pem"] {
         let line = place.refusal(arguments).await;
         assert!(line.starts_with("TLS needs a certificate and a key"), "{line}");
@@ -188,10 +192,10 @@ async fn a_client_that_never_starts_tls_delays_nobody() {
     let mut silent = served.connect().await;
     let mut connection = connect(&served, &[&pair]).await.unwrap();
     ask(&mut connection).await;
-    // It is closed without a word when its time is over.
+    // It is closed silently when its time is over.
     assert_eq!(exchange(&mut silent, b"").await, "");
 
-    // Neither does it keep the program from stopping.
+    // Nor does it prevent the program from stopping.
     let _silent: Vec<TcpStream> = vec![served.connect().await, served.connect().await];
     served.stop().await;
 }

@@ -1,5 +1,5 @@
-//! The store's database goes away, stalls, or cannot be written to while it is used: requests get a
-//! 503, acknowledged writes stay, and everything resumes by itself.
+//! The store's database is unreachable, stalls, or cannot be written: requests get a 503,
+//! acknowledged writes persist, and everything resumes by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Loss, Proxy};
 use crate::support::waiting::{eventually, patiently};
 
-/// How many ask at the same time.
+/// The number of concurrent clients.
 const WORKERS: usize = 8;
 
 /// A store whose database is behind a proxy, and the token of a user who may write.
@@ -49,8 +49,8 @@ async fn products(served: &Served, token: &str, sku: &str) -> i64 {
     Answer::to(served.get(&path, token)).await.expect(200).total()
 }
 
-/// Creates products until it is told to stop, and gives the SKUs of those that were acknowledged,
-/// and of those that were not.
+/// Creates products until it is stopped, and returns the SKUs of those that were acknowledged, and
+/// of the others.
 async fn create_until(
     stop: Arc<AtomicBool>,
     served: Arc<Served>,
@@ -92,12 +92,12 @@ async fn acknowledged_writes_survive_a_database_outage() {
         tokio::time::sleep(Duration::from_millis(300)).await;
         proxy.set(Line::Open);
     }
-    // What is short may pass unnoticed, because requests are tried again.
+    // A short outage may pass unnoticed, because requests are repeated.
     proxy.set(Line::Cut);
     let refused = "gone".to_owned();
     create_product(&served, &token, &refused).await.expect(503);
     proxy.set(Line::Open);
-    // By itself, and soon.
+    // The store recovers by itself, and soon.
     eventually("a product is created", async || {
         (create_product(&served, &token, "last").await.status == 201).then_some(())
     })
@@ -115,7 +115,7 @@ async fn acknowledged_writes_survive_a_database_outage() {
         assert_eq!(products(&served, &token, sku).await, 1, "{sku}");
         count += 1;
     }
-    // A commit whose acknowledgement was lost may have happened, once.
+    // A commit whose acknowledgement was lost may have happened, at most once.
     for sku in &unknown {
         count += products(&served, &token, sku).await;
     }
@@ -162,11 +162,11 @@ async fn waiting_for_a_stalled_database_is_limited() {
     .await;
 }
 
-/// A store whose connections lead through a proxy.
+/// A store whose connections pass through a proxy.
 async fn bare_behind_a_proxy() -> (Bare, Proxy) {
     let mut store = Bare::open().await;
     let proxy = Proxy::to(store.database.server_address()).await;
-    // It has to read what it carries.
+    // The proxy has to read the traffic.
     let plain = match store.database.engine {
         Engine::Postgres => "sslmode=disable",
         _ => "ssl-mode=DISABLED",
@@ -183,9 +183,9 @@ async fn create_manufacturer(store: &Bare) -> Response {
 
 const MANUFACTURERS: &str = "SELECT count(*) FROM shop_manufacturers";
 
-/// It is unknown whether a commit whose answer is lost has happened, so it is not repeated.
+/// Whether a commit whose answer is lost has happened is unknown, so it is not repeated.
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
+#[cfg_attr(engine = "sqlite", ignore = "a file always answers")]
 async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     let (store, proxy) = bare_behind_a_proxy().await;
     let words: &[u8] = match store.database.engine {
@@ -199,9 +199,9 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     assert_eq!(store.database.number(MANUFACTURERS).await, 1);
 }
 
-/// A connection that is lost before the commit takes everything with it.
+/// If a connection is lost before the commit, everything is rolled back.
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(engine = "sqlite", ignore = "a file answers always")]
+#[cfg_attr(engine = "sqlite", ignore = "a file always answers")]
 async fn a_write_is_repeated_if_its_connection_is_lost_before_the_commit() {
     for loss in [Loss::OfStatement, Loss::OfAnswer] {
         let (store, proxy) = bare_behind_a_proxy().await;
@@ -213,10 +213,10 @@ async fn a_write_is_repeated_if_its_connection_is_lost_before_the_commit() {
     }
 }
 
-/// What a server refuses because of others: a deadlock, and on MariaDB one prepared statement more
-/// than it has for all connections.
+/// Failures that a server reports because of other clients: a deadlock, and on MariaDB the
+/// exhaustion of prepared statements.
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(engine = "sqlite", ignore = "one writes at a time")]
+#[cfg_attr(engine = "sqlite", ignore = "there is one writer at a time")]
 async fn a_write_is_repeated_after_a_conflict() {
     let refused: &[&str] = match Engine::of_this_run() {
         Engine::MariaDb => &[
@@ -228,7 +228,7 @@ async fn a_write_is_repeated_after_a_conflict() {
     };
     for refused in refused {
         let store = Bare::open().await;
-        // A sequence counts on when a transaction is undone.
+        // The sequence keeps counting when a transaction is rolled back.
         store.run("CREATE SEQUENCE tries").await;
         store.trigger("others", "BEFORE INSERT", "shop_manufacturers", "1 = 1", refused).await;
         assert_eq!(create_manufacturer(&store).await.status(), 201, "{refused}");
@@ -238,7 +238,7 @@ async fn a_write_is_repeated_after_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(engine = "mariadb"), ignore = "of this server alone")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "only MariaDB has this limit")]
 async fn a_server_without_free_prepared_statements_is_a_503() {
     let store = Bare::open().await;
     let full = "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461";
@@ -250,7 +250,7 @@ async fn a_server_without_free_prepared_statements_is_a_503() {
     assert_eq!(create_manufacturer(&store).await.status(), 201);
 }
 
-/// A statement that takes much longer than anybody waits, and on SQLite keeps all others from writing.
+/// A statement that takes much longer than the time limit, and on SQLite blocks all writers.
 fn endless(engine: Engine) -> Statement {
     let text = match engine {
         Engine::Sqlite => {
@@ -264,7 +264,7 @@ fn endless(engine: Engine) -> Statement {
     Statement::fixed(text, Vec::new())
 }
 
-/// How many such statements a server runs; SQLite does not report it.
+/// The number of such statements that a server is running; SQLite does not report it.
 async fn running(store: &Bare) -> i64 {
     store
         .database
@@ -290,29 +290,29 @@ async fn a_statement_is_cancelled_soon_after_its_request_ends() {
         let asked = store.app.shop.store.clone();
         let asked = tokio::spawn(async move { asked.execute(endless(engine)).await });
         eventually("it runs", async || (running(&store).await == 1).then_some(())).await;
-        // On SQLite it has to begin.
+        // On SQLite, wait until it has begun.
         tokio::time::sleep(Duration::from_millis(100)).await;
         asked.abort();
         assert!(asked.await.unwrap_err().is_cancelled());
         if engine != Engine::Sqlite {
             let over = eventually("it ends", async || (running(&store).await == 0).then_some(()));
-            // Sooner than the server gives up by itself.
+            // Sooner than the server's own time limit.
             tokio::time::timeout(Duration::from_secs(8), over).await.unwrap();
         }
-        // Where one writes at a time, it would be in the way.
+        // With one writer at a time, it would block this write.
         assert_eq!(create_manufacturer(&store).await.status(), 201);
     }
     let made = store.ask(Method::Get, "/manufacturers", json!(null)).await;
     let made: serde_json::Value = serde_json::from_slice(made.body()).unwrap();
     assert_eq!(made["meta"]["total"], 3);
-    eventually("no connection is at work", async || {
+    eventually("no connection is busy", async || {
         store.app.shop.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;
     store.app.shop.store.close().await;
 }
 
-/// A connection whose statement went on would be closed only when that is over.
+/// A connection whose statement continued would be closed only at its end.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server ends it")]
 async fn a_read_is_cancelled_soon_after_its_client_disconnects() {
@@ -333,7 +333,7 @@ async fn a_read_is_cancelled_soon_after_its_client_disconnects() {
     store.app.shop.store.ping().await.unwrap();
     for _ in 0..3 {
         reading().await;
-        eventually("none is at work", async || {
+        eventually("no statement is running", async || {
             (store.app.shop.store.usage()[0].busy == 0).then_some(())
         })
         .await;
@@ -341,7 +341,8 @@ async fn a_read_is_cancelled_soon_after_its_client_disconnects() {
     store.app.shop.store.close().await;
 }
 
-/// A statement that takes too long is cancelled while its request still waits, which gets a 503.
+/// A statement that takes too long is cancelled while its request still waits; the request gets a
+/// 503.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_takes_too_long_is_cancelled_and_rolled_back() {
     let store = Bare::open().await;
@@ -364,7 +365,7 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_rolled_back() {
     let mut transaction = hasty.begin_read().await.unwrap();
     assert_eq!(transaction.numbers(Statement::fixed(rows, Vec::new())).await.unwrap(), [3]);
     drop(transaction);
-    eventually("no connection is at work", async || {
+    eventually("no connection is busy", async || {
         hasty.usage().iter().all(|pool| pool.busy == 0).then_some(())
     })
     .await;
@@ -372,7 +373,7 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_rolled_back() {
     store.app.shop.store.close().await;
 }
 
-/// How many locks there are on a file, as the system lists them.
+/// The number of locks on a file, as the operating system lists them.
 #[cfg(target_os = "linux")]
 fn locks_on(file: &std::path::Path) -> usize {
     use std::os::unix::fs::MetadataExt;
@@ -382,8 +383,8 @@ fn locks_on(file: &std::path::Path) -> usize {
     locks.lines().filter(is_on).count()
 }
 
-/// The locks of a process on a file go when it closes the file anywhere, and then another one may take
-/// the log for left over and remove it.
+/// A process loses its locks on a file when it closes any descriptor of it; another process may
+/// then take the log for stale and remove it.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server locks its own files")]
@@ -399,14 +400,14 @@ async fn reopening_a_store_keeps_the_locks_on_its_file() {
     store.app.shop.store.close().await;
 }
 
-/// What makes the files of a program no larger than so many bytes, and lets it notice: a limit that
-/// can be lifted while it runs, which a real disk of this size would be too much to ask for.
+/// A shell prefix that limits the size of the program's files and makes writes beyond it fail. The
+/// limit can be lifted while the program runs, which simulates a full disk.
 #[cfg(target_os = "linux")]
 fn limited_to(bytes: u64) -> String {
     format!("trap '' XFSZ; ulimit -S -f {}; exec", bytes / 512)
 }
 
-/// What takes from the administrator of the machine the right to write where nobody may.
+/// A command that removes root's privilege to write to read-only files.
 #[cfg(target_os = "linux")]
 const ORDINARY: &str = "[ $(id -u) -ne 0 ] || set -- setpriv --bounding-set=-dac_override \
                         --inh-caps=-dac_override \"$@\"; exec";
@@ -445,7 +446,7 @@ async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
     served.log.wait_for("disk").await;
     for _ in 0..3 {
         create("again".to_owned()).await.expect(503);
-        assert_eq!(count().await, kept, "who reads is served");
+        assert_eq!(count().await, kept, "reads are served");
     }
 
     served.shell("prlimit --fsize=unlimited --pid").await;

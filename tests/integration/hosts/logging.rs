@@ -1,4 +1,4 @@
-//! The log: an id for each request, a line for each request, and the address of the client.
+//! The log: an id and a line for each request, and the address of the client.
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -11,11 +11,11 @@ async fn every_response_has_an_id_of_its_own() {
     let (_place, served, token) = serve(&[]).await;
     let mut seen = std::collections::HashSet::new();
     for path in [ECHO, ECHO, PENDING, "/health", "/", "/api/index.php/v1/nothing"] {
-        // The one that never answers is asked without a token.
+        // The handler that never answers is called without a token.
         let request =
             if path == PENDING { served.bare("GET", path) } else { served.get(path, &token) };
         let answer = Answer::to(request).await;
-        assert!(seen.insert(answer.header("x-request-id").to_owned()), "{path}: an id twice");
+        assert!(seen.insert(answer.header("x-request-id").to_owned()), "{path}: each id is unique");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
     }
     served.stop().await;
@@ -27,7 +27,7 @@ async fn the_request_id_of_a_proxy_is_kept_if_it_is_safe_to_log() {
     let ask = async |id: &str| {
         let answer = Answer::to(echo(&served, &token).header("x-request-id", id)).await.expect(200);
         let given = answer.header("x-request-id").to_owned();
-        assert_eq!(answer.json()["id"], given, "the plugin is told the same");
+        assert_eq!(answer.json()["id"], given, "the plugin gets the same id");
         given
     };
     let longest = "x".repeat(64);
@@ -51,10 +51,10 @@ async fn clients_cannot_choose_the_id_of_their_requests() {
         let ask = echo(&served, &token).header("x-request-id", "chosen");
         let answer = Answer::to(ask).await.expect(200);
         let id = answer.header("x-request-id").to_owned();
-        assert_eq!(answer.json()["id"], id, "the plugin is told the same");
+        assert_eq!(answer.json()["id"], id, "the plugin gets the same id");
         let line = served.log.wait_for(&format!("request_id=\"{id}\"")).await;
         assert!(line.ends_with("client_request_id=\"chosen\""), "what it says is beside: {line}");
-        assert!(given.insert(id), "an id twice");
+        assert!(given.insert(id), "each id is unique");
     }
     served.stop().await;
 }
@@ -100,7 +100,7 @@ async fn every_request_has_its_line_in_the_log() {
         !log.contains(&token) && !log.contains("private"),
         "more than anybody should read: {log}"
     );
-    // Every line of it is JSON.
+    // Every line is JSON.
     for line in served.log.all() {
         serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
@@ -136,7 +136,7 @@ async fn a_client_that_disconnects_is_logged_and_forgotten() {
 async fn the_log_names_the_client_behind_trusted_proxies() {
     for (proxies, expected) in [("", "127.0.0.1"), ("10.0.0.0/8, 127.0.0.1", "203.0.113.5")] {
         let (_place, served, token) = serve(&[("HOST_TRUSTED_PROXIES", proxies)]).await;
-        // What is further left is the claim of the client itself.
+        // Addresses further to the left are claims of the client itself.
         let forwarded = echo(&served, &token).header("x-forwarded-for", "9.9.9.9, 203.0.113.5");
         Answer::to(forwarded).await.expect(200);
         let line = served.log.wait_for("access").await;

@@ -1,5 +1,5 @@
-//! Mails that an extension asks for, on their way through the host to a mail server that takes
-//! them, refuses them, hangs, or is down.
+//! Mails that an extension sends through the host to a mail server that accepts them, refuses them,
+//! hangs, or is down.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Post {
         Post::trusting(&Pair::new(), sink, url).await
     }
 
-    /// The same on a machine that trusts this certificate and no other.
+    /// The same on a machine that trusts only this certificate.
     async fn trusting(pair: &Pair, sink: Sink, url: &str) -> Post {
         let place = Place::of_the_fixture();
         let token = place.user("ann", "Manager").await;
@@ -42,8 +42,8 @@ impl Post {
         Post { place, served, token, sink }
     }
 
-    /// Has the extension send a mail, and gives what it is told: `sent`, `refused` when it need
-    /// not try again, `failed` when it may.
+    /// Makes the extension send a mail, and returns the result: `sent`, `refused` for a permanent
+    /// failure, `failed` for a temporary one.
     async fn send(&self, mail: Value) -> &'static str {
         let request = self.served.ask("POST", "/api/index.php/v1/misbehaves/mail", &self.token);
         let answer = Answer::to(request.body(mail.to_string())).await;
@@ -103,7 +103,7 @@ async fn a_mail_reaches_the_server_once_and_complete() {
     assert!(received.source.lines().all(|line| line.len() <= 998), "{}", received.source);
 
     assert_eq!(post.sink.mails().len(), 1);
-    assert!(is_empty(&post.place.path("data/mail")), "it goes one way alone");
+    assert!(is_empty(&post.place.path("data/mail")), "a mail is not also written to a file");
     post.served.stop().await;
 }
 
@@ -143,7 +143,7 @@ async fn text_of_an_extension_cannot_add_headers_or_recipients() {
     assert_eq!(mails[2].subject(), "one X-Two: two");
     assert!(mails[3].text().contains("MAIL FROM:<eve@example.com>"));
 
-    // What no mail can have is refused before the server is asked.
+    // Values that no mail can have are refused without asking the server.
     for (member, value) in [
         ("id", ""),
         ("id", "a\r\nBcc: all@example.com"),
@@ -172,7 +172,7 @@ async fn temporary_and_permanent_refusals_are_different_errors() {
         (550, "refused"),
         (552, "refused"),
         (554, "refused"),
-        // Nothing is wrong with the mail: the site has to sign in.
+        // The mail is valid: the site has to sign in.
         (530, "failed"),
     ] {
         post.sink.refuse(code);
@@ -205,14 +205,14 @@ async fn an_unreachable_server_is_a_temporary_failure() {
 #[tokio::test]
 async fn a_hanging_server_is_given_up_and_its_connection_is_not_reused() {
     let post = Post::open().await;
-    // Once while the connection is made, once on the one that is kept.
+    // Once while the connection is established, and once on the persistent one.
     post.sink.hang();
     assert_eq!(post.send(mail("order-6")).await, "failed");
     post.sink.accept();
     assert_eq!(post.send(mail("order-6")).await, "sent");
     post.sink.hang();
     assert_eq!(post.send(mail("order-7")).await, "failed");
-    // The late answers to what was given up are nobody's.
+    // Late answers to an abandoned mail are ignored.
     post.sink.accept();
     post.sink.refuse(550);
     assert_eq!(post.send(mail("order-8")).await, "refused");
@@ -230,12 +230,12 @@ async fn a_connection_is_reused_for_the_next_mail() {
         assert_eq!(post.send(mail(&format!("order-{number}"))).await, "sent");
     }
     assert_eq!(post.sink.connections(), 1);
-    // One that the server has closed in the meantime is replaced without a word.
+    // A connection that the server has closed in the meantime is replaced silently.
     post.sink.restart().await;
     assert_eq!(post.send(mail("order-5")).await, "sent");
     assert_eq!(post.sink.connections(), 2);
 
-    // However many are asked for at once, the server is not flooded.
+    // Many simultaneous mails do not flood the server.
     let ids: Vec<String> = (0..20).map(|number| format!("at-once-{number}")).collect();
     let sending: Vec<_> = ids.iter().map(|id| post.send(mail(id))).collect();
     for sent in futures_util::future::join_all(sending).await {
@@ -249,7 +249,7 @@ async fn a_connection_is_reused_for_the_next_mail() {
 #[tokio::test]
 async fn a_non_ascii_address_is_sent_only_to_a_server_that_supports_it() {
     let post = Post::open().await;
-    // A domain has a form in ASCII that every server knows.
+    // A domain has an ASCII form, which every server supports.
     assert_eq!(post.send(mail_with("to", "bob@łąka.example")).await, "sent");
     let received = &post.sink.wait_for(1).await[0];
     assert_eq!(received.to, ["bob@xn--ka-ola7v.example"]);
@@ -262,7 +262,7 @@ async fn a_non_ascii_address_is_sent_only_to_a_server_that_supports_it() {
 #[tokio::test]
 async fn the_host_signs_in_as_the_user_of_the_address() {
     let sink = Sink::start().await;
-    // Letters that mean something in a URL are escaped there.
+    // Letters with a meaning in URLs are escaped there.
     let url = sink.url_for("ann", "s3%2Fcr%40t");
     let post = Post::with(sink, &url).await;
     assert_eq!(post.send(mail("order-7")).await, "sent");
@@ -288,7 +288,8 @@ async fn the_address_decides_how_tls_is_used() {
         assert_eq!(post.sink.connections(), 1, "{url}");
         post.served.stop().await;
 
-        // A server that cannot prove its identity gets nothing, and may be corrected.
+        // A server that cannot prove its identity gets nothing, and its certificate may be
+        // corrected.
         let sink = Sink::start_with(security).await;
         let url = sink.url();
         let post = Post::with(sink, &url).await;
@@ -311,7 +312,7 @@ async fn a_mail_that_requires_tls_is_never_sent_in_clear_text() {
     assert_eq!(post.sink.mails().len(), 0);
     post.served.stop().await;
 
-    // One that may be is encrypted where the server offers it.
+    // A mail without this requirement is encrypted if the server offers it.
     for (security, encrypted) in
         [(Security::None, false), (Security::OnDemand(pair.acceptor()), true)]
     {

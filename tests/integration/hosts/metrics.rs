@@ -1,4 +1,4 @@
-//! The metrics of the host, read as Prometheus reads them, while what they measure happens.
+//! The metrics of the host, in the format that Prometheus reads, while the measured events happen.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::support::waiting::eventually;
 
 const API: &str = "/api/index.php/v1/misbehaves";
 
-/// The fixture, served and watched.
+/// The fixture, served with metrics.
 struct Watched {
     place: Place,
     served: Served,
@@ -48,14 +48,14 @@ impl Watched {
     }
 }
 
-/// The values of a scrape, by name and labels as they are written.
+/// The values of a scrape, by name and labels as written.
 #[derive(Debug)]
 struct Metrics(BTreeMap<String, f64>);
 
 impl Metrics {
-    /// Reads the text, and fails the test where it is not as the form demands: each value belongs
-    /// to a metric that has been described before, no value and no metric stands twice, and there
-    /// is an end.
+    /// Parses the text, and fails the test if it violates the format: each value belongs to a
+    /// metric that has been described before, no value and no metric occurs twice, and the end is
+    /// marked.
     fn read(text: &str) -> Metrics {
         let lines = text.strip_suffix("# EOF\n").unwrap();
         let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
@@ -97,7 +97,7 @@ impl Metrics {
         self.0.get(series).copied()
     }
 
-    /// The names and labels that begin like this.
+    /// The names and labels with this prefix.
     fn series(&self, prefix: &str) -> Vec<&str> {
         self.0.keys().map(String::as_str).filter(|series| series.starts_with(prefix)).collect()
     }
@@ -141,7 +141,7 @@ async fn requests_are_counted_by_route_and_never_by_path() {
     let series: Vec<&str> = expected.iter().map(|(series, _)| series.as_str()).collect();
     assert_eq!(after.series("host_http_requests_total"), series);
 
-    // The histogram has them all, each in the buckets from its own upwards.
+    // The histogram contains them all, each in its bucket and all larger ones.
     let of = |suffix: &str, more: &str| {
         format!("host_http_request_duration_seconds_{suffix}{{{more}route=\"misbehaves.echo\"}}")
     };
@@ -177,7 +177,7 @@ async fn requests_in_progress_are_counted_until_they_end() {
     })
     .await;
 
-    // A client that leaves is no longer there, and was not answered.
+    // A request whose client disconnects is no longer in progress, and has no response.
     drop(flying);
     eventually("the client has left", async || {
         let now = watched.scrape().await;
@@ -256,10 +256,10 @@ async fn metrics_of_an_extension_have_its_name() {
             "misbehaves_words_total{kind=\"with \\\"quotes\\\"\\nand lines\"}",
         ]
     );
-    // What has no name that the form permits, or one that is taken, is left out.
+    // A metric whose name is invalid or taken is left out.
     assert_eq!(now.series("misbehaves_").len(), 3, "{now:#?}");
 
-    // One that fails is left out, and everything else is there.
+    // A failing extension is left out, and everything else remains.
     std::fs::write(watched.place.data("mute"), "").unwrap();
     let muted = watched.scrape().await;
     assert_eq!(muted.series("misbehaves_"), [""; 0]);
@@ -298,7 +298,7 @@ async fn metrics_are_served_at_their_own_address_only() {
     assert_eq!(Answer::to(client.post(&watched.metrics)).await.status, 405);
     watched.served.stop().await;
 
-    // They are nowhere where nobody asks for them, and a wrong address ends the program.
+    // There are no metrics by default, and an invalid address ends the program.
     let place = Place::of_the_fixture();
     let served = place.serve().await;
     assert!(!served.log.all().iter().any(|line| line.contains("metrics at")));

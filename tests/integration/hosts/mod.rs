@@ -1,21 +1,22 @@
-//! Running hosts: alone and several on one database, under load, at faults, and at their end.
+//! Running hosts: single ones and several on one database, under load, during faults, and when they
+//! stop.
 
 mod changes;
 mod cluster;
 mod crash;
-#[cfg(engine = "sqlite")] // Places are taken before a request is read.
+#[cfg(engine = "sqlite")] // Connections are counted before a request.
 mod crowding;
-#[cfg(engine = "sqlite")] // TLS ends before a request is read.
+#[cfg(engine = "sqlite")] // TLS is below the level of requests.
 mod encrypted;
 mod faults;
-#[cfg(engine = "sqlite")] // Lines are made of requests and responses.
+#[cfg(engine = "sqlite")] // Lines depend on requests and responses only.
 mod logging;
 #[cfg(engine = "sqlite")] // The mail server is the only other party.
 mod mails;
 mod metrics;
 mod replica;
-#[cfg(engine = "sqlite")] // Requests are refused before a statement is made.
+#[cfg(engine = "sqlite")] // Requests are refused before any SQL.
 mod serving;
 mod shared_database;
-#[cfg(engine = "sqlite")] // Signals and open requests are the same on each.
+#[cfg(engine = "sqlite")] // Signals do not depend on the engine.
 mod stopping;

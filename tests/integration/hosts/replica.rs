@@ -1,6 +1,6 @@
-//! Reports from a streaming replica of PostgreSQL, which may lag behind and may be gone.
+//! Reports from a streaming replica of PostgreSQL, which may lag behind or be unreachable.
 //!
-//! `TEST_REPLICA` names the primary and its replica, which `tests/cluster/replica.sh` makes.
+//! `TEST_REPLICA` lists the primary and its replica, which `tests/cluster/replica.sh` creates.
 
 use serde_json::json;
 use sqlx::{Connection, Executor, PgConnection};
@@ -38,7 +38,7 @@ async fn reports_are_read_from_the_replica_and_everything_else_is_not() {
     client.create("/orders", order).await;
     eventually("the report has the order", async || (sold().await == 1).then_some(())).await;
 
-    // What the replica does not have yet, the lists have and the report has not.
+    // Records that the replica lacks are in lists but not in the report.
     at_replica.execute("SELECT pg_wal_replay_pause()").await.unwrap();
     let order = json!({"user_email": "ben@example.com", "order_state_id": 1});
     client.create("/orders", order).await;
@@ -47,7 +47,7 @@ async fn reports_are_read_from_the_replica_and_everything_else_is_not() {
     at_replica.execute("SELECT pg_wal_replay_resume()").await.unwrap();
     eventually("the report follows", async || (sold().await == 2).then_some(())).await;
 
-    // Without the replica there are no reports, and everything else.
+    // Without the replica, reports fail and everything else works.
     proxy.set(Line::Cut);
     let answer = Answer::to(host.get(&report, &token)).await.expect(503);
     assert_eq!(answer.header("retry-after"), "1");

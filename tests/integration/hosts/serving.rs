@@ -1,4 +1,5 @@
-//! What is the same for every request: methods, paths, hosts, origins, credentials, and limits of bodies.
+//! Common behaviour of every request: methods, paths, hosts, origins, credentials, and limits of
+//! bodies.
 
 use reqwest::header::HeaderMap;
 use serde_json::json;
@@ -30,13 +31,13 @@ async fn every_request_must_name_exactly_one_host() {
             assert_eq!(answer.status(), 400, "{path} {hosts:?}");
             assert!(answer.0.contains("\"source\":{\"header\":\"Host\"}"), "{}", answer.0);
         }
-        // Clients of the first HTTP need not name one.
+        // Clients of HTTP/1.0 need not name one.
         let first = format!("GET {path} HTTP/1.0");
         let known = |answer: &Raw| answer.0.get(9..12).map(str::to_owned).unwrap_or_default();
         assert_eq!(known(&ask(&first, &[]).await), status.to_string());
         assert_eq!(known(&ask(&first, &["a", "a"]).await), "400");
     }
-    // A proxy asks for the whole address, which counts more than the header.
+    // A proxy may send the whole URL, which takes precedence over the header.
     let whole = ask("GET http://shop.example/health HTTP/1.1", &["other.example"]).await;
     assert_eq!(whole.status(), 200);
     assert_eq!(ask("GET http://shop.example/health HTTP/1.1", &[]).await.status(), 400);
@@ -74,7 +75,7 @@ async fn the_limit_of_bodies_holds_however_they_are_sent() {
     }
     assert!([400, 413].contains(&endless.status()), "{}", endless.0);
 
-    // Without permission the body is not even judged.
+    // Without permission the body is not validated.
     let stranger = served.raw(&[&line, &accept, "content-length: 1001"], &[b'x'; 1001]).await;
     assert_eq!(stranger.status(), 401);
     served.is_alive().await;
@@ -163,7 +164,7 @@ async fn pages_of_an_allowed_origin_may_call_the_api() {
         values.collect::<Vec<_>>().join(",").to_ascii_lowercase()
     };
     for origin in allowed {
-        // A preflight has neither a token nor a media type to accept.
+        // A preflight has neither a token nor an Accept header.
         let preflight = Answer::to(
             (served.bare("OPTIONS", ECHO).header("origin", origin))
                 .header("access-control-request-method", "PATCH")
@@ -189,7 +190,7 @@ async fn pages_of_an_allowed_origin_may_call_the_api() {
         for name in ["accept", "authorization", "origin"] {
             assert!(vary.contains(name), "{name}: {vary}");
         }
-        // A page must be able to read why it is refused.
+        // A page must be able to read the reason of a refusal.
         let refused =
             Answer::to(served.bare("GET", ECHO).header("origin", origin)).await.expect(406);
         assert_eq!(refused.header("access-control-allow-origin"), origin);

@@ -1,5 +1,5 @@
 //! Several hosts on one database; and databases of newer programs, with interrupted migrations, or
-//! out of reach.
+//! unreachable.
 
 use example_host::{Error, NewUser, Site};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
-/// How many connections a host has to a server at most.
+/// The greatest number of connections of a host to a server.
 const CONNECTIONS: i64 = 8;
 
 fn user(name: &str) -> NewUser {
@@ -124,7 +124,7 @@ async fn parallel_changes_through_two_hosts_keep_names_unique() {
     }
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
-    // Different changes at the same time all come to pass.
+    // Different simultaneous changes all succeed.
     let mut tasks = JoinSet::new();
     for (number, site) in (0..24).map(|number| (number, if number < 12 { &one } else { &other })) {
         let site = site.clone();
@@ -144,7 +144,7 @@ async fn a_database_of_a_newer_program_is_refused() {
     place.run("user list").await;
     match place.database.engine {
         Engine::Sqlite => {
-            // The program keeps its file in the folder that is its default.
+            // By default, the program keeps its file in this folder.
             let file = format!("sqlite://{}", place.path("data/host.db").display());
             let mut file = SqliteConnection::connect(&file).await.unwrap();
             let later = "INSERT INTO _sqlx_migrations VALUES (9999, 'later', 0, TRUE, x'00', 0)";
@@ -166,11 +166,11 @@ async fn a_database_of_a_newer_program_is_refused() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "mariadb"), ignore = "other engines undo a migration that is cut off")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "other engines roll back an interrupted migration")]
 async fn an_interrupted_migration_is_completed_by_the_next_start() {
     let place = Place::of_the_fixture();
     place.run("user list").await;
-    // What a program leaves behind that is killed after some of the statements.
+    // The state after a program is killed in the middle of a migration.
     place.database.execute("UPDATE host_migrations SET success = FALSE").await;
     place.database.execute("DROP TABLE host_parameters").await;
     place.database.execute("DELETE FROM host_rules WHERE group_id = 5").await;
@@ -202,7 +202,7 @@ async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
     let token = place.user("ann", "Administrator").await;
     let hosts = [place.serve().await, place.serve().await];
     let clients = hosts.each_ref().map(|host| Client::of(host, &token));
-    // All at the same time, each by way of the other host than the last.
+    // All requests are sent at the same time, alternately to the two hosts.
     let post = async |path: &str, bodies: Vec<Value>| {
         let mut tasks = JoinSet::new();
         for (number, body) in bodies.into_iter().enumerate() {
@@ -236,7 +236,7 @@ async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
     }
 }
 
-/// A host whose database is behind a proxy, and the token of a user that it knows.
+/// A host whose database is behind a proxy, and the token of a user whom it has cached.
 async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
     let place = Place::of_the_fixture();
     let token = place.user("ann", "Manager").await;
@@ -247,7 +247,7 @@ async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
     (place, proxy, served, token)
 }
 
-/// Waits until a request is answered with this status, however long the host trusts what it knows.
+/// Waits until a request gets this status, which may take as long as the host trusts its cache.
 async fn until(served: &Served, status: u16, token: &str) -> Answer {
     eventually(&format!("{status}"), async || {
         let answer = Answer::to(served.get(ECHO, token)).await;
@@ -268,7 +268,7 @@ async fn an_unreachable_database_is_a_503_until_it_is_back() {
     let health = Answer::to(served.bare("GET", "/health")).await;
     assert_eq!(health.status, 503);
     assert_eq!(health.json()["failing"][0], "database");
-    // What the host could not see meanwhile counts as soon as it can.
+    // Changes that the host could not see meanwhile take effect when the database is back.
     let second = place.run("token generate ann").await;
     proxy.set(Line::Open);
     until(&served, 200, second.trim()).await;
@@ -286,7 +286,7 @@ async fn an_unreachable_database_is_a_503_until_it_is_back() {
 async fn a_stalled_database_exhausts_neither_the_host_nor_itself() {
     let (place, proxy, served, token) = behind_a_proxy().await;
     proxy.set(Line::Stalled);
-    // Each of an unknown token, so that each wants to ask the database.
+    // Each request has another unknown token, so that each needs the database.
     let mut strangers = JoinSet::new();
     for number in 0..40 {
         let request = served.get(ECHO, &format!("stranger{number}"));
@@ -310,7 +310,7 @@ async fn a_stalled_database_exhausts_neither_the_host_nor_itself() {
     .await;
 }
 
-/// The two fixtures on one site, of which one does not get on while there is a file.
+/// The two fixtures on one site; one of them hangs while a file exists.
 fn with_a_neighbour() -> Place {
     Place::with([fixture("misbehaves"), fixture("neighbour")])
 }
@@ -322,7 +322,7 @@ async fn a_site_answers_its_first_request_after_a_long_installation() {
     std::fs::write(place.data("installing"), "").unwrap();
     let starting = place.call("serve --listen 127.0.0.1:0").start();
     let installing = async {
-        // Longer than a host trusts what it knows.
+        // Longer than a host trusts its cache.
         tokio::time::sleep(std::time::Duration::from_secs(6)).await;
         std::fs::remove_file(place.data("installing")).unwrap();
     };
@@ -376,7 +376,7 @@ async fn a_start_that_loses_its_lock_ends() {
     ended.exits(1);
     let said = ended.err();
     assert!(said.contains("this start has lost its lock"), "{said}");
-    // The next one has it, and gets to its end.
+    // The next start gets the lock, and completes.
     std::fs::remove_file(place.data("installing")).unwrap();
     place.run("user list").await;
 }
@@ -397,7 +397,7 @@ async fn a_stop_keeps_its_time_limit_whatever_hangs() {
     let mut served = call.start().await;
     served.until(200, ECHO, &token).await;
     std::fs::write(place.data("staying"), "").unwrap();
-    // A request that is read and one that changes something, and neither comes to an end.
+    // A read and a change, neither of which ends.
     let mut flying = Vec::new();
     for request in [
         "GET /api/index.php/v1/misbehaves/held/never",
@@ -416,7 +416,7 @@ async fn a_stop_keeps_its_time_limit_whatever_hangs() {
         (lines.iter().filter(|line| line.contains("held")).count() == 2).then_some(())
     })
     .await;
-    // What was changed last is still to be written down when the database does not answer any more.
+    // The audit entry of the last change is still to be written when the database stops answering.
     Answer::to(served.ask("POST", ECHO, &token)).await.expect(200);
     let mut file = None;
     match &proxy {

@@ -1,4 +1,4 @@
-//! Signals: what a host finishes, and for how long it waits.
+//! Signals: what a host completes, and how long it waits.
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -7,7 +7,7 @@ use crate::support::fixture::{HELD, request, serve};
 use crate::support::process::exchange;
 use crate::support::waiting::eventually;
 
-/// Tells the program to stop while a request is in flight, and gives what became of it.
+/// Stops the program while a request is in progress, and returns the outcome of the request.
 async fn stops_by(signal: &str) {
     let (place, mut served, token) = serve(&[]).await;
     let mut flying = served.connect().await;

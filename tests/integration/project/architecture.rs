@@ -1,4 +1,4 @@
-//! The invariants of the architecture, each held by a test.
+//! The invariants of the architecture, each with a test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,9 +28,10 @@ fn only_the_contract_names_the_crates_of_the_boundary() {
     }
 }
 
-/// What only the store knows. Comments, which give examples, and unit tests are left out.
+/// Words that only the store may use. Comments, which contain examples, and unit tests are
+/// excluded.
 #[test]
-fn the_contract_and_the_host_know_no_store() {
+fn the_contract_and_the_host_are_independent_of_the_store() {
     const WORDS: [&str; 18] = [
         "shop",
         "shops",
@@ -51,7 +52,7 @@ fn the_contract_and_the_host_know_no_store() {
         "vouchers",
         "inventory",
     ];
-    // The folder or file, the word, and why it is there.
+    // The folder or file, the word, and the reason.
     const ALLOWED: [(&str, &str, &str); 3] = [
         ("example-host/src/cli/", "shop", "an asset among the examples of the help"),
         ("example-host/src/cli/", "products", "an asset among the examples of the help"),
@@ -90,7 +91,11 @@ fn only_the_sql_module_makes_dynamic_sql_text() {
     for (path, text) in sources("plugin/src") {
         let name = path.strip_prefix(root().join("plugin/src")).unwrap().to_str().unwrap();
         let runs = text.matches("AssertSqlSafe(").count();
-        assert_eq!(runs, usize::from(name == "store/driver.rs"), "one place runs what sql made");
+        assert_eq!(
+            runs,
+            usize::from(name == "store/driver.rs"),
+            "only one place runs the SQL text that `sql` generates"
+        );
         if name.starts_with("sql/") {
             continue;
         }
@@ -104,7 +109,7 @@ fn only_the_sql_module_makes_dynamic_sql_text() {
     }
 }
 
-/// What differs between engines is in their drivers' files and in the table of dialects.
+/// Differences between engines are in the files of their drivers and in the table of dialects.
 #[test]
 fn engines_are_named_only_in_their_own_files_and_in_lists() {
     const ENGINES: [&str; 6] = ["Sqlite", "SQLITE", "Postgres", "POSTGRES", "MySql", "MYSQL"];
@@ -126,7 +131,7 @@ fn the_list_of_resources_is_alphabetical() {
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
-/// Two copies of SQLite in one process on one file corrupt it.
+/// Two copies of SQLite in one process that open the same file corrupt it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_and_the_store_never_share_a_file() {
     let data = tempfile::tempdir().unwrap();
@@ -138,7 +143,7 @@ async fn the_host_and_the_store_never_share_a_file() {
             example_host::Site::open(&url, &[crate::support::harness::library()]).await.is_err()
         }
     };
-    assert!(refused, "the host's own file cannot be the store's");
+    assert!(refused, "the host's own file must not be the store's");
 }
 
 #[test]
@@ -159,7 +164,8 @@ fn every_source_file_begins_with_its_purpose() {
     }
 }
 
-/// A file holds one thing. A longer one gives the reason on a line of its `//!` that begins like this.
+/// A file has one purpose. A longer one gives the reason on a line of its `//!` that begins with
+/// this text.
 #[test]
 fn no_source_file_is_longer_than_600_lines_without_a_reason() {
     const REASON: &str = "//! Above 600 lines: ";
@@ -176,7 +182,7 @@ fn no_source_file_is_longer_than_600_lines_without_a_reason() {
 }
 
 #[test]
-fn the_document_lists_the_modules_that_run_on_sqlite_alone() {
+fn the_document_lists_the_modules_that_run_on_sqlite_only() {
     let document = fs::read_to_string(root().join("tests/README.md")).unwrap();
     let row = |folder: &str| {
         let begin = format!("| `{folder}` | ");
@@ -223,7 +229,7 @@ fn every_module_is_in_the_table_of_its_crate() {
     }
 }
 
-/// The lists are written by hand, so a file that is missing from one would never be run.
+/// The lists are written by hand, and a file that is missing from one would never run.
 #[test]
 fn every_migration_is_compiled_in() {
     for (code, folder) in [

@@ -1,8 +1,8 @@
-//! The documents: what they print of commands is what the commands print, their code is compiled and
-//! run, and their links lead somewhere.
+//! The documents: the output that they show is that of the commands, their code compiles and runs,
+//! and their links work.
 //!
-//! The first word of a code block's info string is its language. What stands in parentheses behind it
-//! is not shown to readers and means something here:
+//! The first word of a code block's info string is its language. Text in parentheses after it is
+//! not shown to readers and has a meaning here:
 //!
 //! | block | what is done with it |
 //! |---|---|
@@ -29,18 +29,18 @@ use crate::support::waiting::{eventually, patiently};
 /// The documents whose commands are run.
 const TOURS: [&str; 3] = ["README.md", "plugin/TOUR.md", "plugin/API.md"];
 
-/// The command that starts the host in a document. The harness starts the one that was built with
-/// the tests, on a free port, in its place.
+/// The command that starts the host in a document. The harness instead starts the program that was
+/// built with the tests, on a free port.
 const START: &str = "cargo run --release\n";
 
-/// What the documents call the address of the host, and what readers put their token in place of.
+/// The address of the host in the documents, and the placeholder of the token.
 const ADDRESS: &str = "127.0.0.1:8080";
 const TOKEN: &str = "PASTE-THE-TOKEN-HERE";
 
-/// How long the commands of a document may take, on a machine that has other work.
+/// How long the commands of a document may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What differs each time, and its replacement in a comparison.
+/// Text that differs each time, and its replacement in a comparison.
 const VARYING: [(&str, &str); 6] = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
     (r"[A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (GMT|\+0000)", "MOMENT"),
@@ -55,7 +55,7 @@ struct Block {
     document: String,
     line: usize,
     language: String,
-    /// The text in parentheses behind the language.
+    /// The text in parentheses after the language.
     note: String,
     text: String,
 }
@@ -73,12 +73,12 @@ impl Block {
         self.language == "sh" && !self.is_not_run()
     }
 
-    /// Whether this is what the command of the block before prints.
+    /// Whether this is the output of the preceding command.
     fn is_output(&self) -> bool {
         ["text", "json"].contains(&self.language.as_str()) && !self.is_not_run()
     }
 
-    /// What is different between this and what was printed; nothing where it is the same.
+    /// The difference between this block and the actual output; `None` if they are equal.
     fn difference(&self, printed: &str) -> Option<String> {
         let numbers_differ = self.note == "numbers differ";
         let shown = comparable(&self.text, numbers_differ);
@@ -122,7 +122,7 @@ fn events(text: &str) -> impl Iterator<Item = (Event<'_>, std::ops::Range<usize>
     Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter()
 }
 
-/// The code blocks of a document, in their order.
+/// The code blocks of a document, in order.
 fn blocks(document: &str) -> Vec<Block> {
     let source = read(document);
     let mut blocks: Vec<Block> = Vec::new();
@@ -136,7 +136,7 @@ fn blocks(document: &str) -> Vec<Block> {
                     CodeBlockKind::Indented => "",
                 };
                 let (language, note) = info.split_once(' ').unwrap_or((info, ""));
-                // rustdoc cannot compile what names crates that only the tests have.
+                // rustdoc cannot compile code with crates that only the tests depend on.
                 let language = language.trim_end_matches(",ignore");
                 blocks.push(Block {
                     document: document.to_owned(),
@@ -154,7 +154,7 @@ fn blocks(document: &str) -> Vec<Block> {
     blocks
 }
 
-/// A text without what is another one each time.
+/// A text without the parts that differ each time.
 fn comparable(text: &str, numbers_differ: bool) -> String {
     let text = text.replace('\r', "");
     let mut text = text.trim_end().to_owned();
@@ -167,7 +167,7 @@ fn comparable(text: &str, numbers_differ: bool) -> String {
     text
 }
 
-/// A host as the first start of the documents makes it.
+/// A host after the first start that the documents describe.
 struct FirstStart {
     place: Place,
     served: Served,
@@ -188,19 +188,19 @@ impl FirstStart {
         text.replace(ADDRESS, &self.served.address.to_string()).replace(TOKEN, &self.token)
     }
 
-    /// What is printed here, as a reader of the document would see it.
+    /// The output as a reader of the document would see it.
     fn printed(&self, text: &str) -> String {
         text.replace(&self.served.address.to_string(), ADDRESS).replace(&self.token, "4af91e5c…")
     }
 
-    /// Runs the commands in one shell, and gives what each has printed.
+    /// Runs the commands in one shell, and returns the output of each.
     async fn run(&self, commands: &[&str]) -> Vec<String> {
         let folder = self.place.path(".");
         let programs = folder.join("target/release");
         fs::create_dir_all(&programs).unwrap();
         let program = profile_dir().join("examples/example-host");
         std::os::unix::fs::symlink(program, programs.join("example-host")).unwrap();
-        // A busy machine is given longer than people are asked to wait.
+        // A busy machine gets more time than readers are asked to wait.
         let mut script = "set -e\nsleep() { command sleep 4; }\n".to_owned();
         for (number, command) in commands.iter().enumerate() {
             fs::write(folder.join(format!("{number}.sh")), self.entered(command)).unwrap();
@@ -225,12 +225,12 @@ impl FirstStart {
     }
 }
 
-/// Runs the commands of a document, and compares their output with what the document shows.
+/// Runs the commands of a document, and compares their output with the document.
 async fn follow(document: &str) {
     let host = FirstStart::of(Place::of_the_store()).await;
     let mut blocks: Vec<Block> = blocks(document);
     if !blocks.iter().any(|block| block.text == START) {
-        // It continues where the tour has shown how to send requests.
+        // It uses the function that the tour defines.
         let tour = self::blocks("plugin/TOUR.md").into_iter();
         blocks.splice(..0, tour.filter(|block| block.text.contains("shop() {")));
     }
@@ -278,7 +278,7 @@ async fn the_commands_of_the_api_document_print_what_it_shows() {
     follow("plugin/API.md").await;
 }
 
-/// Prints the list of those that are not run: `cargo test -p tests every_block -- --nocapture`.
+/// Prints the blocks that are not run: `cargo test -p tests every_block -- --nocapture`.
 #[test]
 fn every_block_is_run_or_gives_a_reason() {
     for document in documents() {
@@ -335,7 +335,7 @@ async fn the_plugin_of_the_documents_greets() {
 }
 
 #[tokio::test]
-async fn the_host_of_the_documents_makes_its_one_request() {
+async fn the_host_of_the_documents_sends_its_request() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Command::new(profile_dir().join("examples/one-request"));
     program.arg(library()).current_dir(folder.path()).kill_on_drop(true);
@@ -346,7 +346,7 @@ async fn the_host_of_the_documents_makes_its_one_request() {
     assert_eq!(shown.difference(&printed), None, "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// The anchors of a document's headings, as GitHub makes them.
+/// The anchors of a document's headings, as GitHub generates them.
 fn anchors(document: &str) -> Vec<String> {
     let source = read(document);
     let mut anchors: Vec<String> = Vec::new();
@@ -374,7 +374,7 @@ fn anchors(document: &str) -> Vec<String> {
     anchors
 }
 
-/// Where the links and pictures of a document lead, but for addresses elsewhere.
+/// The targets of a document's links and pictures, except external addresses.
 fn links(document: &str) -> Vec<String> {
     let source = read(document);
     let picture = Regex::new("(?:src|href)=\"([^\"]*)\"").unwrap();
@@ -432,7 +432,7 @@ fn every_test_that_a_document_names_exists() {
     let name = Regex::new("`([a-z_]+)::([a-z0-9_]+)`").unwrap();
     let text = read("tests/README.md") + &read("README.md");
     let names: Vec<_> = name.captures_iter(&text).collect();
-    assert!(names.len() > 60, "the invariants name their tests");
+    assert!(names.len() > 60, "the table of invariants lists tests");
     for name in names {
         assert!(has_test(&name[1], &name[2]), "there is no test {}", &name[0]);
     }
@@ -442,7 +442,7 @@ fn every_test_that_a_document_names_exists() {
 async fn the_synopsis_of_the_command_line_names_existing_commands() {
     let blocks = blocks("example-host/README.md");
     let synopsis = blocks.iter().find(|block| block.text.starts_with("example-host [")).unwrap();
-    // A line that is indented further continues the one before.
+    // A line with more indentation continues the previous one.
     let is_command = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
     let place = Place::of_the_fixture();
     for line in synopsis.text.lines().filter(is_command).map(str::trim) {
@@ -452,7 +452,7 @@ async fn the_synopsis_of_the_command_line_names_existing_commands() {
             let is_word = |word: &&str| !word.is_empty() && word.chars().all(char::is_lowercase);
             let words: Vec<&str> = words.take_while(is_word).collect();
             let Some(first) = words.first() else { continue };
-            // An alternative after the first leaves out the word that both begin with.
+            // Alternatives after the first omit the common first word.
             let command = format!("{group} {}", words.join(" "));
             place.run(&format!("help {command}")).await;
             if group.is_empty() {

@@ -1,19 +1,20 @@
-//! The layers of each crate: imports lead down, and never in a circle.
+//! The layers of each crate: imports lead downwards, without cycles.
 //!
-//! The source is read as text, so that a path within a macro counts as much as a `use`. Comments and
-//! strings do not count: documentation may point anywhere.
+//! The source is read as text, so that a path within a macro is found as well as a `use`. Comments
+//! and strings are ignored: documentation may refer to anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A crate, and its rooms from top to bottom. A room is a folder or a file below `src`. It may name the
-/// rooms on the lines below its own, and none beside it.
+/// A crate, and its layers from top to bottom. A room is a folder or a file below `src`. It may use
+/// the rooms on the lines below its own, and none on the same line.
 struct House {
     source: &'static str,
     layers: &'static [&'static [&'static str]],
-    /// Files that define what others of their folder import, instead of putting these together.
+    /// `mod.rs` files that define items which other files of their folder import, instead of
+    /// composing these files.
     foundations: &'static [&'static str],
 }
 
@@ -81,7 +82,7 @@ const HOUSES: &[House] = &[
             &["administration", "api", "command_line", "contract", "hosts", "project", "store"],
             &["support"],
         ],
-        // It names the file that the benchmarks share.
+        // It refers to the file that the benchmarks share.
         foundations: &["support/mod.rs"],
     },
 ];
@@ -150,7 +151,7 @@ fn room_of(file: &str) -> &str {
     file.split('/').next().map_or(file, |room| room.trim_end_matches(".rs"))
 }
 
-/// The source files of a crate, by their paths below `src`, and which names which.
+/// The source files of a crate, by their paths below `src`, and the imports between them.
 struct Crate {
     files: BTreeMap<String, String>,
     imports: BTreeSet<(String, String)>,
@@ -192,7 +193,7 @@ impl Crate {
         Crate { files, imports }
     }
 
-    /// Files of which each reaches all others.
+    /// Sets of files each of which reaches all others.
     fn circles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.files.keys().map(|file| (file.as_str(), self.reached(file))).collect();
@@ -221,14 +222,14 @@ impl Crate {
     }
 }
 
-/// The module that a file is, as the names that lead to it.
+/// The module path of a file.
 fn module(file: &str) -> Vec<String> {
     let path = file.trim_end_matches(".rs");
     let parts = path.split('/').filter(|part| !matches!(*part, "mod" | "lib" | "main"));
     parts.map(str::to_owned).collect()
 }
 
-/// The file with what a path names: the longest part of it that is a module.
+/// The file that a path leads to: the longest prefix of it that is a module.
 fn resolve<'m>(
     own: &[String],
     path: &[String],
@@ -284,7 +285,7 @@ fn code(text: &str) -> String {
     kept
 }
 
-/// The length of a literal in these quotes, of which some may be escaped.
+/// The length of a literal in these quotes, which may contain escapes.
 fn literal(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
@@ -316,11 +317,11 @@ fn tokens(code: &str) -> Vec<&str> {
     found
 }
 
-/// Every path within the crate: those from its root, from the module, and from a child of it.
+/// Every path within the crate: from its root, from the module, and from a child of it.
 fn paths(tokens: &[&str], children: &BTreeSet<&str>) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    // The braces that are open, and whether each is that of a module within the file, whose `super`
-    // is the file itself.
+    // The open braces, and whether each is that of a module within the file, whose `super` is the
+    // file itself.
     let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match *token {
@@ -338,7 +339,7 @@ fn paths(tokens: &[&str], children: &BTreeSet<&str>) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads one path, or all paths of a tree in braces, and returns the place after it.
+/// Parses one path, or all paths of a tree in braces, and returns the position after it.
 fn tree(tokens: &[&str], mut at: usize, before: &[String], found: &mut Vec<Vec<String>>) -> usize {
     let mut path = before.to_vec();
     loop {

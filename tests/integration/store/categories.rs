@@ -21,13 +21,13 @@ async fn a_category_has_a_unique_alias_a_level_and_a_path() {
     let taken = json!({"title": "x", "alias": "grosse-lampen"});
     let refused = shop.post("/categories", taken).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 duplicate pointer /alias"]);
-    // Among its siblings only.
+    // An alias is unique only among siblings.
     let below = make(json!({"title": "x", "alias": "grosse-lampen", "parent_id": 1})).await;
     assert_eq!(below.attribute("path"), "grosse-lampen/grosse-lampen");
     assert_eq!(below.attribute("level"), 2);
     assert_eq!(below.json()["data"]["relationships"]["parent"]["data"]["id"], "1");
 
-    // A new title leaves the alias.
+    // A new title does not change the alias.
     let renamed = shop.patch("/categories/1", json!({"title": "Lights"})).send().await.expect(200);
     assert_eq!(renamed.attribute("alias"), "grosse-lampen");
     for wrong in [json!({"alias": "a/b"}), json!({"published": -1}), json!({"parent_id": 99})] {
@@ -35,8 +35,8 @@ async fn a_category_has_a_unique_alias_a_level_and_a_path() {
     }
 }
 
-/// Found by requests made up from the OpenAPI document: the alias that was made is the one that the
-/// category had, so nothing seemed to change, and the empty one was written.
+/// Found by requests generated from the OpenAPI document: the generated alias equalled the present
+/// one, so nothing seemed to change, and the empty one was written.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_alias_is_made_from_the_title_even_if_the_category_has_it_already() {
     let shop = Shop::open().await;
@@ -57,7 +57,7 @@ async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
         above = shop.create("/categories", json!({"title": title, "parent_id": above})).await;
     }
     let other = shop.create("/categories", json!({"title": "other"})).await;
-    // Its path begins with that of `b`, and that of what is below it too.
+    // Its path begins like that of `b`, and so do the paths of its descendants.
     let sibling = shop.create("/categories", json!({"title": "b-2", "parent_id": 1})).await;
     let below = shop.create("/categories", json!({"title": "e", "parent_id": sibling})).await;
     let place = async |id: i64| {

@@ -1,5 +1,6 @@
-//! Totals are exact: at once after one's own write, and after a long mix of writes by several clients
-//! at the same time, some of which fail. The truth is counted here, from the records themselves.
+//! Totals are exact: immediately after one's own write, and after a long mix of concurrent writes
+//! by several clients, some of which fail. The expected numbers are counted here, from the records
+//! themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ async fn a_total_includes_ones_own_write_at_once() {
     }
 }
 
-/// Nobody can fill the tables of kept counts by values that nothing has any more.
+/// Clients cannot fill the tables of kept counts with values that no record has any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_that_become_zero_leave_no_row() {
     const TURNS: i64 = 12;
@@ -131,7 +132,7 @@ async fn counts_that_become_zero_leave_no_row() {
     store.no_row_counts_nothing().await;
     assert_eq!(store.rows_of_counts().await, before, "as many rows as before");
 
-    // What is counted anew, or has been for long, leaves nothing behind either.
+    // Neither a recount nor older rows leave anything behind.
     let client = Client::new(&store, 0, seed());
     let product = json!({"product_name": "x", "product_type": "rare", "quantity": 77});
     let product = client.made(Method::Post, "/products", product).await;
@@ -144,7 +145,7 @@ async fn counts_that_become_zero_leave_no_row() {
     store.what_triggers_keep_is_what_counting_anew_gives().await;
 }
 
-/// What chance makes of this run; `TEST_SEED` does it again.
+/// The seed of this run; `TEST_SEED` repeats it.
 fn seed() -> u64 {
     let given = std::env::var("TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| fastrand::u64(..1_000_000));
@@ -153,7 +154,7 @@ fn seed() -> u64 {
 }
 
 impl Shelves {
-    /// The lists whose totals are given, each with the rows that are in it.
+    /// The lists with totals, each with the rows that it contains.
     fn totals(&self) -> Vec<(String, String)> {
         let mut totals = Vec::new();
         for resource in resources::REGISTRY.iter().filter(|resource| resource.crud) {
@@ -210,7 +211,7 @@ impl Shelves {
         totals
     }
 
-    /// Filters by the day of an order: from one on, up to one, from one to another.
+    /// Filters by the day of an order: from a day, up to a day, and between two.
     fn ranges(&self) -> Vec<Filter> {
         let day = self.day("created_on");
         let from = |number| Filter {
@@ -230,7 +231,7 @@ impl Shelves {
         ranges
     }
 
-    /// Each table of kept counts has what grouping the table that it counts gives.
+    /// Each table of kept counts equals a grouping of its records.
     async fn kept_counts_are_those_of_their_tables(&self) {
         let mut kept = self.tables().await;
         kept.retain(|_, columns| columns.contains("n"));
@@ -252,15 +253,15 @@ impl Shelves {
                 column => column.to_owned(),
             });
             let (by, groups) = (by.join(", "), groups.collect::<Vec<_>>().join(", "));
-            // A count may be kept in several rows, and only their sum is one.
+            // A count may be spread over several rows, of which only the sum is meaningful.
             let sums = format!("SELECT {by}, sum(n) FROM {table} GROUP BY {by} HAVING sum(n) <> 0");
             let truth = format!("SELECT {groups}, count(*) FROM {base} GROUP BY {groups}");
             self.same(&table, &sums, &truth).await;
         }
     }
 
-    /// Each table of kept counts and sums has rows only for what there is: none of nothing, and none
-    /// that another one makes up for.
+    /// Each table of kept counts and sums has rows only for existing values: no rows of zeros, and
+    /// none that cancel each other out.
     async fn no_row_counts_nothing(&self) {
         for (table, count) in self.counting().await {
             let nothing = self.numbers(format!("count(*) FROM {table} WHERE {count} <= 0")).await;
@@ -268,7 +269,7 @@ impl Shelves {
         }
     }
 
-    /// How many rows each of them has.
+    /// The number of rows of each of them.
     async fn rows_of_counts(&self) -> BTreeMap<String, Vec<i64>> {
         let mut rows = BTreeMap::new();
         for (table, _) in self.counting().await {
@@ -278,7 +279,7 @@ impl Shelves {
         rows
     }
 
-    /// The tables that triggers keep, each with the column that counts records.
+    /// The tables that triggers keep, each with the column of the number of records.
     async fn counting(&self) -> Vec<(String, &'static str)> {
         let tables = self.tables().await;
         let counts =
@@ -294,7 +295,7 @@ impl Shelves {
         counting
     }
 
-    /// What texts are found by is what they come to.
+    /// The tables for substring search correspond to the texts.
     async fn pieces_are_those_of_the_texts(&self) {
         match self.store.database.engine {
             Engine::Sqlite => {
@@ -304,7 +305,7 @@ impl Shelves {
                     self.store.run(format!("{check} VALUES ('integrity-check', 1)")).await;
                 }
             }
-            // It finds them by an index, which is the engine's to keep.
+            // The engine maintains its index itself.
             Engine::Postgres => {}
             Engine::MariaDb => {
                 for (table, text) in [
@@ -325,11 +326,12 @@ impl Shelves {
         }
     }
 
-    /// And so has the table of the sums of days.
+    /// The sums of days equal those of the orders.
     async fn sums_of_days_are_those_of_the_orders(&self) {
         const BY: &str = "day, currency_code, order_state_id";
         let whole = ["orders", "items"].map(|column| format!("sum({column})"));
-        // An amount is kept in parts, of 10^4 and of its smallest unit, which the engine may not count.
+        // An amount is kept in parts, of 10^4 and of its smallest unit, which the engine may not
+        // store as such.
         let unit = match self.store.database.engine {
             Engine::Sqlite => "1",
             Engine::Postgres | Engine::MariaDb => "100000",
@@ -346,7 +348,7 @@ impl Shelves {
         self.same("shop_sales_by_day", &sums, &truth).await;
     }
 
-    /// Two questions have the same answer, which is not empty.
+    /// Two queries have the same result, which is not empty.
     async fn same(&self, what: &str, sums: &str, truth: &str) {
         let [missing, surplus, rows] = self
             .numbers(format!(
@@ -372,7 +374,7 @@ impl Shelves {
         let answer = self.store.ask(Method::Get, &path, json!(null)).await;
         let report = document(&answer);
         let rows = report["data"].as_array().unwrap();
-        assert_eq!(report["meta"]["total"], rows.len(), "all on one page");
+        assert_eq!(report["meta"]["total"], rows.len(), "one page contains all");
         let told = rows.iter().map(|row| &row["attributes"]).filter(|row| row["orders"] != 0);
         let told: Vec<String> = told
             .map(|row| {
@@ -414,8 +416,8 @@ impl Shelves {
         assert_eq!(told, truth);
     }
 
-    /// What is added up from days that were kept is what the database adds up itself, which it does
-    /// for a range that is longer than any that is kept.
+    /// Sums of cached days equal those that the database computes, which it does for a range that
+    /// is too long for the cache.
     async fn reports_of_kept_days_are_those_of_the_database(&self) {
         for report in ["products", "customers"] {
             let [kept, truth] = [date(1), "2020-01-01".to_owned()];
@@ -429,11 +431,11 @@ impl Shelves {
         }
     }
 
-    /// The report on the inventory has what the products come to.
+    /// The report on the inventory equals the sums of the products.
     async fn report_of_the_stock_is_that_of_the_products(&self) {
         let answer = self.store.ask(Method::Get, "/reports/inventory", json!(null)).await;
         let totals = document(&answer)["meta"]["totals"].clone();
-        // Amounts are whole numbers of their smallest unit on SQLite, and a product is low with two.
+        // On SQLite amounts are whole numbers of their smallest unit, and a quantity of two is low.
         let (pieces, low) = match self.store.database.engine {
             Engine::Sqlite => ("quantity * 100000", 200_000),
             Engine::Postgres | Engine::MariaDb => ("quantity", 2),
@@ -459,7 +461,7 @@ impl Shelves {
         assert_eq!(totals, truth);
     }
 
-    /// What triggers keep does not change when it is counted anew.
+    /// A recount does not change what triggers keep.
     async fn what_triggers_keep_is_what_counting_anew_gives(&self) {
         let store = &self.store.app.shop.store;
         let kept = copy::kept(store).await.unwrap();
@@ -469,20 +471,20 @@ impl Shelves {
     }
 }
 
-/// Orders, each with how many pieces its items are of.
+/// Orders, each with the number of its items.
 const ORDERS_WITH_ITEMS: &str = "(SELECT o.*, (SELECT coalesce(sum(i.orderitem_quantity), 0) \
     FROM shop_orderitems i WHERE i.order_key = o.shop_order_id) AS pieces FROM shop_orders o) t";
 
 const ORDER_SUMS: &str = "sum(pieces), sum(order_subtotal), sum(order_discount), \
     sum(order_refund), sum(order_shipping), sum(order_tax)";
 
-/// A list and the rows that are in it without any filter.
+/// A list and the rows that it contains without any filter.
 struct List {
     path: String,
     rows: String,
 }
 
-/// What a client sends, and the test that a row has to pass then.
+/// A filter, and the condition that a row must satisfy.
 #[derive(Clone)]
 struct Filter {
     sent: String,
@@ -524,7 +526,7 @@ fn filters(name: &str, column: &str, values: impl Iterator<Item = String>) -> Ve
     values.map(filter).collect()
 }
 
-/// Each of these with each of those.
+/// The pairs of these filters.
 fn pairs(these: &[Filter], those: &[Filter]) -> Vec<Filter> {
     these.iter().flat_map(|one| those.iter().map(|other| one.and(other))).collect()
 }

@@ -1,4 +1,4 @@
-//! One store on two engines: whatever is asked of either, the same bytes come back.
+//! The same store on different engines: every request gets the same bytes from each.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::databases::Engine;
 use crate::support::harness::{Setup, Shop};
 use crate::support::tables;
 
-/// Names that engines would put in different orders, fold differently, or take for the same.
+/// Names that engines would order or fold differently, or consider equal.
 const NAMES: [&str; 34] = [
     "Äpfel",
     "ÄPFEL",
@@ -44,7 +44,7 @@ const NAMES: [&str; 34] = [
     "ŁÓDŹ",
 ];
 
-/// What is looked for in them.
+/// The search texts.
 const NEEDLES: [&str; 22] = [
     "äpfel",
     "Ä",
@@ -70,7 +70,7 @@ const NEEDLES: [&str; 22] = [
     "  s",
 ];
 
-/// A shop with a demonstration and with records that are hard to keep apart.
+/// A demo store with additional records that are hard to distinguish.
 async fn shop(engine: Engine) -> Shop {
     let shop = Shop::with(Setup { engine, ..Setup::default() }).await;
     shop.fill().await;
@@ -117,7 +117,7 @@ async fn shop(engine: Engine) -> Shop {
     shop
 }
 
-/// Everything that can be listed, in every order, and searched, filtered and paged.
+/// Requests for all lists, in every order, searched, filtered and paged.
 fn lists(shop: &Shop) -> Vec<String> {
     let mut paths = Vec::new();
     for row in tables::fields() {
@@ -168,8 +168,8 @@ fn lists(shop: &Shop) -> Vec<String> {
     paths
 }
 
-/// What is answered, without what two shops at two moments cannot have in common: the address, the
-/// id of the request, and the moments since the test began.
+/// An answer without the parts that differ between two shops and moments: the address, the id of
+/// the request, and the moments since the test began.
 async fn answer(shop: &Shop, path: &str, begun: &str) -> String {
     let answer = shop.get(path).send().await;
     let id = answer.header("x-request-id").to_owned();
@@ -203,7 +203,7 @@ async fn every_engine_returns_the_same_bytes() {
             assert_eq!(answer(&server, &path, &begun).await, expected, "{path}");
         }
     }
-    // What is refused is refused in the same words.
+    // Refusals have the same text.
     for path in [
         "/reports/sales?filter[period]=fortnight",
         "/products?filter[unheard_of]=1",

@@ -1,5 +1,5 @@
-//! A store that is filled in bulk: it equals one that is filled record by record, and one whose
-//! filling was interrupted is served as a whole or not at all.
+//! Bulk-loading of a store: the result equals that of adding record by record, and after an
+//! interruption the store is served completely or not at all.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use plugin::store::Store;
 use crate::support::databases::{Database, Engine};
 use crate::support::process::Place;
 
-/// How often a filling is killed.
+/// How often bulk-loading is killed.
 const KILLS: usize = 6;
 
 async fn store_of(database: &Database) -> Store {
@@ -21,13 +21,13 @@ async fn store_of(database: &Database) -> Store {
     store
 }
 
-/// Fills a store, at once where so many records are missing.
+/// Fills a store, in bulk if at least this many records are missing.
 async fn fill(store: &Store, products: u64, orders: u64, large: u64) {
     let size = demo::Size { products, orders };
     demo::fill_from(store, size, large, &ProgressHandle::new(())).await.unwrap();
 }
 
-/// Everything beside the rows that the tables have: indexes, references and triggers.
+/// The indexes, references and triggers of the tables.
 async fn structure(store: &Store, engine: Engine) -> Vec<String> {
     let all = match engine {
         Engine::Sqlite => {
@@ -56,7 +56,7 @@ async fn structure(store: &Store, engine: Engine) -> Vec<String> {
     reading.texts(Statement::fixed(all, Vec::new())).await.unwrap()
 }
 
-/// Fails unless what triggers keep is what the records come to.
+/// Fails unless the kept numbers equal those of the records.
 async fn assert_counted(store: &Store, engine: Engine) {
     let kept = copy::kept(store).await.unwrap();
     assert!(kept.iter().any(|(_, sums)| !sums.is_empty()));
@@ -66,8 +66,7 @@ async fn assert_counted(store: &Store, engine: Engine) {
     assert_eq!(pieces, self::pieces(store, engine).await);
 }
 
-/// What texts are found by, where the store keeps that in tables that can be read. An index of them
-/// says itself whether it is right.
+/// The tables for substring search, if they can be read. An index of texts checks itself.
 async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
     match engine {
         Engine::Sqlite => {
@@ -120,7 +119,7 @@ async fn a_killed_filling_leaves_a_valid_store_and_is_resumed() {
         Engine::Sqlite => place.store_url(),
         Engine::Postgres | Engine::MariaDb => place.database.url(),
     };
-    // What a store is like that nobody has filled.
+    // The structure of a store without bulk-loading.
     place.run("demo --products 1 --orders 1").await;
     let store = Store::open(&url).unwrap();
     let before = structure(&store, place.database.engine).await;

@@ -1,4 +1,4 @@
-//! What is kept beside the records: migrated databases have the tables and triggers that are made from its
+//! Kept numbers: migrated databases have the tables and triggers that are generated from the
 //! description.
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ async fn texts(store: &Store, question: &str) -> Vec<String> {
     texts
 }
 
-/// All tables of the store with their columns, and all triggers with what they do.
+/// All tables of the store with their columns, and all triggers with their bodies.
 async fn catalogue(store: &Store, engine: Engine) -> BTreeSet<String> {
     let question = match engine {
         Engine::Sqlite => "SELECT type || ' ' || sql FROM sqlite_schema WHERE sql IS NOT NULL",
@@ -52,12 +52,12 @@ async fn catalogue(store: &Store, engine: Engine) -> BTreeSet<String> {
         }
     };
     let pieces = texts(store, question).await.into_iter();
-    // Only the spaces between words differ.
+    // Only white space may differ.
     pieces.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[tokio::test]
-async fn tables_and_triggers_are_those_that_are_made_from_their_description() {
+async fn tables_and_triggers_are_generated_from_their_description() {
     let engine = Engine::of_this_run();
     let (migrated, made) = (Database::new().await, Database::new().await);
     let [migrated_store, made_store] =
@@ -72,7 +72,7 @@ async fn tables_and_triggers_are_those_that_are_made_from_their_description() {
         .filter_map(|text| text.strip_prefix("CREATE TABLE ")?.split(' ').next())
         .collect();
     assert!(names.len() > 14, "{names:?}");
-    // Whatever writes to one of these tables goes.
+    // Triggers that write to one of these tables are dropped.
     let mentions = |column: &str| {
         let like = names.iter().map(|name| format!("{column} LIKE '%{name}%'"));
         like.collect::<Vec<_>>().join(" OR ")
@@ -113,7 +113,7 @@ async fn tables_and_triggers_are_those_that_are_made_from_their_description() {
     made_store.close().await;
 }
 
-/// The tables as they were before the triggers that are made from the description.
+/// The tables of the version before triggers were generated from the description.
 async fn version_before(database: &Database) {
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin/migrations");
     let (folder, last) = match database.engine {
@@ -124,7 +124,7 @@ async fn version_before(database: &Database) {
     let mut earlier = Migrator::new(folders.join(folder)).await.unwrap();
     let migrations = earlier.migrations.iter().filter(|migration| migration.version <= last);
     earlier.migrations = migrations.cloned().collect();
-    // On a server the host has a table of migrations too.
+    // On a server, the host's table of migrations is in the same database.
     if database.engine != Engine::Sqlite {
         earlier.dangerous_set_table_name("shop_migrations");
     }
@@ -147,7 +147,7 @@ async fn version_before(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_store_of_the_version_before_is_brought_to_the_present_triggers() {
+async fn a_store_of_the_previous_version_is_migrated_to_the_present_triggers() {
     let database = Database::new().await;
     version_before(&database).await;
     let store = Store::open(&database.url()).unwrap();
@@ -159,7 +159,7 @@ async fn a_store_of_the_version_before_is_brought_to_the_present_triggers() {
     store.migrate().await.unwrap();
     assert_eq!(copy::kept(&store).await.unwrap(), before);
 
-    // What the triggers before have counted, those of now take away.
+    // The new triggers subtract what the old ones added.
     for change in [
         "UPDATE shop_orders SET user_id = 7, order_state_id = 3 WHERE shop_order_id <= 30",
         "UPDATE shop_orders SET order_tax = order_tax + 1",

@@ -1,5 +1,4 @@
-//! The statuses of an order: how it moves from one to the next, the entry of each move, and the mail to
-//! the customer.
+//! The statuses of an order: its transitions, the entry of each, and the mail to the customer.
 
 use serde_json::{Value, json};
 
@@ -44,7 +43,7 @@ async fn every_status_change_of_an_order_leaves_an_entry() {
         order.attribute("orderstatus_name")
     };
     assert_eq!(state().await, "Shipped");
-    // The same status again is a note in the history, and nothing in a change.
+    // Adding the same status again is a note in the history; a PATCH with it changes nothing.
     shop.post("/orders/1/history", json!({"order_state_id": 7})).send().await.expect(201);
     shop.patch("/orders/1", json!({"order_state_id": 7})).send().await.expect(200);
     shop.patch("/orders/1", json!({"order_state_id": 8})).send().await.expect(200);
@@ -66,7 +65,7 @@ async fn every_status_change_of_an_order_leaves_an_entry() {
     let history = shop.get("/orders/1/history").send().await.expect(200);
     assert_eq!(history.total(), 4);
 
-    // A note on an order is possible whatever has become of its status.
+    // A note can be added to an order whatever the state of its status.
     shop.patch(&format!("/orderstatuses/{own}"), json!({"enabled": 1})).send().await.expect(200);
     shop.post("/orders/1/history", json!({"order_state_id": own})).send().await.expect(201);
     shop.patch(&format!("/orderstatuses/{own}"), json!({"enabled": 0})).send().await.expect(200);
@@ -96,9 +95,9 @@ async fn concurrent_status_changes_are_serialised() {
     assert_eq!(order.attribute("order_state_id"), last);
 }
 
-/// The mail to the customer, through a mail server that is down at first.
+/// The mail reaches the customer through a mail server that is down at first.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_gets_a_mail_about_a_new_status_in_the_words_of_the_site() {
+async fn a_customer_gets_a_mail_about_a_new_status_from_the_templates_of_the_site() {
     let sink = Sink::start().await;
     let shop = Shop::with(&sink).await;
     let order = json!({

@@ -1,4 +1,4 @@
-//! Orders with their items: what the catalogue fills in, how amounts are computed, and what is refused.
+//! Orders with their items: defaults from the catalogue, the computation of amounts, and refusals.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn omitted_names_skus_and_prices_come_from_the_catalogue() {
     assert_eq!(order.attribute("order_tax"), "11.39");
     assert_eq!(order.attribute("order_total"), "90.01");
 
-    // Amounts given for the order are kept, whatever the items add up to.
+    // Amounts that are given for the order are kept, whatever the sum of its items.
     let body = json!({
         "user_email": "ada@example.com", "order_subtotal": "5", "order_tax": "1",
         "items": [{"product_id": 1}],
@@ -66,7 +66,7 @@ async fn an_order_is_created_with_items_or_without() {
     assert_eq!(items_of(&shop, &order).await.total(), 0);
 }
 
-/// The same sums by another library, for many random lines in three currencies.
+/// Another library computes the same sums, for many random lines in three currencies.
 #[tokio::test(flavor = "multi_thread")]
 async fn amounts_are_exact_and_rounded_once_per_line() {
     let shop = Shop::open().await;
@@ -339,7 +339,7 @@ async fn a_new_order_takes_its_defaults_from_the_store() {
     assert_eq!(history.column("order_state_id"), [5]);
     assert_eq!(history.column("order_id"), [order.attribute("order_id")]);
 
-    // Never below nothing; references sort as the orders were made.
+    // The total is never negative; references sort in the order of creation.
     let body = json!({"user_email": "cleo@example.com", "order_credit": 5});
     let next = shop.post("/orders", body).send().await.expect(201);
     assert_eq!(next.attribute("order_total"), "0.00");
@@ -348,7 +348,7 @@ async fn a_new_order_takes_its_defaults_from_the_store() {
     };
     assert!(reference(&order) <= reference(&next));
 
-    // A change never works out again what it leaves out.
+    // A change never recomputes what it omits.
     let path = format!("/orders/{}", order.id());
     let changed = shop.patch(&path, json!({"order_subtotal": 1})).send().await.expect(200);
     assert_eq!(changed.attribute("order_total"), "116.32999");
@@ -366,7 +366,7 @@ async fn a_new_order_takes_its_defaults_from_the_store() {
     }
     shop.delete(&path).send().await.expect(204);
     let history = shop.get(&format!("{path}/history")).send().await.expect(200);
-    assert_eq!(history.total(), 0, "its history went with it");
+    assert_eq!(history.total(), 0, "its history was deleted with it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,7 +389,7 @@ async fn orders_are_found_by_every_filter_of_the_table() {
     assert_eq!(ids("").await, [3, 2, 1], "the newest first");
     assert_eq!(ids("list[ordering]=created_on").await, [1, 2, 3]);
     assert_eq!(ids("filter[search]=ada").await, [3, 1]);
-    assert_eq!(ids("filter[search]=ADA+%C5%81").await, [1], "both names, joined by a space");
+    assert_eq!(ids("filter[search]=ADA+%C5%81").await, [1], "both names are searched as one text");
     assert_eq!(ids("filter[search]=bo%40").await, [2]);
     assert_eq!(ids("filter[search]=weiss").await, [2]);
     assert_eq!(ids("filter[date_from]=2026-02-01").await, [3, 2]);

@@ -1,6 +1,6 @@
-//! Mails that the store has queued: one of several hosts sends each of them, once, however slow the
-//! mail server is; failures are retried after growing pauses; and a stop waits for a mail being
-//! sent, but not for ever.
+//! Mails in the store's outbox: one of several hosts sends each of them, once, however slow the
+//! mail server is; failures are retried after growing pauses; and a stop waits for a mail in
+//! transit, but only for a limited time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,16 +18,16 @@ use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::waiting::{eventually, patiently};
 
-/// A host whose mail server takes its time.
+/// A host with a slow mail server.
 #[derive(Clone)]
 struct Slow {
     takes: Duration,
-    /// How many mails it fails over before it takes one.
+    /// How many attempts fail before one succeeds.
     failures: Arc<AtomicUsize>,
-    /// The ids of the mails that it was asked to send, and how many of them it has dealt with.
+    /// The ids of the mails that it was asked to send, and the number that it has completed.
     asked: Arc<Mutex<Vec<String>>>,
     ended: Arc<AtomicUsize>,
-    /// How many were taken back before it had dealt with them.
+    /// The number of mails that were cancelled before completion.
     broken_off: Arc<AtomicUsize>,
 }
 
@@ -85,7 +85,7 @@ impl Host for Slow {
     }
 }
 
-/// A mail that is being sent.
+/// A mail in transit.
 struct Begun<'a> {
     host: &'a Slow,
     ended: bool,
@@ -115,7 +115,7 @@ impl Due {
         Due { store, host }
     }
 
-    /// One more host on the database, which sends what is due.
+    /// Adds a host on the same database, which sends what is due.
     fn host(&self, pace: Pace) -> Running {
         let store = Store::open(&self.store.database.url()).unwrap();
         let handle = HostHandle::new(self.host.clone());
@@ -133,12 +133,12 @@ impl Due {
         numbers
     }
 
-    /// What time it is to the database.
+    /// The database's time.
     async fn seconds(&self) -> i64 {
         self.numbers(self.store.app.shop.store.dialect().seconds).await[0]
     }
 
-    /// How many mails wait.
+    /// The number of waiting mails.
     async fn waiting(&self) -> u32 {
         outbox::count(&self.store.app.shop.store).await.unwrap()[0]
     }
@@ -162,7 +162,7 @@ impl Running {
     }
 }
 
-/// Claims that run out while a mail is on its way, unless they are renewed.
+/// Claims that expire while a mail is in transit, unless they are renewed.
 const SHORT_CLAIMS: Pace = Pace {
     claim: Duration::from_secs(5),
     renewal: Duration::from_millis(500),
@@ -185,7 +185,7 @@ async fn a_due_mail_is_sent_once_by_one_of_two_hosts_even_if_that_outlasts_a_cla
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_renewal_of_a_claim_sends_no_mail_twice() {
     let due = Due::with(Slow::taking(Duration::from_secs(2))).await;
-    // A renewal moves the end of the claim and leaves the number of attempts.
+    // A renewal changes the end of the claim and not the number of attempts.
     let renewal = "NEW.attempts = OLD.attempts";
     due.store.fail("doom_renewals", "BEFORE UPDATE", "shop_mails", renewal).await;
     let host = due.host(Pace { renewal: Duration::from_millis(300), ..Pace::default() });
@@ -195,15 +195,15 @@ async fn a_failed_renewal_of_a_claim_sends_no_mail_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_has_lost_a_claim_leaves_the_mail_to_its_new_owner() {
+async fn a_host_that_has_lost_its_claim_stops_sending_the_mail() {
     let due = Due::with(Slow::taking(Duration::from_secs(60))).await;
     let host = due.host(SHORT_CLAIMS);
     due.host.is_asked().await;
-    // Another host has taken the mail up.
+    // Another host has claimed the mail.
     due.store
         .run("UPDATE shop_mails SET claim = 'another', attempts = 2, due_at = due_at + 1000")
         .await;
-    // This one notices it when it renews its claim.
+    // This host notices it when it renews its claim.
     eventually("it takes the mail back", async || {
         (due.host.broken_off.load(Ordering::Relaxed) == 1).then_some(())
     })
@@ -235,7 +235,7 @@ async fn retry_pauses_double_from_1_to_3600_seconds() {
         let ended = due.seconds().await;
         let [attempts, due_at] = due.numbers("SELECT attempts, due_at FROM shop_mails").await[..]
         else {
-            panic!("the mail waits")
+            panic!("the mail is waiting")
         };
         // A short pause may be over, and another attempt made, before the host has stopped.
         if attempts == before + 1 {
@@ -254,7 +254,7 @@ async fn a_mail_that_fails_twice_is_sent_by_the_third_attempt() {
     let mut asked = due.host.asked();
     assert_eq!(asked.len(), 3);
     asked.dedup();
-    assert_eq!(asked.len(), 1, "a mail keeps its id");
+    assert_eq!(asked.len(), 1, "a mail has the same id in every attempt");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -266,7 +266,7 @@ async fn a_stop_waits_for_a_mail_being_sent_but_not_for_ever() {
     assert_eq!((due.waiting().await, due.host.ended.load(Ordering::Relaxed)), (0, 1));
     assert_eq!(due.host.asked().len(), 1);
 
-    // After the time limit the mail is left to the next start.
+    // After the time limit, the mail is left to the next start.
     let due = Due::with(Slow::taking(Duration::from_secs(3_600))).await;
     let host = due.host(Pace { stopping: Duration::from_millis(200), ..Pace::default() });
     due.host.is_asked().await;

@@ -58,7 +58,7 @@ async fn the_default_currency_cannot_be_deleted() {
     let (euro, franc) = (shop.currency("EUR").await, shop.currency("CHF").await);
     let refused = shop.delete(&format!("/currencies/{euro}")).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 refused"]);
-    // The next request already knows what the site has set.
+    // The next request already uses the new parameter.
     shop.set_default_currency("CHF").await;
     shop.delete(&format!("/currencies/{franc}")).send().await.expect(422);
     shop.delete(&format!("/currencies/{euro}")).send().await.expect(204);
@@ -74,7 +74,7 @@ async fn a_patch_can_neither_disable_the_default_currency_nor_change_its_code() 
         refused.errors(),
         ["422 refused pointer /currency_code", "422 refused pointer /enabled"]
     );
-    // What it has already may be sent back, and everything else of it may change.
+    // The present values may be sent back, and other fields may change.
     let change = json!({"currency_code": "EUR", "enabled": 1, "currency_title": "The euro"});
     shop.patch(&euro, change).send().await.expect(200);
 
@@ -149,7 +149,11 @@ async fn a_customer_and_the_addresses_of_a_user() {
 
     let addresses = shop.get("/customers/1/addresses").send().await.expect(200);
     assert_eq!(addresses.column("type"), ["billing"]);
-    assert_eq!(addresses.json()["data"][0].get("links"), None, "no route reads one alone");
+    assert_eq!(
+        addresses.json()["data"][0].get("links"),
+        None,
+        "there is no route for a single address"
+    );
     assert_eq!(shop.get("/customers/2/addresses").send().await.expect(200).total(), 0);
 
     for (wrong, error) in [

@@ -1,5 +1,5 @@
-//! How each engine executes lists: by reading an index as far as the page, or by sorting the few
-//! records that a filter leaves. Its query plans stand for what a larger store costs.
+//! How each engine executes lists: by reading an index up to the end of the page, or by sorting the
+//! few records that match a filter. The query plans indicate the cost in a larger store.
 
 use futures_util::TryStreamExt;
 use host_interface::{Method, ProgressHandle};
@@ -22,7 +22,7 @@ use crate::support::waiting::eventually;
 /// The tables that grow with a store.
 const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
 
-/// What an integrator asks for together.
+/// Filters that integrators combine.
 const TOGETHER: [&str; 20] = [
     "products?filter[enabled]=1&filter[manufacturer]=3",
     "products?filter[enabled]=1&filter[category]=11",
@@ -46,7 +46,7 @@ const TOGETHER: [&str; 20] = [
     "customers?filter[country]=77&list[ordering]=zone_name",
 ];
 
-/// The list of a request, as its path and query.
+/// The page of a request, from its path and query.
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
     let resource = resources::REGISTRY.find(kind).unwrap();
@@ -54,7 +54,7 @@ fn page_of(request: &str) -> Page {
     listing.page(resource, listing.conditions.clone())
 }
 
-/// Each list as it is, in every order and with every filter that has an index.
+/// Every list without filters, in every order, and with every filter that has an index.
 fn alone() -> Vec<String> {
     let mut requests = Vec::new();
     for kind in ["products", "orders", "customers"] {
@@ -85,7 +85,7 @@ fn alone() -> Vec<String> {
     requests
 }
 
-/// A store with enough in it that an engine makes plans.
+/// A store with enough records for realistic plans.
 async fn filled(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
     store.migrate().await.unwrap();
@@ -100,8 +100,8 @@ async fn filled(database: &Database) -> Store {
     store
 }
 
-/// A transaction in which the engine does not do what it does in small tables alone: a few records
-/// it would rather read all of, and sort.
+/// A transaction without the plans that engines prefer for small tables, which read and sort all
+/// rows.
 async fn reading(store: &Store, engine: Engine) -> Transaction {
     let mut transaction = store.begin_read().await.unwrap();
     if engine == Engine::Postgres {
@@ -130,12 +130,12 @@ async fn plan(transaction: &mut Transaction, engine: Engine, asked: Statement) -
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What is wrong with a plan: that it reads a large table from its beginning to its end, or sorts.
+/// The fault of a plan: it reads a large table from beginning to end, or sorts.
 fn waste(engine: Engine, plan: &str, sorts: bool) -> Option<&'static str> {
     let lines = || plan.lines().map(str::trim_start);
     let joined = lines().collect::<Vec<_>>().join(" ");
     let scans = match engine {
-        // A scan of an index is a walk, and so is that of a table in the order of its keys.
+        // Scanning an index, or a table in the order of its keys, is allowed.
         Engine::Sqlite => false,
         Engine::Postgres => LARGE
             .iter()
@@ -154,7 +154,7 @@ fn waste(engine: Engine, plan: &str, sorts: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether a total is read from what is kept.
+/// Whether a total is read from kept counts.
 fn is_kept(total: &Statement) -> bool {
     LARGE.iter().all(|table| !total.text.contains(&format!("{table} ")))
 }
@@ -168,8 +168,8 @@ async fn no_list_scans_or_sorts_a_table() {
     let mut wasteful = Vec::new();
     for request in alone().into_iter().chain(TOGETHER.map(str::to_owned)) {
         let page = page_of(&request);
-        // What filters leave is few in so small a store, and so might it be in a large one; walked
-        // it must not be sorted.
+        // The number of matches is small in so small a store, and might be small in a large one; if
+        // they are read in index order, they must not be sorted.
         let approach = transaction.approach(&page).await.unwrap();
         assert_ne!(approach.keys, Keys::Empty, "{request} is about something");
         let sorts = approach.keys == Keys::FilterThenSort;
@@ -187,8 +187,8 @@ async fn no_list_scans_or_sorts_a_table() {
     store.close().await;
 }
 
-/// Where it is a question of how many records there are, few are sorted and many are walked, and
-/// each is said so that the engine does it.
+/// Where the choice depends on the number of records, few are sorted and many are read in order,
+/// and the SQL makes the engine do so.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_records_are_sorted_and_many_are_read_in_index_order() {
     let database = Database::new().await;
@@ -223,7 +223,7 @@ async fn few_records_are_sorted_and_many_are_read_in_index_order() {
     store.close().await;
 }
 
-/// Whether a value is free is found by its unique index.
+/// A unique index answers whether a value is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_check_of_a_unique_value_scans_a_table() {
     let database = Database::new().await;
@@ -250,7 +250,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
     store.close().await;
 }
 
-/// What is in few records is looked for once: their keys are known then, and the page is read by these.
+/// A text in few records is searched for once: its keys are then known, and used for the page.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rare_text_is_searched_for_once() {
     let database = Database::new().await;
@@ -295,7 +295,7 @@ async fn a_rare_text_is_searched_for_once() {
     store.close().await;
 }
 
-/// Far down a list, what lies before is passed over in steps.
+/// On a distant page, the preceding records are skipped in steps.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_distant_page_is_found_by_kept_counts() {
     let database = Database::new().await;
@@ -305,7 +305,7 @@ async fn a_distant_page_is_found_by_kept_counts() {
         for direction in ["asc", "desc"] {
             let joint = if request.contains('?') { '&' } else { '?' };
             let mut page = page_of(&format!("{request}{joint}list[direction]={direction}"));
-            // So few are passed over one by one, and the answer must be the same.
+            // So few records are skipped one by one, and the result must be the same.
             page.limit = 40;
             let one_by_one = |offset| Page { offset, ..page.clone() };
             let steps =
@@ -338,16 +338,16 @@ async fn a_distant_page_is_found_by_kept_counts() {
     store.close().await;
 }
 
-/// What each write adds to an index of texts is another part of it, which a search has to read.
+/// Each write adds a segment to an index of texts, which a search has to read.
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(engine = "sqlite"), ignore = "a server keeps its indexes itself")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server maintains its indexes itself")]
 async fn segments_of_a_text_index_are_merged_while_others_write() {
     const PARTS: &str = "SELECT count(DISTINCT segid) FROM shop_products_search_idx";
     const IN_WRITES: &str =
         "SELECT v FROM shop_products_search_config WHERE k = 'automerge' AND v = 0";
     let bare = Bare::open().await;
     let store = &bare.app.shop.store;
-    // With one more, the engine would merge them in the middle of a write after all.
+    // With one more write, the engine would merge the segments within the write.
     for number in 0..15 {
         let product = json!({"product_name": format!("Lamp {number}")});
         assert_eq!(bare.ask(Method::Post, "/products", product).await.status(), 201);
@@ -357,8 +357,8 @@ async fn segments_of_a_text_index_are_merged_while_others_write() {
         reading.numbers(Statement::fixed(asked, Vec::new())).await.unwrap()
     };
     assert_eq!(number(IN_WRITES).await, [0]);
-    // Each write is followed by a little of it.
-    eventually("they are few", async || {
+    // Each write is followed by a small merge.
+    eventually("only a few segments remain", async || {
         let change = json!({"price": "1"});
         assert_eq!(bare.ask(Method::Patch, "/products/1", change).await.status(), 200);
         (number(PARTS).await[0] < 4).then_some(())

@@ -26,7 +26,7 @@ async fn a_product_from_creation_to_removal() {
     assert_eq!(relationships["category"]["data"], json!({"type": "categories", "id": "1"}));
     assert_eq!(relationships["manufacturer"], json!({"data": null}));
 
-    // Its master variant and its stock record were made with it.
+    // Its master variant and its stock record were created with it.
     let variants = shop.get(&format!("/products/{id}/variants")).send().await.expect(200);
     assert_eq!(variants.column("sku"), ["S-1"]);
     assert_eq!(variants.column("price"), ["12.50"]);
@@ -73,7 +73,7 @@ async fn every_visible_change_updates_modified_on() {
     ] {
         store.run(format!("UPDATE shop_products SET modified_on = '{LONG_AGO}'")).await;
         store.run(format!("UPDATE shop_orders SET modified_on = '{LONG_AGO}'")).await;
-        // A body without a field changes nothing, and so does one that is refused.
+        // An empty body changes nothing, and neither does a refused one.
         store.ask(Method::Patch, record, json!({"created_on": "2026-01-01"})).await;
         store.ask(Method::Patch, record, json!({"modified_on": "2026-01-01", "x": 1})).await;
         assert_eq!(modified_on(record).await, LONG_AGO, "before {method} {path}");
@@ -155,13 +155,13 @@ async fn a_stock_record_can_be_removed_and_created_again() {
     assert_eq!(made.attribute("notify_qty"), Value::Null);
     assert_eq!(shop.get("/products/1").send().await.expect(200).attribute("quantity"), 7);
 
-    // A product without a stock record has nothing in stock, and cannot be given anything.
+    // A product without a stock record has a stock of zero, which cannot be changed.
     shop.delete("/inventory/1").send().await.expect(204);
     let more = json!({"quantity": 3});
     let refused = shop.patch("/products/1", more.clone()).send().await.expect(422);
     assert_eq!(refused.errors(), ["422 refused pointer /quantity"]);
     assert_eq!(shop.get("/products/1").send().await.expect(200).attribute("quantity"), 0);
-    // What was read can be sent back.
+    // A record can be sent back as it was read.
     let read = json!({"quantity": 0, "product_name": "Lamp"});
     shop.patch("/products/1", read).send().await.expect(200);
     shop.post("/inventory", json!({"shop_product_id": 1})).send().await.expect(201);
@@ -202,7 +202,7 @@ async fn products_are_found_by_every_filter_of_the_table() {
     };
     assert_eq!(ids("filter[search]=LAM").await, [1]);
     assert_eq!(ids("filter[category]=2").await, [1]);
-    assert_eq!(ids("filter[category]=1").await, [0_i64; 0], "that category only");
+    assert_eq!(ids("filter[category]=1").await, [0_i64; 0], "only that category");
     assert_eq!(ids("filter[manufacturer]=1").await, [1]);
     assert_eq!(ids("filter[product_type]=simple").await, [1, 2]);
     assert_eq!(ids("filter[product_type]=variable").await, [0_i64; 0]);

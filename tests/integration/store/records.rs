@@ -1,5 +1,5 @@
-//! What all records have in common: creation, limits of values, unique values, references, and removal;
-//! and the small resources that have few rules of their own.
+//! Common rules of all records: creation, limits of values, unique values, references, and
+//! deletion; and the small resources with few rules of their own.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ async fn a_manufacturer_from_creation_to_removal() {
     assert!(gone.body.is_empty());
     shop.get(&path).send().await.expect(404);
     shop.delete(&path).send().await.expect(404);
-    // A key is never given twice.
+    // A key is never generated twice.
     let next = shop.create("/manufacturers", json!({"manufacturer_name": "Oak"})).await;
     assert!(next > created.id());
 }
@@ -102,7 +102,7 @@ async fn values_beyond_a_fields_limits_are_422_and_change_nothing() {
         assert!(errors[0].ends_with(&format!(" pointer /{field}")), "{field} {value}: {errors:?}");
         assert_eq!(before, shop.get(&path).send().await.expect(200).json());
     }
-    // The longest that fits does.
+    // The longest permitted text is accepted.
     let long =
         json!({"manufacturer_name": "ü".repeat(255), "manufacturer_desc": "ü".repeat(65_535)});
     shop.patch("/manufacturers/1", long).send().await.expect(200);
@@ -161,7 +161,7 @@ async fn one_of_32_parallel_posts_of_the_same_code_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn codes_and_references_stay_while_others_refer_to_them() {
+async fn codes_and_references_cannot_change_while_others_refer_to_them() {
     let shop = Shop::stocked().await;
     for own in [json!({"currency_code": "USD"}), json!({"order_id": "A-1"})] {
         let mut order = own;
@@ -184,7 +184,8 @@ async fn codes_and_references_stay_while_others_refer_to_them() {
         assert!(detail.contains(&format!("cannot be changed: {by} refers to this ")), "{detail}");
         assert_eq!(shop.get(path).send().await.expect(200).body, before, "{path} is as it was");
     }
-    // Nothing was orphaned: the voucher still keeps its order, and what nobody names may change.
+    // Nothing was orphaned: the voucher still refers to its order, and values without references
+    // may change.
     let refused = shop.delete("/orders/3").send().await.expect(422);
     assert_eq!(refused.errors(), ["422 referenced"]);
     shop.patch("/orders/3", json!({"order_id": "A-1"})).send().await.expect(200);
@@ -327,7 +328,7 @@ async fn the_configuration_is_one_record_of_all_parameters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_demonstrations_are_equal_and_add_up() {
+async fn two_demo_stores_are_equal_and_consistent() {
     let (first, second) = (Shop::filled().await, Shop::filled().await);
     for path in ["/products/7", "/orders/40", "/orders/40/items", "/customers/9", "/vouchers/5"] {
         let one = first.get(path).send().await.expect(200);
@@ -369,7 +370,7 @@ async fn tax_profiles_and_rates_from_creation_to_removal() {
     let rate = json!({"taxrate_name": "VAT", "tax_percent": 7.125, "geozone_id": 3});
     let rate = shop.post("/taxrates", rate).send().await.expect(201);
     assert_eq!(rate.attribute("tax_percent"), "7.125");
-    // A geographic zone is no resource of the store, so there is no link to it.
+    // A geographic zone is not a resource of the store, so there is no link to it.
     assert_eq!(
         rate.json()["data"]["relationships"]["geozone"],
         json!({"data": {"type": "geozones", "id": "3"}})

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::bare::Bare;
 use crate::support::harness::{Answer, Shop};
 
-/// Makes an order of some moment, with these attributes beside.
+/// Creates an order at this moment, with these further attributes.
 async fn order(shop: &Shop, created_on: &str, beside: Value) -> i64 {
     let mut body = json!({
         "user_email": "ada@example.com", "order_state_id": 1, "created_on": created_on,
@@ -51,7 +51,7 @@ async fn daily_sales_have_every_day_of_each_currency_and_the_totals() {
     order(&shop, "2026-03-03T12:00:00", refunded).await;
     let yen = json!({"currency_code": "JPY", "order_subtotal": "1000"});
     order(&shop, "2026-03-02T12:00:00", yen).await;
-    // Of other days, and in a status that does not count.
+    // Orders of other days, and one in a status that does not count.
     order(&shop, "2026-02-28T23:59:59", json!({"order_subtotal": "11"})).await;
     order(&shop, "2026-03-04T00:00:00", json!({"order_subtotal": "13"})).await;
     let pending = json!({"order_subtotal": "17", "order_state_id": 4});
@@ -200,7 +200,7 @@ async fn a_report_covers_the_last_thirty_days_by_default() {
     assert_eq!(range(format!("filter[date_to]={}", ago(10))).await, expected);
     let expected = (json!(ago(2)), json!(ago(0)), json!(1), json!(3));
     assert_eq!(range(format!("filter[date_from]={}", ago(2))).await, expected);
-    // It may be tomorrow already where the client is.
+    // The client may be in a time zone in which it is already tomorrow.
     let expected = (json!(ago(-1)), json!(ago(-1)), json!(0), json!(1));
     assert_eq!(range(format!("filter[date_from]={}", ago(-1))).await, expected);
 }
@@ -227,7 +227,7 @@ async fn invalid_report_requests_are_refused() {
             assert_eq!(answer.errors(), [error], "{name} {query}");
         }
     }
-    // The number of periods is limited, also where they are not listed one by one.
+    // The number of periods is limited in every report, even one that does not list them.
     let long = "filter[date_from]=1990-01-01&filter[date_to]=2020-01-01";
     let ever = "filter[date_from]=0001-01-01&filter[date_to]=9999-12-31";
     for name in ["sales", "products", "customers"] {
@@ -310,8 +310,8 @@ async fn customers_are_reported_by_spending_and_guests_by_address() {
     assert_eq!(second["meta"]["totals"], all["meta"]["totals"]);
 }
 
-/// The reports of products and customers, each computed in both ways: the database adds up a range of
-/// more than a year, and a shorter one is added up from days that are cached.
+/// The reports on products and customers, each computed in both ways: the database adds up a range
+/// of more than a year, and a shorter one is added up from cached days.
 async fn both(about: &str, fetch: impl AsyncFn(&str) -> Value) -> Vec<(Value, Value)> {
     let mut reports = Vec::new();
     for name in ["products", "customers"] {
@@ -367,9 +367,9 @@ async fn reports_follow_every_write_whatever_was_reported_before() {
     changed("the configuration again").await;
 }
 
-/// Another program may write to the same database, too.
+/// Other programs may write to the same database.
 #[tokio::test(flavor = "multi_thread")]
-async fn reports_follow_writes_past_the_program() {
+async fn reports_follow_writes_by_other_programs() {
     let bare = Bare::open().await;
     for name in ["Lamp", "Bulb", "Shade"] {
         let product = json!({"product_name": name, "price": "5"});
@@ -431,7 +431,7 @@ async fn the_inventory_is_reported_lowest_first_with_exact_values() {
     let totals = report(&shop, "inventory?page[limit]=1").await.json()["meta"]["totals"].clone();
     assert_eq!(line(&totals, &["in_stock", "low_stock", "out_of_stock", "unmanaged"]), "1 3 2 2");
 
-    // The largest stock of the dearest product is worth more than 64 bits of units.
+    // The largest stock of the most expensive product exceeds 64 bits in units.
     let dear = json!({
         "product_name": "dear", "quantity": i32::MAX, "price": "999999999999.99999",
     });
@@ -445,12 +445,12 @@ async fn the_inventory_is_reported_lowest_first_with_exact_values() {
     assert_eq!(totals["value"], value.normalize().to_string());
 }
 
-/// What a report costs does not depend on how many ask for it. While one is computed, others share the
-/// next one, which has in it what was committed before they asked.
+/// The cost of a report does not depend on the number of clients. Requests during a computation
+/// share the next one, which includes everything committed before them.
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_concurrent_reports_are_computed_once() {
     let store = Bare::open().await;
-    // Each day is read by itself, so that the report takes longer than it takes to ask for it.
+    // Each day is computed by itself, so that the report takes longer than the requests for it.
     for day in 1..=90 {
         let created_on = format!("2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28);
         let items = json!([{"orderitem_price": "5", "product_id": null}]);
@@ -475,19 +475,19 @@ async fn equal_concurrent_reports_are_computed_once() {
             assert_eq!(answer.body(), answers[0].body());
         }
         let times = computed().await - before;
-        // Two as a rule; a machine with much else to do may begin some after the second is over.
+        // Two as a rule; on a busy machine, some requests may arrive after the second one.
         assert!((1.0..=10.0).contains(&times), "{name} was computed {times} times");
-        // Another page is another report.
+        // Another page is computed separately.
         store.ask(Method::Get, &format!("{path}&page[limit]=1"), json!(null)).await;
         assert_eq!(computed().await, before + times + 1.0);
     }
     store.app.shop.store.close().await;
 }
 
-/// The greatest amount that there is.
+/// The greatest amount of money.
 const HUGE: &str = "999999999999.99999";
 
-/// So much money that 64 bits do not count it in its smallest unit.
+/// The sum exceeds 64 bits in the smallest unit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_day_of_a_hundred_of_the_largest_orders_is_summed_exactly() {
     const ORDERS: i64 = 100;
@@ -524,7 +524,7 @@ async fn a_day_of_a_hundred_of_the_largest_orders_is_summed_exactly() {
     assert_eq!(stock["units"], ORDERS * i64::from(i32::MAX));
     assert_eq!(stock["value"], "214748364699999997852516.353");
 
-    // By product and by customer, from days that are kept and from the database.
+    // By product and by customer, from cached days and from the database.
     for range in [day, "filter[date_from]=2020-01-01&filter[date_to]=2026-12-31"] {
         let products = report(&shop, &format!("products?{range}")).await;
         let names = ["quantity_sold", "orders", "revenue"];
@@ -542,7 +542,7 @@ async fn a_day_of_a_hundred_of_the_largest_orders_is_summed_exactly() {
         assert_eq!(line(&totals, &names), "1 99999999999999.999");
     }
 
-    // And all of it can be read, changed and removed.
+    // These orders can be read, changed and removed.
     let list = shop.get("/orders?list[ordering]=order_total&page[limit]=100").send().await;
     let list = list.expect(200).ids();
     assert_eq!(list.len(), ORDERS as usize);

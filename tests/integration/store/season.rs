@@ -1,5 +1,5 @@
-//! A whole season of a shop: a catalogue, orders, status changes with mails, vouchers. At its end
-//! the reports are compared with sums that are computed here, by another library, from requests and
+//! A whole season of a shop: a catalogue, orders, status changes with mails, vouchers. At the end
+//! the reports are compared with sums that another library computes here from requests and
 //! responses.
 
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ async fn the_reports_of_a_season_equal_an_independent_computation() {
     let mine = client.expect(200, "GET", "/vouchers/mine", None).await;
     assert_eq!(decimal(&mine["data"][0]["attributes"]["remaining_balance"]), balance);
 
-    // Each customer got one mail for each status change that asked for it, and no other.
+    // Each customer got exactly one mail for each status change that requested it.
     let mails = sink.wait_for(told.len()).await;
     assert_eq!(mails.len(), told.len());
     for mail in mails {
@@ -116,7 +116,7 @@ async fn the_reports_of_a_season_equal_an_independent_computation() {
         assert!(told.remove(&(mail.to[0].clone(), comment.to_owned())), "{comment}");
     }
 
-    // What is in stock, counted from the products themselves.
+    // The stock, counted from the products themselves.
     let products = client.all("/products").await;
     let mut worth: Vec<(i64, Decimal)> = products
         .iter()

@@ -1,5 +1,5 @@
-//! A store whose totals and reports are looked at while several clients write: the records that all of
-//! them share, and questions past the API.
+//! A store whose totals and reports are checked while several clients write: the records that all
+//! of them share, and queries on the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::support::permissive::PermissiveHost;
 
 pub const CLIENTS: usize = 4;
 
-/// Manufacturers and categories of all; each client's own follow.
+/// The number of shared manufacturers and categories; each client's own follow.
 pub const GROUPS: i64 = 3;
 
 pub const STATUSES: i64 = 8;
 
 pub const DAYS: i64 = 12;
 
-/// What a write has in it that the database is made to fail over, at its last statement.
+/// A text in a write that makes the database fail at its last statement.
 pub const DOOMED: &str = "doomed";
 
-/// A store with what products and orders are counted by.
+/// A store with the records by which products and orders are counted.
 pub struct Shelves {
     pub store: Bare,
-    /// The keys of the records of all, which may be gone.
+    /// The keys of shared records, some of which may have been deleted.
     pub products: Mutex<Vec<i64>>,
     pub orders: Mutex<Vec<i64>>,
     pub people: Mutex<Vec<i64>>,
@@ -49,7 +49,7 @@ impl Shelves {
                 assert_eq!(store.ask(Method::Post, path, body).await.status(), 201);
             }
         }
-        // One of each status that a product may have in the inventory.
+        // One product for each stock status.
         for (quantity, managed) in [(0, 1), (2, 1), (9, 1), (9, 0)] {
             let body = json!({"product_name": "x", "quantity": quantity, "price": "19.99"});
             let key = id(&store.ask(Method::Post, "/products", body).await);
@@ -95,7 +95,7 @@ impl Shelves {
         row
     }
 
-    /// The day of a moment, in the words of the engine.
+    /// The day of a moment, in the SQL of the engine.
     pub fn day(&self, column: &str) -> String {
         match self.store.database.engine {
             Engine::Sqlite => format!("substr({column}, 1, 10)"),
@@ -104,7 +104,7 @@ impl Shelves {
         }
     }
 
-    /// A report on the days from one up to the last on which orders were made.
+    /// A report on the days up to the last one with orders.
     pub async fn report(&self, name: &str, from: &str) -> Value {
         let to = date(DAYS);
         let path = format!(
@@ -130,7 +130,7 @@ impl Shelves {
     }
 }
 
-/// A day of those on which orders were made.
+/// One of the days with orders.
 pub fn date(number: i64) -> String {
     format!("2026-02-{number:02}")
 }
@@ -147,7 +147,7 @@ pub fn text(answer: &Response) -> String {
     String::from_utf8_lossy(answer.body()).into_owned()
 }
 
-/// A host that permits everything and knows everybody, so that orders may be anybody's.
+/// A host that permits everything and has every user, so that orders may belong to any user.
 struct Directory;
 
 impl Host for Directory {

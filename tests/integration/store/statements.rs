@@ -1,5 +1,5 @@
-//! How many prepared statements requests need. MariaDB limits their number for all connections of
-//! all hosts together, so pages, lists and changes must not need a new one each time.
+//! The number of prepared statements. MariaDB limits it for all connections of all hosts together,
+//! so different limits, lists and changes must share statements.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ async fn a_padded_list_finds_each_record_once() {
     store.app.shop.store.close().await;
 }
 
-/// How many statements the connection that is used next has prepared and not closed.
+/// The number of open prepared statements of the connection that will be used next.
 async fn prepared(store: &Bare) -> i64 {
     let count = "SELECT CAST(sum(IF(variable_name = 'COM_STMT_PREPARE', 1, -1) * variable_value) \
                  AS SIGNED) FROM information_schema.session_status \
@@ -67,7 +67,7 @@ async fn prepared(store: &Bare) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(engine = "mariadb"), ignore = "elsewhere a connection has its own")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "on other engines the limit is per connection")]
 async fn pages_filters_and_changes_prepare_few_statements() {
     let store = Bare::open().await;
     let ask = async |method: Method, path: &str, body: Json, status: u16| {
@@ -100,7 +100,7 @@ async fn pages_filters_and_changes_prepare_few_statements() {
     }
     let walked = prepared(&store).await;
     assert!(walked - before < 50, "{before}, and then {walked}");
-    // Whatever is asked for, a connection keeps so many and no more.
+    // A connection keeps a bounded number, whatever the requests.
     for field in ["price", "sku", "product_name", "created_on", "quantity", "enabled", "visibility"]
     {
         for filter in ["manufacturer", "category", "enabled", "visibility"] {

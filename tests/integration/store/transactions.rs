@@ -1,6 +1,6 @@
 //! Writes that span tables are all or nothing: the last statement of each is made to fail, and
-//! nothing is left behind. The database enforces its rules by itself, with the errors of
-//! validation. These tests reach under the services, so they use a store without a host around it.
+//! nothing is left behind. The database itself enforces its rules, with the same errors as
+//! validation. These tests bypass the services, so they use a store without a host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 
 impl Bare {
-    /// Makes a request while a transaction that has run this statement is open, and commits that
-    /// once the request waits for it.
+    /// Sends a request while a transaction that has run this statement is open, and commits the
+    /// transaction once the request waits for it.
     async fn race(self: &Arc<Self>, first: &'static str, ask: (Method, String, Value)) -> Response {
         let mut transaction = self.app.shop.store.begin().await.unwrap();
         transaction.execute(Statement::fixed(first, Vec::new())).await.unwrap();
@@ -28,8 +28,8 @@ impl Bare {
         asked.await.unwrap()
     }
 
-    /// Waits until a transaction waits for another one, or the request has given up waiting. Where
-    /// one writer goes at a time there is none to see: the second has not begun.
+    /// Waits until a transaction waits for another one, or the request has stopped waiting. With
+    /// one writer at a time nothing is visible: the second transaction has not begun.
     async fn until_one_waits(&self, asked: &JoinHandle<Response>) {
         let waiting = match self.database.engine {
             Engine::Sqlite => return,
@@ -44,7 +44,7 @@ impl Bare {
             }
         };
         while !asked.is_finished() {
-            // InnoDB shows its transactions as they were until nobody has looked for 100 ms.
+            // InnoDB refreshes its list of transactions only after 100 ms without a query.
             tokio::time::sleep(Duration::from_millis(150)).await;
             let mut transaction = self.app.shop.store.begin().await.unwrap();
             let found = transaction.numbers(Statement::fixed(waiting, Vec::new())).await.unwrap();
@@ -62,7 +62,7 @@ impl Bare {
         transaction.numbers(statement).await.unwrap()[0]
     }
 
-    /// Everything that could have been written, counted.
+    /// The numbers of everything that could have been written.
     async fn counts(&self) -> Vec<i64> {
         let mut transaction = self.app.shop.store.begin().await.unwrap();
         let text = "SELECT (SELECT count(*) FROM shop_products), \
@@ -96,8 +96,8 @@ async fn a_write_is_rolled_back_if_its_last_statement_fails() {
     let before = store.counts().await;
     assert_eq!(before, [1, 1, 1, 1, 5, 3]);
 
-    // The master variant of a new product, the first entry of a new order, the entry and the order
-    // of a move, and the branch of a category are each written last.
+    // Each of these is written last: the master variant of a new product, the first entry of a new
+    // order, the entry and the order of a status change, and the branch of a category.
     store.fail("fail_variant", "BEFORE INSERT", "shop_variants", "1 = 1").await;
     store.fail("fail_entry", "AFTER INSERT", "shop_orderhistories", "1 = 1").await;
     store.fail("fail_category", "AFTER UPDATE", "shop_categories", "NEW.id = 1").await;
@@ -117,7 +117,7 @@ async fn a_write_is_rolled_back_if_its_last_statement_fails() {
         assert_eq!(store.counts().await, before, "{method} {path}");
     }
 
-    // And where it is the order's own row that cannot be written, the entry goes with it.
+    // If the order's own row cannot be written, the entry is rolled back with it.
     store
         .run(match store.database.engine {
             Engine::Postgres => "DROP TRIGGER fail_entry ON shop_orderhistories",
@@ -129,11 +129,12 @@ async fn a_write_is_rolled_back_if_its_last_statement_fails() {
     assert_eq!(store.counts().await, before);
 }
 
-/// Another writer comes between the check and the write: played by triggers that take the value, or
-/// break a rule, at the moment of the write.
+/// Another writer interferes between the check and the write. Triggers simulate it: they take the
+/// value, or break a rule, at the moment of the write.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_refuses_what_validation_misses_with_the_same_422() {
-    // Elsewhere no trigger may write to its own table, and real writers do come between: see below.
+    // On other engines a trigger must not write to its own table; real concurrent writers are
+    // tested below.
     let store = Bare::on(Engine::Sqlite).await;
     let product = json!({"product_name": "Lamp", "sku": "L-1"});
     store.ask(Method::Post, "/products", product).await;
@@ -160,7 +161,7 @@ async fn the_database_refuses_what_validation_misses_with_the_same_422() {
     assert_eq!(fault(&answer).1, "missing_reference");
 }
 
-/// A request meets another writer that has written, and not committed yet, what decides about it.
+/// A request meets a write that affects it and has not been committed yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_waits_for_a_concurrent_write_that_it_depends_on() {
     let store = Arc::new(Bare::open().await);
@@ -241,7 +242,7 @@ async fn a_request_waits_for_a_concurrent_write_that_it_depends_on() {
         )
         .await;
     assert_eq!(moved.status(), 200);
-    // The order had the status by then, so nothing moved and nothing was noted.
+    // The order already had the status, so nothing changed and nothing was recorded.
     let list = store.ask(Method::Get, "/orders/1/history", json!(null)).await;
     let list: Value = serde_json::from_slice(list.body()).unwrap();
     assert_eq!(list["meta"]["total"], 1);

@@ -1,4 +1,4 @@
-//! Vouchers: codes, values, adjustments of the balance, and what customers see of their own.
+//! Vouchers: codes, values, adjustments of the balance, and the view of their recipients.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn a_voucher_has_a_unique_code_and_follows_its_rules() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_value_of_a_voucher_cannot_drop_below_the_amount_spent() {
     let shop = Shop::filled().await;
-    // Every other voucher of the demonstration has been used for a quarter.
+    // Every other voucher of the demo data has been used for a quarter of its value.
     let voucher = shop.get("/vouchers/3").send().await.expect(200);
     assert_eq!(voucher.attribute("voucher_value"), "75.00");
     let less = json!({"voucher_value": "18.74999"});
@@ -69,17 +69,17 @@ async fn the_balance_of_a_voucher_never_exceeds_the_largest_amount() {
     value("999999998999.99999").await.expect(200);
     let refused = adjust("credit", "0.00001").await.expect(422);
     assert_eq!(refused.errors(), ["422 refused pointer /amount"]);
-    // What was debited makes room again.
+    // A debit makes room again.
     adjust("debit", "0.00001").await.expect(200);
     value("999999999000").await.expect(200);
 
-    // However much has gone to and fro, the ledger is added up.
+    // The ledger is added up, however many entries it has.
     for _ in 0..100 {
         adjust("debit", "999999999999.99").await.expect(200);
         adjust("credit", "999999999999.99").await.expect(200);
     }
 
-    // Changes and adjustments at the same time are taken one after the other.
+    // Concurrent changes and adjustments are serialised.
     value("999999998000").await.expect(200);
     let writes = (0..24).map(|number| {
         let shop = Arc::clone(&shop);
@@ -112,7 +112,7 @@ async fn adjustments_change_the_balance_of_a_voucher_and_never_below_zero() {
     };
     let spent = adjust("debit", json!("12.34567")).await.expect(200);
     assert_eq!(spent.attribute("remaining_balance"), "37.65433");
-    assert_eq!(spent.attribute("voucher_value"), "50.00", "the value stays");
+    assert_eq!(spent.attribute("voucher_value"), "50.00", "the value does not change");
     assert_eq!(spent.attribute("subject"), "");
     assert_eq!(spent.json()["data"]["type"], "vouchers");
     let credit = adjust("credit", json!(10)).await.expect(200);
@@ -143,7 +143,7 @@ async fn adjustments_change_the_balance_of_a_voucher_and_never_below_zero() {
     shop.post("/vouchers/999/adjust", json!({})).send().await.expect(404);
     let all = adjust("debit", json!(40)).await.expect(200);
     assert_eq!(all.attribute("remaining_balance"), "0.00");
-    // What is spent stays spent: the value cannot drop below it.
+    // The value cannot fall below the amount spent.
     shop.patch("/vouchers/1", json!({"voucher_value": "49.99"})).send().await.expect(422);
     shop.delete("/vouchers/1").send().await.expect(204);
 }
@@ -256,7 +256,7 @@ async fn own_vouchers_are_shown_with_masked_codes_balances_and_states() {
     assert_eq!(shop.get(sorted).by(registered).send().await.expect(200).ids(), [5]);
     assert_eq!(shop.get("/vouchers/mine").send().await.expect(200).total(), 0);
     shop.get("/vouchers/mine?filter[enabled]=1").send().await.expect(400);
-    // The order of the codes would reveal what their masks cover.
+    // Sorting by code would reveal what the masks cover.
     for column in ["masked_code", "voucher_code"] {
         let sorted = format!("/vouchers/mine?list[ordering]={column}");
         let refused = shop.get(&sorted).by(registered).send().await.expect(400);

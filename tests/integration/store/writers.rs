@@ -1,4 +1,4 @@
-//! Clients that write at the same time, each to records of all and to some of its own.
+//! Clients that write concurrently, each to shared records and to some of its own.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::shelves::{CLIENTS, DAYS, DOOMED, GROUPS, STATUSES, Shelves, date, id, text};
 
-/// How many writes each of them makes to records of all, and to records of its own.
+/// The number of writes of each client to shared records, and to its own.
 pub const SHARED: usize = 100;
 
 pub const OWN: usize = 15;
 
 pub const CURRENCIES: [&str; 3] = ["CHF", "EUR", "USD"];
 
-/// Names of no length worth mention and of some, one with the same again and again.
+/// Short and longer names, one of them repetitive.
 const NAMES: [&str; 4] = ["x", "Straße", "Ring, ring, ring, ring, ring", "Ähre und Öhr 12"];
 
 pub const PAYMENTS: [&str; 3] = ["", "card", "invoice"];
@@ -26,7 +26,7 @@ pub struct Client {
     pub number: usize,
     pub chance: Rng,
     /// The products of the client's own manufacturer, and whether each is enabled; and the orders
-    /// with a payment of its own, each with its status.
+    /// with the client's own payment type, each with its status.
     pub products: Vec<(i64, i64)>,
     pub orders: Vec<(i64, i64)>,
 }
@@ -38,7 +38,8 @@ impl Client {
         Client { store, number, chance, products: Vec::new(), orders: Vec::new() }
     }
 
-    /// Writes to records of all, and from time to time to its own. Gives how many writes failed.
+    /// Writes to shared records, and from time to time to its own. Returns the number of failed
+    /// writes.
     pub async fn work(mut self) -> usize {
         let mut failures = 0;
         for turn in 0..SHARED {
@@ -54,7 +55,7 @@ impl Client {
             }
             if turn % (SHARED / OWN) == 0 {
                 self.write_own().await;
-                // What is cached of a day now must not be reported when others have changed it.
+                // The cached lines of a day must not be reported after other clients change it.
                 for report in ["products", "customers"] {
                     self.store.report(report, &date(1)).await;
                 }
@@ -73,7 +74,7 @@ impl Client {
         known.lock().unwrap().push(key);
     }
 
-    /// A write that anybody else may be about to make as well.
+    /// A write that other clients may make at the same time.
     fn shared(&mut self) -> (Method, String, Value) {
         let kind = self.chance.u8(..23);
         let (product, order) = (self.any(|store| &store.products), self.any(|store| &store.orders));
@@ -100,7 +101,7 @@ impl Client {
             }
             14 => (Method::Delete, format!("/orders/{order}"), json!({})),
             15..=16 => {
-                // One status more than there are.
+                // One status more than exist.
                 let body = json!({"order_state_id": self.chance.i64(1..=STATUSES + 1)});
                 (Method::Post, format!("/orders/{order}/history"), body)
             }
@@ -111,7 +112,7 @@ impl Client {
         }
     }
 
-    /// One of the keys that were noted; 0 where there is none.
+    /// One of the noted keys; 0 if there are none.
     fn any(&mut self, of: impl Fn(&Shelves) -> &Mutex<Vec<i64>>) -> i64 {
         let keys = of(&self.store).lock().unwrap();
         self.chance.choice(keys.iter()).copied().unwrap_or_default()
@@ -119,7 +120,7 @@ impl Client {
 
     fn product(&mut self) -> Value {
         let chance = &mut self.chance;
-        // One group more than there are, and sometimes none.
+        // One group more than exist, and sometimes none.
         let mut group = || match chance.i64(..=GROUPS + 1) {
             0 => json!(null),
             group if group > GROUPS => json!(999_999),
@@ -177,7 +178,7 @@ impl Client {
         })
     }
 
-    /// Writes to a record that nobody else does, and looks whether its totals have that.
+    /// Writes to a record of its own, and checks that its totals follow.
     pub async fn write_own(&mut self) {
         let manufacturer = GROUPS + 1 + self.number as i64;
         match self.products.pop() {
@@ -232,7 +233,7 @@ impl Client {
         assert_eq!(self.store.total(&of).await, alike as i64);
     }
 
-    /// A write that works; the key of the record, where it is answered with one.
+    /// A write that must succeed; returns the key of the record, if the answer has one.
     pub async fn made(&self, method: Method, path: &str, body: Value) -> i64 {
         let answer = self.store.store.ask(method, path, body).await;
         assert!(answer.status() < 300, "{method} {path}: {}", text(&answer));
@@ -240,7 +241,7 @@ impl Client {
     }
 }
 
-/// A payment that only this client's own orders have.
+/// A payment type that only this client's own orders have.
 pub fn own_payment(client: usize) -> String {
     format!("own-{client}")
 }

@@ -1,5 +1,5 @@
-//! A store without a host around it, for tests that reach under the services: the statically linked
-//! one, on a database that the loaded library never opens.
+//! A store without a host, for tests below the level of HTTP: the statically linked one, on a
+//! database that the loaded library never opens.
 
 use crate::support::permissive::{PermissiveHost, permitted};
 use host_interface::{Headers, HostHandle, Method, Request, Response, User};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::databases::{Database, Engine};
 
-/// A store without a host around it.
+/// A store without a host.
 pub struct Bare {
     pub app: App,
     pub database: Database,
@@ -31,7 +31,7 @@ impl Headers for JsonHeaders {
 }
 
 impl Bare {
-    /// On the engine of this run.
+    /// Opens a store on the engine of this run.
     pub async fn open() -> Bare {
         Bare::on(Engine::of_this_run()).await
     }
@@ -40,7 +40,7 @@ impl Bare {
         Bare::of(engine, HostHandle::new(PermissiveHost)).await
     }
 
-    /// For a host that knows users.
+    /// Opens a store for a host with users.
     pub async fn of(engine: Engine, host: HostHandle) -> Bare {
         let database = Database::on(engine).await;
         let store = Store::open(&database.url()).unwrap();
@@ -49,7 +49,7 @@ impl Bare {
         Bare { app: App::new(host, store, ""), database }
     }
 
-    /// Asks for a path, which may have a query.
+    /// Sends a request for a path, which may have a query.
     pub async fn ask(&self, method: Method, path: &str, body: Value) -> Response {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let mut id = None;
@@ -76,13 +76,13 @@ impl Bare {
         self.app.handle(request.build()).await
     }
 
-    /// Makes or removes a trigger beside the services.
+    /// Runs a statement directly, for example to create or drop a trigger.
     pub async fn run(&self, text: impl Into<String>) {
         let statement = Statement { text: text.into(), binds: Vec::new() };
         self.app.shop.store.execute(statement).await.unwrap();
     }
 
-    /// Has a table do something of its own at each write of a row that fits the condition.
+    /// Adds a trigger that runs at each write of a matching row.
     pub async fn trigger(&self, name: &str, event: &str, table: &str, condition: &str, does: &str) {
         let statements = match self.database.engine {
             Engine::Sqlite => vec![format!(
@@ -108,7 +108,7 @@ impl Bare {
         }
     }
 
-    /// Has each write of a row that fits the condition fail.
+    /// Makes each write of a matching row fail.
     pub async fn fail(&self, name: &str, event: &str, table: &str, condition: &str) {
         let failure = match self.database.engine {
             Engine::Sqlite => "SELECT RAISE(ABORT, 'made to fail')",

@@ -17,7 +17,7 @@ use crate::support::harness::Shop;
 use crate::support::visitor::PASSWORD;
 use crate::support::waiting::{eventually, patiently};
 
-/// How somebody looks at a page.
+/// The appearance of a page.
 #[derive(Clone, Copy)]
 pub struct Look {
     width: u32,
@@ -36,7 +36,7 @@ pub const LOOKS: [(&str, Look); 4] = [
     ("phone-dark", Look { dark: true, ..PHONE }),
 ];
 
-/// A browser with nothing in it, looking at a shop.
+/// A browser with an empty profile, showing a shop.
 pub struct Browser {
     pub client: Client,
     origin: String,
@@ -44,7 +44,7 @@ pub struct Browser {
     _profile: TempDir,
 }
 
-/// The program that steers the browser. Both end with the test, however that ends.
+/// The driver of the browser. Both end with the test, even if it panics.
 struct Driver(Child);
 
 impl Drop for Driver {
@@ -57,7 +57,7 @@ impl Drop for Driver {
     }
 }
 
-/// Something that only this kind of browser can do.
+/// A command that only this kind of browser has.
 #[derive(Debug)]
 struct DevTools(&'static str, Value);
 
@@ -143,7 +143,7 @@ impl Browser {
         self.press("Sign in").await;
     }
 
-    /// Types into a field, in place of what is in it.
+    /// Types into a field, replacing its content.
     pub async fn fill(&self, name: &str, text: &str) {
         eventually(name, async || {
             let field = self.client.find(Locator::Id(name)).await.ok()?;
@@ -162,29 +162,29 @@ impl Browser {
         .await;
     }
 
-    /// Presses the button, follows the link, or opens what is folded, with this text.
+    /// Presses the button, follows the link, or opens the folded section with this text.
     pub async fn press(&self, text: &str) {
         let path = format!(
             "//*[self::button or self::a or self::summary][normalize-space()='{text}' or \
              normalize-space(text())='{text}']"
         );
         eventually(text, async || {
-            // The page may be gone before what was found on it is pressed.
+            // The page may be replaced before the element is pressed.
             self.client.find(Locator::XPath(&path)).await.ok()?.click().await.ok()
         })
         .await;
     }
 
-    /// The text of the first element that matches this, on the next page.
+    /// The text of the first matching element on the next page.
     pub async fn text(&self, css: &str) -> String {
         eventually(css, async || {
-            // The page may be gone before its element has been asked.
+            // The page may be replaced before its element is read.
             self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()
         })
         .await
     }
 
-    /// Waits for the page on which the first element that matches has this text.
+    /// Waits for a page on which the first matching element has this text.
     pub async fn says(&self, css: &str, text: &str) {
         eventually(text, async || {
             let found = self.client.find(Locator::Css(css)).await.ok()?.text().await.ok()?;
@@ -198,20 +198,20 @@ impl Browser {
         self.says("h1", heading).await;
     }
 
-    /// Runs no script of any page from now on.
+    /// Disables scripts from now on.
     pub async fn without_script(&self) {
         let off = json!({"value": true});
         self.client.issue_cmd(DevTools("Emulation.setScriptExecutionDisabled", off)).await.unwrap();
     }
 
-    /// Takes a small picture of what is shown.
+    /// Takes a small picture of the visible part.
     pub async fn picture(&self) -> Vec<u8> {
         let how = json!({"format": "webp", "quality": 82});
         let taken = self.client.issue_cmd(DevTools("Page.captureScreenshot", how)).await.unwrap();
         BASE64_STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
     }
 
-    /// Presses what is like this.
+    /// Presses the matching element.
     pub async fn press_on(&self, css: &str) {
         eventually(css, async || {
             self.client.find(Locator::Css(css)).await.ok()?.click().await.ok()
@@ -219,7 +219,7 @@ impl Browser {
         .await;
     }
 
-    /// What the keyboard does not get to on the page that is shown, by Tab alone from its top.
+    /// The controls of the shown page that cannot be reached with the Tab key from its top.
     pub async fn out_of_reach(&self) -> Vec<String> {
         let all = "window.missed = [...document.querySelectorAll('a[href], button, input, select, \
              textarea, summary, [tabindex]')].filter(found => found.checkVisibility() && \
@@ -251,12 +251,12 @@ impl Browser {
     }
 }
 
-/// The folder with what the tests need.
+/// The folder with the tools of the tests.
 pub fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("TEST_BROWSER").unwrap())
 }
 
-/// What keeps somebody from using the page that is shown.
+/// The accessibility faults of the shown page.
 pub async fn faults_of(browser: &Browser, axe: &str, look: Look) -> Vec<String> {
     browser.client.execute(axe, Vec::new()).await.unwrap();
     let run = "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then(found => \
@@ -276,6 +276,6 @@ pub async fn faults_of(browser: &Browser, axe: &str, look: Look) -> Vec<String> 
         faults.push(format!("is wider than its window by {}", measured[0]));
     }
     assert_eq!((&measured[1], &measured[2]), (&json!(look.dark), &json!(look.width)));
-    assert_eq!(measured[3], "light dark", "the stylesheet counts");
+    assert_eq!(measured[3], "light dark", "the stylesheet applies");
     faults
 }

@@ -8,7 +8,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// A certificate of this machine, and its key.
+/// A certificate for this machine, and its key.
 pub struct Pair {
     pub der: CertificateDer<'static>,
     /// In PEM form.
@@ -36,7 +36,7 @@ impl Pair {
         std::fs::write(folder.join("key.pem"), &self.key).unwrap();
     }
 
-    /// What a server takes connections with.
+    /// The TLS acceptor of a server.
     pub fn acceptor(&self) -> TlsAcceptor {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

@@ -1,9 +1,8 @@
-//! Databases for tests: each test has one of its own, on the engine that the run is about.
+//! Databases for tests: each test has one of its own, on the engine of the run.
 //!
 //! `TEST_ENGINE=postgres cargo test` and `TEST_ENGINE=mariadb cargo test` run the suite on a
-//! server, by default the one of this machine; where nothing is said, it runs on SQLite. A test
-//! that is about one kind of engine alone is marked with `cfg(engine)`, which `build.rs` sets, so
-//! that a run lists it among those that it left out.
+//! server, by default that of this machine; the default is SQLite. A test for one kind of engine is
+//! marked with `cfg(engine)`, which `build.rs` sets, so that a run lists it as ignored.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +14,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, S
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
-/// What a database runs on.
+/// A database engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     Sqlite,
@@ -23,7 +22,7 @@ pub enum Engine {
     MariaDb,
 }
 
-/// The engine that this run is about.
+/// The engine of this run.
 impl Default for Engine {
     fn default() -> Self {
         Engine::of_this_run()
@@ -31,7 +30,7 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// The engine that this run is about.
+    /// The engine of this run.
     pub fn of_this_run() -> Engine {
         match std::env::var("TEST_ENGINE").as_deref() {
             Err(_) | Ok("" | "sqlite") => Engine::Sqlite,
@@ -42,7 +41,7 @@ impl Engine {
     }
 
     /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`, or the
-    /// first of those that are one.
+    /// first of its list.
     fn server(self) -> String {
         let (names, local) = match self {
             Engine::Sqlite => return String::new(),
@@ -56,19 +55,19 @@ impl Engine {
     }
 }
 
-/// The servers that a variable names, with a comma between them.
+/// The servers in a variable, separated by commas.
 pub fn servers(variable: &str) -> Vec<String> {
     let named = std::env::var(variable).unwrap_or_default();
     named.split(',').filter(|server| !server.is_empty()).map(str::to_owned).collect()
 }
 
-/// A new database that goes with the test.
+/// A new database that is removed with the test.
 pub struct Database {
     pub engine: Engine,
-    /// What the files of a test lie in, those of the database included where it is one of files.
+    /// The folder of a test's files, including its database if this is a file.
     pub folder: TempDir,
     name: String,
-    /// What it was copied from, which goes with the last copy.
+    /// The database that it was copied from, which is removed with the last copy.
     _model: Option<Arc<Database>>,
 }
 
@@ -85,7 +84,7 @@ impl Database {
         database
     }
 
-    /// A new database on the engine of this run, for a caller that cannot wait.
+    /// A new database on the engine of this run, for a synchronous caller.
     pub fn at_once() -> Database {
         let database = Database::unmade(Engine::of_this_run());
         apart(database.on_server("CREATE DATABASE")).unwrap();
@@ -99,8 +98,8 @@ impl Database {
         Database { engine, folder: tempfile::tempdir().unwrap(), name, _model: None }
     }
 
-    /// A new database in which the store has its tables already, on an engine that copies a whole
-    /// database faster than it makes them.
+    /// A new database with the tables of the store, on an engine that copies a database faster than
+    /// it creates the tables.
     pub async fn with_tables(engine: Engine) -> Database {
         static MODEL: Mutex<Weak<Database>> = Mutex::const_new(Weak::new());
         if engine != Engine::Postgres {
@@ -129,13 +128,13 @@ impl Database {
         database
     }
 
-    /// The same for a site in this process, whose files stay with the test.
+    /// The address for a site in this process, whose files remain in the test's folder.
     pub fn address(&self) -> DatabaseUrl {
         let url: DatabaseUrl = self.url().parse().unwrap();
         url.files_in(self.folder.path())
     }
 
-    /// The address of the database behind another address of its server.
+    /// The address of the database through a proxy in front of its server.
     pub fn url_through(&self, address: SocketAddr) -> String {
         let url = self.url();
         let (scheme, rest) = url.split_once("://").unwrap();
@@ -143,7 +142,7 @@ impl Database {
         format!("{scheme}://{user}@{address}/{}", self.name)
     }
 
-    /// The address of the database on another server, which has the same databases.
+    /// The address of the database on another server with the same databases.
     pub fn url_on(&self, server: &str) -> String {
         format!("{server}/{}", self.name)
     }
@@ -155,7 +154,8 @@ impl Database {
         address.parse().unwrap()
     }
 
-    /// The tables of the store, past the program; on SQLite, only of a program in another process.
+    /// Direct access to the tables of the store; on SQLite, only if the program runs in another
+    /// process.
     pub fn store(&self) -> Store {
         let url = match self.engine {
             Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("shop.db").display()),
@@ -164,7 +164,7 @@ impl Database {
         Store::open(&url).unwrap()
     }
 
-    /// Runs a statement that the program would not.
+    /// Runs a statement that the program itself would not run.
     pub async fn execute(&self, statement: &str) {
         let url = self.url();
         let statement = AssertSqlSafe(statement.to_owned());
@@ -185,7 +185,7 @@ impl Database {
         }
     }
 
-    /// One number from a database on a server.
+    /// A number from a database on a server.
     pub async fn number(&self, query: &'static str) -> i64 {
         let url = self.url();
         match self.engine {
@@ -204,12 +204,12 @@ impl Database {
         }
     }
 
-    /// The texts that a query gives, each of one column.
+    /// The texts of a query with one column.
     pub async fn texts(&self, query: &'static str) -> Vec<String> {
         self.texts_at(&self.url(), query).await
     }
 
-    /// The same of the database at this address, on the same engine.
+    /// The same for the database at this address, on the same engine.
     pub async fn texts_at(&self, url: &str, query: &'static str) -> Vec<String> {
         match self.engine {
             Engine::Sqlite => {
@@ -227,7 +227,7 @@ impl Database {
         }
     }
 
-    /// Runs statements in a transaction that is committed when something else has gone on meanwhile.
+    /// Runs statements in a transaction that is committed after something else has happened.
     pub async fn during<T>(
         &self,
         statements: &[&'static str],
@@ -250,7 +250,7 @@ impl Database {
         }
     }
 
-    /// How many connections to the database on a server there are beside the one that asks.
+    /// The number of other connections to the database on a server.
     pub async fn others(&self) -> i64 {
         self.number(match self.engine {
             Engine::Sqlite => panic!("a file has no connections"),
@@ -266,7 +266,7 @@ impl Database {
         .await
     }
 
-    /// Whether nothing has been made in the database; on SQLite, no file.
+    /// Whether the database is empty; on SQLite, whether there is no file.
     pub async fn is_untouched(&self) -> bool {
         match self.engine {
             Engine::Sqlite => std::fs::read_dir(self.folder.path()).unwrap().next().is_none(),
@@ -283,7 +283,7 @@ impl Database {
         }
     }
 
-    /// The address of the database, as a host takes it.
+    /// The address of the database in the form of a host's setting.
     pub fn url(&self) -> String {
         match self.engine {
             Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("host.db").display()),
@@ -293,7 +293,7 @@ impl Database {
         }
     }
 
-    /// No test is about a machine that loses power, so no write has to wait for the disk.
+    /// No test simulates a power failure, so no write has to wait for the disk.
     fn in_haste(&self) -> AssertSqlSafe<String> {
         AssertSqlSafe(format!("ALTER DATABASE {} SET synchronous_commit = off", self.name))
     }
@@ -304,7 +304,7 @@ impl Database {
         match self.engine {
             Engine::Sqlite => {}
             Engine::Postgres => {
-                // Connections that a test has left open must not keep its database.
+                // Connections that a test has left open must not block the removal of its database.
                 let force = if what.starts_with("DROP") { " WITH (FORCE)" } else { "" };
                 let mut server = PgConnection::connect(&server).await.unwrap();
                 server.execute(statement(force)).await.unwrap();
@@ -348,8 +348,8 @@ where
     done
 }
 
-/// Waits for a future on a thread of its own, because the caller is within a runtime and cannot
-/// wait; `None` where it panics.
+/// Runs a future on a thread of its own, because the caller is within a runtime and cannot block;
+/// `None` if it panics.
 fn apart(future: impl Future<Output = ()> + Send) -> Option<()> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -9,10 +9,10 @@ pub const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
 
 pub const PENDING: &str = "/api/index.php/v1/misbehaves/pending";
 
-/// Has the host trust this client as a proxy.
+/// Makes the host trust this client as a proxy.
 pub const BELIEVED: (&str, &str) = ("HOST_TRUSTED_PROXIES", "127.0.0.1");
 
-/// The fixture, served in this environment, and the token of a user.
+/// The fixture, served with this environment, and the token of a user.
 pub async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
     let place = Place::of_the_fixture();
     let token = place.user("ann", "Manager").await;

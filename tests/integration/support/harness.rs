@@ -1,7 +1,7 @@
 //! A shop that is served in this process, with a user for each role, and requests to it.
 //!
 //! The library is the one that was built with the tests. This process has loaded it, so it never
-//! opens the store's database file itself: two copies of the engine in one process break it.
+//! opens the store's database file itself: two copies of the engine in one process corrupt it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ pub const MEDIA_TYPE: &str = "application/vnd.api+json";
 pub enum Role {
     /// Sends no token.
     Nobody,
-    /// In the group Public, which may not log in to the interface.
+    /// In the group Public, which has no access to the API.
     Public,
-    /// May log in, and nothing else.
+    /// Has access to the API, and no other permission.
     Registered,
-    /// May view, create and edit.
+    /// May also view, create and edit.
     Manager,
     /// May also delete, and read the configuration.
     Administrator,
@@ -63,7 +63,7 @@ pub fn profile_dir() -> PathBuf {
     test.parent().and_then(|deps| deps.parent()).unwrap().to_owned()
 }
 
-/// The plugin's library, as it was built with the tests and not by an earlier build.
+/// The plugin's library that was built with the tests, and not an earlier one.
 pub fn library() -> PathBuf {
     profile_dir().join("deps").join(library_name("plugin"))
 }
@@ -73,7 +73,7 @@ pub fn fixture(name: &str) -> PathBuf {
     profile_dir().join("examples").join(library_name(name))
 }
 
-/// What a library of this crate is called on this system.
+/// The file name of a library of this crate on this system.
 pub fn library_name(name: &str) -> String {
     format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
@@ -93,7 +93,7 @@ impl From<&Sink> for Setup {
     }
 }
 
-/// A shop of its own, with a user for each role, on a port of its own.
+/// A shop with a user for each role, on a port of its own.
 pub struct Shop {
     pub site: Site,
     running: Running,
@@ -109,7 +109,7 @@ impl Shop {
         Shop::with(Setup::default()).await
     }
 
-    /// A new shop that is set up like this: `Shop::with(&sink)` sends its mails there.
+    /// A new shop with these settings: `Shop::with(&sink)` sends its mails there.
     pub async fn with(setup: impl Into<Setup>) -> Shop {
         let Setup { engine, server, mail } = setup.into();
         let database = Database::with_tables(engine).await;
@@ -133,7 +133,7 @@ impl Shop {
         Shop { site, running, tokens, client: reqwest::Client::new(), database }
     }
 
-    /// A new shop that has at least one record of everything.
+    /// A new shop with at least one record of each kind.
     pub async fn stocked() -> Shop {
         let shop = Shop::open().await;
         for (path, body) in [
@@ -168,33 +168,33 @@ impl Shop {
         shop
     }
 
-    /// A new shop with the demonstration data.
+    /// A new shop with demo data.
     pub async fn filled() -> Shop {
         let shop = Shop::open().await;
         shop.fill().await;
         shop
     }
 
-    /// Adds the demonstration data to a shop that has nothing yet.
+    /// Adds demo data to an empty shop.
     pub async fn fill(&self) {
         let options = [("products", 60), ("orders", 40)];
         let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
         self.site.demo(&Map::from_iter(options), || ()).await.unwrap();
     }
 
-    /// The path of a list of this resource that is not empty in a filled shop.
+    /// The path of a list of this resource that is not empty in a shop with demo data.
     pub fn list_of(&self, kind: &str) -> String {
         match kind {
             "variants" => "/products/1/variants".to_owned(),
             "orderitems" => "/orders/1/items".to_owned(),
             "orderhistories" => "/orders/1/history".to_owned(),
-            // The customers of a demonstration are guests, and so have the user id 0.
+            // The customers in demo data are guests, and so have the user id 0.
             "addresses" => "/customers/0/addresses".to_owned(),
             _ => format!("/{kind}"),
         }
     }
 
-    /// A request below the store's path, by an administrator, with the headers it needs.
+    /// A request below the store's path, by an administrator, with the required headers.
     pub fn request(&self, method: &str, path: &str) -> Ask<'_> {
         let mut headers = HeaderMap::new();
         headers.insert("accept", HeaderValue::from_static(MEDIA_TYPE));
@@ -224,7 +224,7 @@ impl Shop {
         self.request("DELETE", path)
     }
 
-    /// Creates a record and gives its id.
+    /// Creates a record and returns its id.
     pub async fn create(&self, path: &str, body: Value) -> i64 {
         let created = self.post(path, body).send().await.expect(201);
         created.id()
@@ -243,7 +243,7 @@ impl Shop {
         panic!("there is no currency {code}")
     }
 
-    /// Makes this the store's default currency, which has to be an enabled one.
+    /// Makes this the store's default currency; it must be enabled.
     pub async fn set_default_currency(&self, code: &str) {
         let currency = format!("/currencies/{}", self.currency(code).await);
         self.patch(&currency, json!({"enabled": 1})).send().await.expect(200);
@@ -260,7 +260,7 @@ impl Shop {
     }
 }
 
-/// A request in the making.
+/// A request under construction.
 pub struct Ask<'a> {
     shop: &'a Shop,
     method: reqwest::Method,
@@ -270,7 +270,7 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// Asks as a user of this role.
+    /// Sends it as a user of this role.
     pub fn by(self, role: Role) -> Self {
         match role {
             Role::Nobody => self.without("authorization"),
@@ -281,21 +281,21 @@ impl Ask<'_> {
         }
     }
 
-    /// Sets a header, in place of the one that would be sent.
+    /// Sets a header, replacing the default one.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.headers.insert(name, value.parse().unwrap());
         self
     }
 
-    /// Sends a header beside those of its name that are sent already.
+    /// Adds a header to those of the same name.
     pub fn also(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.headers.append(name, value.parse().unwrap());
         self
     }
 
-    /// Sends the request without a header that it would have.
+    /// Removes a default header.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.remove(name);
         self
@@ -305,7 +305,7 @@ impl Ask<'_> {
         self.text(&body.to_string())
     }
 
-    /// Sends this text as a JSON body.
+    /// Sets this text as a JSON body.
     pub fn text(self, body: &str) -> Self {
         let mut ask = self.header("content-type", "application/json");
         ask.body = Some(body.as_bytes().to_vec());
@@ -322,7 +322,7 @@ impl Ask<'_> {
     }
 }
 
-/// What came back.
+/// A response.
 pub struct Answer {
     asked: String,
     pub status: u16,
@@ -331,7 +331,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Sends a request and waits for the whole of what comes back.
+    /// Sends a request and waits for the complete response.
     pub async fn to(request: reqwest::RequestBuilder) -> Answer {
         let (client, request) = request.build_split();
         let request = request.unwrap();
@@ -369,13 +369,13 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The id of the single record.
+    /// The id of the single record in the document.
     #[track_caller]
     pub fn id(&self) -> i64 {
         self.json()["data"]["id"].as_str().unwrap().parse().unwrap()
     }
 
-    /// An attribute of the single record.
+    /// An attribute of the single record in the document.
     #[track_caller]
     pub fn attribute(&self, name: &str) -> Value {
         self.json()["data"]["attributes"][name].clone()
@@ -402,7 +402,7 @@ impl Answer {
         self.json()["meta"]["total"].as_i64().unwrap()
     }
 
-    /// The errors, each as `status code source`, for tests of what is wrong and where.
+    /// The errors, each as `status code source`.
     #[track_caller]
     pub fn errors(&self) -> Vec<String> {
         let json = self.json();

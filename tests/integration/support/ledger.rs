@@ -1,5 +1,5 @@
-//! A client of a running host that keeps the orders it has made, and the reports that follow from them,
-//! computed here by another library.
+//! A client of a running host that records its orders, and computes the resulting reports with
+//! another library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub const COUNTED: [i64; 4] = [1, 2, 7, 8];
 pub const CURRENCIES: [(&str, &str, u32); 3] =
     [("EUR", "1", 2), ("JPY", "163.07", 0), ("USD", "1.0843", 2)];
 
-/// An order as it must be.
+/// The expected state of an order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
     pub key: i64,
@@ -37,7 +37,7 @@ pub struct Order {
     pub lines: Vec<(i64, i64, Decimal)>,
 }
 
-/// A client that notices whether there was an answer at all.
+/// A client that distinguishes errors from a missing answer.
 #[derive(Clone)]
 pub struct Client {
     pub http: reqwest::Client,
@@ -53,7 +53,7 @@ impl Client {
         Client { http, base: host.url(""), token: token.to_owned() }
     }
 
-    /// The status and the document; nothing where the host has gone.
+    /// The status and the document; `None` if the host is gone.
     pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Option<(u16, Value)> {
         let method: reqwest::Method = method.parse().unwrap();
         let mut request = self.http.request(method, format!("{}{ROOT}{path}", self.base));
@@ -107,13 +107,13 @@ pub fn decimal(text: &Value) -> Decimal {
     text.as_str().unwrap_or_else(|| panic!("{text} is no amount")).parse().unwrap()
 }
 
-/// A day in the weeks around the end of a year with a leap day after it.
+/// A day in the weeks around the turn of a year that precedes a leap day.
 pub fn some_day(rng: &mut fastrand::Rng) -> Date {
     Date::from_calendar_date(2023, Month::December, 1).unwrap() + Duration::days(rng.i64(0..100))
 }
 
 /// The body of an order of these products, with their prices in the default currency, and the
-/// order that it must become.
+/// expected order.
 pub fn new_order(rng: &mut fastrand::Rng, prices: &[Decimal]) -> (Value, Order) {
     let (currency, rate, decimals) = CURRENCIES[rng.usize(..CURRENCIES.len())];
     let rounding = RoundingStrategy::MidpointAwayFromZero;
@@ -156,7 +156,7 @@ pub fn new_order(rng: &mut fastrand::Rng, prices: &[Decimal]) -> (Value, Order) 
     (body, order)
 }
 
-/// The first and last day of the period that a day falls into.
+/// The first and last day of the period that contains a day.
 pub fn period(day: Date, unit: &str) -> (Date, Date) {
     let first_of_month = |date: Date| date.replace_day(1).unwrap();
     match unit {
@@ -182,14 +182,14 @@ pub fn day_of(order: &Order) -> Date {
     Date::parse(&order.created_on[..10], format).unwrap()
 }
 
-/// A quotient as reports show it.
+/// A quotient in the format of reports.
 pub fn average(sum: Decimal, count: i64, currency: &str) -> Decimal {
     let decimals = CURRENCIES.iter().find(|known| known.0 == currency).unwrap().2;
     let rounding = RoundingStrategy::MidpointAwayFromZero;
     (sum / Decimal::from(count.max(1))).round_dp_with_strategy(decimals, rounding)
 }
 
-/// Holds all reports about a range against the orders that there are.
+/// Compares all reports about a range with the recorded orders.
 pub async fn check_reports(client: &Client, orders: &[Order], from: Date, to: Date) {
     let counted: Vec<&Order> =
         orders.iter().filter(|order| COUNTED.contains(&order.state)).collect();

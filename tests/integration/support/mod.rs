@@ -1,5 +1,5 @@
-//! What the tests share: databases, a shop in this process, the program as a process of its own, and
-//! the parties around it. Nothing here tests anything.
+//! Shared support code: databases, a shop in this process, the program as a separate process, and
+//! the other parties. It contains no tests.
 
 pub mod bare;
 pub mod browser;

@@ -17,18 +17,18 @@ use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
 use crate::support::waiting::{PATIENCE, eventually, patiently};
 
-/// How long a host may take to follow changes of another process. A second is promised, and
-/// a busy machine is given a few.
+/// How long a host may take to follow changes of another process. The documents promise a second; a
+/// busy machine gets more.
 const PROMPT: Duration = Duration::from_secs(10);
 
-/// A list of the store that a new site has empty.
+/// A list that is empty in a new store.
 pub const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
 
-/// The entries in the audit trail that commands have left.
+/// The entries of commands in the audit trail.
 pub const ENTRIES: &str = "SELECT concat(username, ', ', means, ': ', route, ': ', what, ': ', \
      record_type, ' ', record_id) FROM host_audit WHERE origin = 'command-line' ORDER BY id";
 
-/// A folder in which the program is run and a database, with the libraries that it is to load.
+/// A working directory for the program and a database, with the libraries to load.
 pub struct Place {
     pub database: Database,
     plugins: Vec<PathBuf>,
@@ -40,7 +40,7 @@ impl Place {
         Place { database: Database::at_once(), plugins: plugins.into_iter().collect() }
     }
 
-    /// An empty folder, and the store.
+    /// An empty folder, and the store's library.
     pub fn of_the_store() -> Place {
         Place::with([library()])
     }
@@ -54,12 +54,12 @@ impl Place {
         self.database.folder.path().join(name)
     }
 
-    /// The store's file, where the site is kept in files.
+    /// The store's file, if the site is kept in files.
     pub fn store_url(&self) -> String {
         format!("sqlite://{}", self.data("shop.db").display())
     }
 
-    /// The address that the program takes by default.
+    /// The program's default address.
     pub fn site_url(&self) -> String {
         match self.database.engine {
             Engine::Sqlite => format!("sqlite://{}", self.data("host.db").display()),
@@ -67,15 +67,16 @@ impl Place {
         }
     }
 
-    /// The folder for the files of the site, which a host whose database is on a server makes no
-    /// sooner than it has one to write.
+    /// The folder for the files of the site. A host whose database is on a server creates it only
+    /// when it needs one.
     pub fn data(&self, name: &str) -> PathBuf {
         let folder = self.path("data");
         std::fs::create_dir_all(&folder).unwrap();
         folder.join(name)
     }
 
-    /// A command line, its words separated by spaces; see [`Call::word`] for one that has some.
+    /// A command line, with words separated by spaces; see [`Call::word`] for a word that contains
+    /// spaces.
     pub fn call(&self, words: &str) -> Call {
         let mut call = self.bare_call();
         for plugin in &self.plugins {
@@ -85,30 +86,30 @@ impl Place {
         call
     }
 
-    /// The program without any argument, and without a library.
+    /// The program without arguments and without a library.
     pub fn bare_call(&self) -> Call {
         let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
         let mut command = Command::new(profile_dir().join("examples").join(name));
         command.current_dir(self.database.folder.path()).kill_on_drop(true);
-        // What the terminal that the tests run in has set is nothing to them.
+        // Variables from the environment of the tests must not affect the program.
         let inherited = std::env::vars_os().map(|(name, _)| name);
         for name in inherited.filter(|name| name.to_string_lossy().starts_with("HOST_")) {
             command.env_remove(name);
         }
         match self.database.engine {
-            // The default of the program.
+            // The program's default.
             Engine::Sqlite => command.env_remove("DATABASE_URL"),
             Engine::Postgres | Engine::MariaDb => command.env("DATABASE_URL", self.database.url()),
         };
         Call { command, input: String::new() }
     }
 
-    /// Runs a command line that must succeed, and gives what it prints.
+    /// Runs a command line that must succeed, and returns its output.
     pub async fn run(&self, words: &str) -> String {
         self.call(words).finish().await.succeeds()
     }
 
-    /// Adds a user who may do everything, and gives it this password.
+    /// Adds a user who may do everything, with this password.
     pub async fn add_administrator(&self, name: &str, password: &str) {
         let add = format!("user add {name} --email {name}@example.com --group");
         self.call(&add).word("Super Users").finish().await.succeeds();
@@ -121,7 +122,7 @@ impl Place {
         self.call(words).finish().await.fails()
     }
 
-    /// Adds a user in this group and gives a token.
+    /// Adds a user to this group and returns a token.
     pub async fn user(&self, name: &str, group: &str) -> String {
         let add = format!("user add {name} --email {name}@example.com --group");
         self.call(&add).word(group).finish().await.succeeds();
@@ -143,14 +144,14 @@ impl Place {
     }
 }
 
-/// A command line in the making.
+/// A command line under construction.
 pub struct Call {
     command: Command,
     input: String,
 }
 
 impl Call {
-    /// Adds one argument, whatever is in it.
+    /// Adds one argument, which may contain spaces.
     pub fn word(mut self, word: impl AsRef<std::ffi::OsStr>) -> Call {
         self.command.arg(word);
         self
@@ -161,7 +162,7 @@ impl Call {
         self
     }
 
-    /// Starts it through a shell, with this in front of the command line.
+    /// Starts it through a shell, with this text before the command line.
     pub fn through(mut self, script: &str) -> Call {
         let call = self.command.as_std();
         let mut shell = Command::new("sh");
@@ -178,19 +179,19 @@ impl Call {
         self
     }
 
-    /// What it can read on standard input.
+    /// Sets the standard input.
     pub fn input(mut self, text: &str) -> Call {
         self.input = text.to_owned();
         self
     }
 
-    /// Runs it to its end.
+    /// Runs it to completion.
     pub async fn finish(mut self) -> Finished {
         let asked = format!("{:?}", self.command.as_std());
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{asked}: {error}"));
         let mut stdin = child.stdin.take().unwrap();
-        // A program that does not read it closes it, which is no failure.
+        // A program that does not read its input closes it, which is not a failure.
         let _ = stdin.write_all(self.input.as_bytes()).await;
         drop(stdin);
         let output = patiently(&asked, child.wait_with_output()).await.unwrap();
@@ -211,14 +212,14 @@ impl Call {
         Served { child, address, out, log, client }
     }
 
-    /// Starts it, for a test that ends it by itself.
+    /// Starts it, for a test that ends it itself.
     pub fn spawn(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.command.spawn().unwrap()
     }
 }
 
-/// What a command line came to.
+/// The result of a command line.
 pub struct Finished {
     asked: String,
     output: Output,
@@ -233,14 +234,14 @@ impl Finished {
         String::from_utf8(self.output.stderr.clone()).unwrap()
     }
 
-    /// Gives what it printed.
+    /// Returns the standard output.
     #[track_caller]
     pub fn succeeds(&self) -> String {
         self.exits(0);
         self.out()
     }
 
-    /// Gives the one line on standard error, without the program's name.
+    /// Returns the one line on standard error, without the program's name.
     #[track_caller]
     pub fn fails(&self) -> String {
         self.exits(1);
@@ -251,7 +252,7 @@ impl Finished {
         line.strip_prefix("example-host: ").unwrap().to_owned()
     }
 
-    /// Fails the test unless it ended by itself with this code.
+    /// Fails the test unless it exited with this code.
     #[track_caller]
     pub fn exits(&self, code: i32) {
         let status = self.output.status;
@@ -273,13 +274,13 @@ impl Served {
         format!("http://{}{path}", self.address)
     }
 
-    /// A request with no header but those that the client sends by itself; `Accept: */*` is one.
+    /// A request with only the default headers of the client, such as `Accept: */*`.
     pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
         let method: Method = method.parse().unwrap();
         self.client.request(method, self.url(path))
     }
 
-    /// A request that accepts what the interface answers, by the user with this token.
+    /// A request that accepts the media type of the API, by the user with this token.
     pub fn ask(&self, method: &str, path: &str, token: &str) -> RequestBuilder {
         self.bare(method, path).header("accept", MEDIA_TYPE).bearer_auth(token)
     }
@@ -288,8 +289,8 @@ impl Served {
         self.ask("GET", path, token)
     }
 
-    /// Waits until a request is answered with this status, as the host follows what another
-    /// process has changed.
+    /// Waits until a request gets this status, because the host follows another process's changes
+    /// with a delay.
     pub async fn until(&self, status: u16, path: &str, token: &str) -> Answer {
         let what = format!("{path} is answered with {status}");
         let answered = eventually(&what, async || {
@@ -299,8 +300,8 @@ impl Served {
         tokio::time::timeout(PROMPT, answered).await.expect(&what)
     }
 
-    /// Sends exactly these lines as the head of a request, with what follows it, and gives all
-    /// that comes back.
+    /// Sends exactly these lines as the head of a request, followed by a body, and returns
+    /// everything received.
     pub async fn raw(&self, lines: &[&str], body: &[u8]) -> Raw {
         let mut bytes = Vec::new();
         for line in lines.iter().chain(&["host: localhost", "connection: close", ""]) {
@@ -315,12 +316,12 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Asks the program to stop.
+    /// Sends the program a signal.
     pub async fn signal(&self, name: &str) {
         self.shell(&format!("kill -{name}")).await;
     }
 
-    /// Runs a command line about the program, whose number comes last.
+    /// Runs a command line that ends with the program's process id.
     pub async fn shell(&self, words: &str) {
         let id = self.child.id().unwrap();
         let mut shell = Command::new("sh");
@@ -328,12 +329,12 @@ impl Served {
         assert!(done.success(), "{words}: {done}");
     }
 
-    /// Waits for the program to end by itself, and gives its exit code.
+    /// Waits for the program to exit by itself, and returns its exit code.
     pub async fn ended(&mut self) -> Option<i32> {
         patiently("the end", self.child.wait()).await.unwrap().code()
     }
 
-    /// Stops the program and waits for its end.
+    /// Stops the program and waits for its exit.
     pub async fn stop(mut self) {
         self.signal("TERM").await;
         assert_eq!(self.ended().await, Some(0));
@@ -345,7 +346,7 @@ impl Served {
     }
 }
 
-/// An answer as it came over the wire.
+/// A response in raw form.
 pub struct Raw(pub String);
 
 impl Raw {
@@ -392,12 +393,12 @@ impl Lines {
     }
 }
 
-/// Sends bytes on a connection and gives all that comes back until it is closed.
+/// Sends bytes on a connection and returns everything received until it is closed.
 pub async fn exchange(
     connection: &mut (impl AsyncRead + AsyncWrite + Unpin),
     bytes: &[u8],
 ) -> String {
-    // A server that has seen enough may close before it has read everything.
+    // A server may close the connection before it has read everything.
     let _ = connection.write_all(bytes).await;
     let mut answer = Vec::new();
     let _ = patiently("the connection to be closed", connection.read_to_end(&mut answer)).await;
@@ -410,12 +411,12 @@ pub fn operator() -> String {
     String::from_utf8(asked.stdout).unwrap().trim().to_owned()
 }
 
-/// Whether there is nothing in a folder, or no folder.
+/// Whether a folder is empty or missing.
 pub fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
 }
 
-/// Each line of what a command prints as its tab-separated parts.
+/// The lines of a command's output as tab-separated parts.
 pub fn table(text: &str) -> Vec<Vec<&str>> {
     assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
     text.lines().map(|line| line.split('\t').collect()).collect()

@@ -26,7 +26,7 @@ pub fn sources(of: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Whether a document may name this test as `module::test`: the last module of its path and its
+/// Whether a document may refer to this test as `module::test`: the last module of its path and its
 /// function.
 pub fn has_test(module: &str, test: &str) -> bool {
     let mut files = sources("tests/integration").into_iter();

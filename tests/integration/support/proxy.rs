@@ -1,6 +1,6 @@
 //! A proxy between a host and its database, for tests that break the connection: it forwards
-//! everything, holds everything back, or refuses; or it loses one connection at a certain
-//! statement.
+//! everything, holds everything back, or refuses connections; or it breaks one connection at a
+//! certain statement.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,18 +11,18 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How the line is.
+/// The state of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// As if there were no proxy.
+    /// Everything is forwarded.
     Open,
-    /// Connections are accepted, and nothing comes through.
+    /// Connections are accepted, and nothing is forwarded.
     Stalled,
-    /// Connections are broken off, and new ones at once.
+    /// Connections are closed, and new ones refused.
     Cut,
 }
 
-/// When a connection is lost.
+/// The moment at which a connection is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Before the server gets a statement.
@@ -31,10 +31,10 @@ pub enum Loss {
     OfAnswer,
 }
 
-/// What a connection is lost at: a statement with these words, once.
+/// A trap for a connection: it is lost at a statement that contains these words, once.
 type Trap = Arc<Mutex<Option<(Loss, &'static [u8])>>>;
 
-/// A proxy in front of a server, as long as it is kept.
+/// A proxy in front of a server, until it is dropped.
 pub struct Proxy {
     pub address: SocketAddr,
     line: watch::Sender<Line>,
@@ -63,12 +63,12 @@ impl Proxy {
         Proxy { address, line, trap }
     }
 
-    /// Loses the next connection on which there is a statement with these words.
+    /// Breaks the next connection with a statement that contains these words.
     pub fn lose(&self, loss: Loss, words: &'static [u8]) {
         *self.trap.lock().unwrap() = Some((loss, words));
     }
 
-    /// Whether that has happened.
+    /// Whether this has happened.
     pub fn has_lost(&self) -> bool {
         self.trap.lock().unwrap().is_none()
     }
@@ -78,7 +78,7 @@ impl Proxy {
     }
 }
 
-/// Carries one connection for as long as the line is not cut.
+/// Forwards one connection until the line is cut.
 async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<Line>, trap: Trap) {
     if *line.borrow_and_update() == Line::Cut {
         return;
@@ -86,7 +86,7 @@ async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<L
     let server = TcpStream::connect(server).await.unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    // Whether the server's answers are lost from now on, with the connection.
+    // Whether the server's answers, and the connection, are lost from now on.
     let lost = AtomicBool::new(false);
     let sprung = |bytes: &[u8]| {
         let mut trap = trap.lock().unwrap();
@@ -103,7 +103,7 @@ async fn pass(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<L
     }
 }
 
-/// Carries one direction until one side has had enough, or the connection is lost.
+/// Forwards one direction until either side closes it, or the connection is lost.
 async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

@@ -1,5 +1,5 @@
-//! A mail server for tests: it speaks SMTP on a real socket, keeps every mail, and accepts, refuses
-//! or hangs as a test asks.
+//! A mail server for tests: it implements SMTP on a real socket, keeps every mail, and accepts,
+//! refuses or hangs as a test requests.
 //!
 //! ```ignore
 //! let sink = Sink::start().await;
@@ -22,25 +22,25 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::support::waiting::patiently;
 
-/// How the server deals with mails.
+/// The reaction of the server to mails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
-    /// Takes them.
+    /// Accepts them.
     Accepting,
-    /// Answers each with this code when the recipient is named.
+    /// Refuses each with this code, after the recipient.
     Refusing(u16),
-    /// Says nothing any more, from the greeting to the end of a mail.
+    /// Sends nothing any more, at any stage.
     Hanging,
 }
 
-/// How the server speaks TLS.
+/// The server's use of TLS.
 #[derive(Clone)]
 pub enum Security {
-    /// Not at all.
+    /// No TLS.
     None,
-    /// From the start.
+    /// From the start of a connection.
     Wrapped(TlsAcceptor),
-    /// When it is asked to.
+    /// After `STARTTLS`.
     OnDemand(TlsAcceptor),
 }
 
@@ -61,20 +61,20 @@ struct Shared {
 /// A mail as it came over the wire.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// The sender of the envelope.
+    /// The sender in the envelope.
     pub from: String,
-    /// The recipients of the envelope.
+    /// The recipients in the envelope.
     pub to: Vec<String>,
-    /// What the client signed in with, as the protocol has it; empty where it did not.
+    /// The client's credentials in the form of the protocol; empty without authentication.
     pub credentials: String,
-    /// Whether it came through TLS.
+    /// Whether it arrived over TLS.
     pub encrypted: bool,
     /// Headers and body.
     pub source: String,
 }
 
 impl Sink {
-    /// A server that takes every mail.
+    /// A server that accepts every mail.
     pub async fn start() -> Sink {
         Sink::start_with(Security::None).await
     }
@@ -93,7 +93,7 @@ impl Sink {
         Sink { address, shared, running: Mutex::new(Some(running)) }
     }
 
-    /// The address, as a host takes it.
+    /// The address in the form of a host's setting.
     pub fn url(&self) -> String {
         match self.shared.security {
             Security::None => format!("smtp://{}", self.address),
@@ -102,7 +102,7 @@ impl Sink {
         }
     }
 
-    /// The address with a user to sign in as.
+    /// The address with a user to authenticate as.
     pub fn url_for(&self, user: &str, password: &str) -> String {
         format!("smtp://{user}:{password}@{}", self.address)
     }
@@ -112,29 +112,29 @@ impl Sink {
         self.shared.mails.borrow().clone()
     }
 
-    /// Waits until at least this many mails have been received, and gives all.
+    /// Waits until at least this many mails have been received, and returns all.
     pub async fn wait_for(&self, count: usize) -> Vec<Received> {
         let mut mails = self.shared.mails.subscribe();
         let received = mails.wait_for(|mails| mails.len() >= count);
         patiently(&format!("{count} mails"), received).await.unwrap().clone()
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// Takes mails again.
+    /// Accepts mails again.
     pub fn accept(&self) {
         self.shared.mood.send_replace(Mood::Accepting);
     }
 
-    /// Answers each mail with this code, of which 4xx is for now and 5xx for ever.
+    /// Refuses each mail with this code: 4xx is temporary and 5xx permanent.
     pub fn refuse(&self, code: u16) {
         self.shared.mood.send_replace(Mood::Refusing(code));
     }
 
-    /// Takes connections and sends nothing on them, until it accepts again.
+    /// Accepts connections and sends nothing on them, until it accepts mails again.
     pub fn hang(&self) {
         self.shared.mood.send_replace(Mood::Hanging);
     }
@@ -165,7 +165,7 @@ impl Drop for Sink {
 }
 
 impl Received {
-    /// The value of a header as it came, unfolded; fails the test unless there is exactly one.
+    /// The value of a header, unfolded; fails the test unless there is exactly one.
     #[track_caller]
     pub fn header(&self, name: &str) -> String {
         let (headers, _) = self.source.split_once("\r\n\r\n").unwrap();
@@ -186,12 +186,12 @@ impl Received {
         lines.map(|line| line.split(':').next().unwrap().to_lowercase()).collect()
     }
 
-    /// The subject as a reader sees it.
+    /// The decoded subject.
     pub fn subject(&self) -> String {
         self.parsed(|mail| mail.subject().unwrap().to_owned())
     }
 
-    /// The name beside the recipient's address, as a reader sees it; empty where there is none.
+    /// The decoded name beside the recipient's address; empty if there is none.
     pub fn to_name(&self) -> String {
         self.parsed(|mail| {
             let to = mail.to().and_then(|to| to.first()).unwrap();
@@ -199,8 +199,7 @@ impl Received {
         })
     }
 
-    /// The body as a reader sees it, its lines ended by `\n`. Mail ends with an empty line or
-    /// more, which are left out.
+    /// The decoded body, with lines that end with `\n`. Trailing empty lines are removed.
     pub fn text(&self) -> String {
         self.parsed(|mail| {
             let text = mail.body_text(0).unwrap().replace("\r\n", "\n");
@@ -214,20 +213,20 @@ impl Received {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    // Dropped with this task, and the connections with it.
+    // Dropped with this task, which closes the connections.
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         shared.connections.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
-            // A client that goes away in the middle is no fault of the sink.
+            // A client that disconnects early is not an error of the sink.
             let _ = talk(stream, shared).await;
         });
     }
 }
 
-/// One connection from its first word, or its first handshake, to its last.
+/// One connection, from the greeting or the TLS handshake to its end.
 async fn talk(stream: TcpStream, shared: Arc<Shared>) -> std::io::Result<()> {
     if let Security::Wrapped(acceptor) = shared.security.clone() {
         let mut session = Session::new(acceptor.accept(stream).await?, shared, true);
@@ -248,11 +247,11 @@ async fn talk(stream: TcpStream, shared: Arc<Shared>) -> std::io::Result<()> {
 /// How a session ends.
 enum End {
     Gone,
-    /// The client wants to go on by TLS.
+    /// The client wants to continue with TLS.
     Tls,
 }
 
-/// The conversation on one connection.
+/// The dialogue on one connection.
 struct Session<S> {
     stream: BufStream<S>,
     shared: Arc<Shared>,
@@ -316,10 +315,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<S> {
         Ok(End::Gone)
     }
 
-    /// Waits for the end of a bad mood.
+    /// Waits until the server no longer hangs.
     async fn awake(&self) {
         let mut mood = self.shared.mood.subscribe();
-        // The sender is there as long as the sink.
+        // The sender lives as long as the sink.
         let _ = mood.wait_for(|mood| *mood != Mood::Hanging).await;
     }
 
@@ -330,14 +329,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<S> {
         self.stream.flush().await
     }
 
-    /// The next line with its end; `None` when the client has gone.
+    /// The next line with its end; `None` if the client has disconnected.
     async fn line(&mut self) -> std::io::Result<Option<String>> {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line).await?;
         Ok((read > 0).then_some(line))
     }
 
-    /// A message up to the dot that ends it; `None` when the client goes before.
+    /// A message up to the dot that ends it; `None` if the client disconnects before.
     async fn message(&mut self) -> std::io::Result<Option<String>> {
         let mut message = String::new();
         while let Some(line) = self.line().await? {

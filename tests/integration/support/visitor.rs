@@ -1,5 +1,5 @@
-//! A browser without a screen: cookies, forms and CSRF tokens of the administration; and a shop
-//! whose users have a password.
+//! A client that behaves like a browser: it keeps cookies and sends forms with their CSRF tokens;
+//! and a shop whose users have a password.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,19 @@ use crate::support::harness::Shop;
 /// The password of every user.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// A browser as far as it matters here: it keeps cookies and sends the origin of forms.
+/// A client with the behaviour of a browser that matters here: it keeps cookies and sends the
+/// origin of forms.
 pub struct Visitor {
     pub client: reqwest::Client,
     pub origin: String,
     pub headers: HeaderMap,
     pub cookies: HashMap<String, String>,
-    /// The page that it is on.
+    /// The current page.
     pub page: String,
     pub html: String,
 }
 
-/// What came of going somewhere.
+/// The result of opening a page.
 pub struct Seen {
     pub status: u16,
     pub headers: HeaderMap,
@@ -42,7 +43,7 @@ impl Visitor {
         }
     }
 
-    /// A user who has signed in to the shop with the password of all.
+    /// A user who has signed in to the shop with the common password.
     pub async fn signed_in(shop: &Shop, username: &str) -> Visitor {
         let mut visitor = Visitor::of(&shop.url(""));
         let seen = visitor.sign_in(username, PASSWORD).await;
@@ -54,7 +55,7 @@ impl Visitor {
         self.post("/sign-in", &[("username", username), ("password", password)]).await
     }
 
-    /// Sends this header with everything from now on, in place of the one that would be sent.
+    /// Sends this header with every request from now on, replacing the default one.
     pub fn with(mut self, name: &'static str, value: &str) -> Visitor {
         self.headers.insert(HeaderName::from_static(name), value.parse().unwrap());
         self
@@ -66,7 +67,7 @@ impl Visitor {
         self.send(request, HeaderMap::new()).await
     }
 
-    /// Sends a form from the page that it is on, as a browser does.
+    /// Sends a form from the current page, as a browser does.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
         let token = field(&self.html, "csrf_token").unwrap_or_default().to_owned();
         let mut form = reqwest::Url::parse("form:").unwrap();
@@ -108,14 +109,14 @@ impl Visitor {
         Seen { status, headers, html }
     }
 
-    /// Whether pages can be seen.
+    /// Whether the visitor is signed in.
     pub async fn is_in(&mut self) -> bool {
         self.get("/users").await.status == 200
     }
 }
 
 impl Seen {
-    /// Where the browser is sent.
+    /// The target of the redirection.
     pub fn to(&self) -> &str {
         self.headers.get("location").map_or("", |to| to.to_str().unwrap())
     }
@@ -126,13 +127,13 @@ impl Seen {
     }
 }
 
-/// The value of a field of the first form that has it.
+/// The value of a field in the first form with this field.
 pub fn field<'a>(html: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\""))?;
     rest.split_once('"').map(|(value, _)| value)
 }
 
-/// The path of the page beside this one.
+/// The path of a page relative to this one.
 pub fn beside(html: &str, rel: &str) -> Option<String> {
     let (_, rest) = html.split_once(&format!("rel=\"{rel}\" href=\"/administrator"))?;
     let path = rest.split_once('"').unwrap().0;
@@ -166,7 +167,7 @@ pub async fn id(site: &Site, name: &str) -> i64 {
     site.user(name).await.unwrap().id
 }
 
-/// The form of the store's parameters as a browser sends it, but for these fields.
+/// The form of the store's parameters as a browser sends it, without these fields.
 pub fn parameters(site: &Site, seen: &str, changes: &[(&str, &str)]) -> Vec<(String, String)> {
     let written = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.replace('\n', "\r\n"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long anything may take before a test gives up: much longer than on a slow machine.
+/// How long anything may take before a test fails: much longer than on a slow machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Fails the test when something takes too long.
@@ -11,7 +11,7 @@ pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
     done.unwrap_or_else(|_| panic!("waited too long: {what}"))
 }
 
-/// Asks again and again until there is an answer.
+/// Repeats a check until it returns a value.
 pub async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
     patiently(what, async {
         loop {

@@ -1,5 +1,5 @@
-//! What the routes have in common in the OpenAPI document: parameters, errors, and the schemas around every
-//! record.
+//! The parts of the OpenAPI document that routes share: parameters, errors, and the schemas around
+//! every record.
 
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,7 @@ pub(super) fn parameters() -> Value {
 /// The responses to requests that fail.
 pub(super) fn error_responses() -> Value {
     let responses = ERRORS.iter().map(|(name, description, kind)| {
-        // What the host answers has its own codes; the rest is of the table of errors.
+        // The codes of errors that the host answers are not in the store's table of errors.
         let (status, code, title) = match *name {
             "Unauthorised" => (401, "unauthorised", "Unauthorised"),
             "NotAcceptable" => (406, "not_acceptable", "Not acceptable"),
@@ -67,7 +67,7 @@ pub(super) fn error_responses() -> Value {
     Value::Object(responses.collect())
 }
 
-/// The schemas that are of no resource.
+/// The schemas that do not belong to a resource.
 pub(super) fn schemas() -> Map<String, Value> {
     let link = json!({"type": "string", "format": "uri-reference"});
     let schemas = json!({
@@ -161,7 +161,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     }
 }
 
-/// The errors that any route may answer, then those of some.
+/// The errors that any route may answer, followed by those of some routes only.
 const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (

@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document of the store, made from the resources and the routes. Knows nothing of
-//! any resource in particular.
+//! The OpenAPI 3.1 document of the store, generated from the resources and the routes. No resource
+//! is mentioned by name.
 
 mod common;
 mod operations;
@@ -34,7 +34,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
             };
             given.into_iter().chain(special.takes)
         });
-        // What has no table has no schema of its own.
+        // A resource without a table has no schema of its own.
         let own = Some(service.of).filter(|resource| !resource.table.is_empty());
         for resource in own.into_iter().chain(special) {
             schemas.extend(schemas::of(resource));
@@ -95,7 +95,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     })
 }
 
-/// A group of routes: its name for programs, and the one that people are shown.
+/// A group of routes: its technical name, and the title that people see.
 fn tag(resource: &Resource) -> Value {
     json!({"name": resource.kind, "x-displayName": resource.title()})
 }

@@ -1,4 +1,4 @@
-//! Routes as operations of the OpenAPI document: what each takes and answers.
+//! Routes as operations of the OpenAPI document: parameters, bodies and responses.
 
 use host_interface::Method;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::service::hooks::{Gives, Special};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::request::MAX_SOUGHT;
 
-/// What a route takes and answers.
+/// The operation of a route.
 pub(super) fn operation(endpoint: &Endpoint) -> Value {
     let resource = endpoint.resource();
     let mut responses = Map::new();
@@ -58,8 +58,8 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         ("400", "BadRequest", true),
         ("401", "Unauthorised", true),
         ("403", "Forbidden", endpoint.action.is_some()),
-        // A list below a record that does not exist is empty, but an id of other than digits is
-        // the path of no route.
+        // A list below a record that does not exist is empty, but a path whose id is not made of
+        // digits does not exist.
         ("404", "NotFound", with_id),
         ("406", "NotAcceptable", true),
         ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),

@@ -1,16 +1,16 @@
-//! JSON Schema of single values: how a field of each kind is answered, what a body may give it, and
-//! what a filter may ask of it. Knows kinds and fields, and neither routes nor resources.
+//! JSON Schema of single values: how a field of each kind appears in answers, in bodies and in
+//! filters. Independent of routes and resources.
 //!
-//! A schema of what is accepted is as strict as JSON Schema can be, so that a generated client
-//! refuses what the store would refuse. What takes the database to decide (that a reference exists,
-//! that a code is free) is for the answer alone.
+//! A schema of input is as strict as JSON Schema permits, so that a generated client refuses what
+//! the store would refuse. Rules that need the database, such as whether a reference exists or a
+//! code is free, are checked only by the store.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::field::Field;
 use crate::model::value::{Form, Kind, decimal_text};
 
-/// A value as it is answered.
+/// A value in an answer.
 pub fn output(kind: Kind, nullable: bool) -> Value {
     let name = |plain: &str| match nullable {
         true => json!([plain, "null"]),
@@ -45,7 +45,7 @@ pub fn output(kind: Kind, nullable: bool) -> Value {
     }
 }
 
-/// A field as a body may give it: in more forms than it is answered in.
+/// A field in a body, which accepts more forms than an answer contains.
 pub fn input(field: &Field) -> Value {
     let schema = match field.kind {
         Kind::Int { min, max } => whole(min, Some(max)),
@@ -89,7 +89,7 @@ pub fn input(field: &Field) -> Value {
     }
 }
 
-/// A value as a filter may ask for it: the text of a query. An empty one counts as not sent.
+/// A value in a filter: the text of a query parameter. An empty text counts as not sent.
 pub fn filter(kind: Kind) -> Value {
     let schema = match kind {
         Kind::Flag => flag(),
@@ -106,7 +106,7 @@ pub fn filter(kind: Kind) -> Value {
     or_empty(schema)
 }
 
-/// Text that is looked for. Control characters in it, and white space around it, do not count.
+/// Text to search for. Control characters in it, and white space around it, are ignored.
 pub fn sought(max: usize) -> Value {
     let (ignored, counted) = (r"[\u0000-\u001f\u007f-\u009f]", r"[^\u0000-\u001f\u007f-\u009f]");
     json!({
@@ -121,14 +121,14 @@ pub fn input_day() -> Value {
     json!({"type": "string", "format": "date", "pattern": format!("^{}$", day())})
 }
 
-/// A value that may be left empty, which counts as not given. So does white space, and so do control
-/// characters.
+/// A value that may be empty, which counts as not sent. White space and control characters count as
+/// empty.
 pub fn or_empty(schema: Value) -> Value {
     let empty = json!({"type": "string", "pattern": r"^[\s\u0000-\u001f\u007f-\u009f]*$"});
     either(schema, empty)
 }
 
-/// The schemas of free JSON, which others refer to: no text in it has a NUL character.
+/// The schemas of free JSON, which other schemas refer to: no text in it contains a NUL character.
 pub fn of_json() -> [(&'static str, Value); 2] {
     let text = json!({"type": "string", "pattern": r"^[^\u0000]*$"});
     let value = || json!({"$ref": "#/components/schemas/json.value"});
@@ -152,13 +152,13 @@ pub fn of_json() -> [(&'static str, Value); 2] {
     [("json.object", object), ("json.value", any)]
 }
 
-/// What an example of a field holds.
+/// An example value of a field.
 pub fn example_of(field: &Field) -> Value {
     match field.kind {
         Kind::Int { min, .. } => json!(min.max(1)),
         Kind::Flag => json!(1),
         Kind::Decimal { places, shown, max, .. } => {
-            // Nineteen and a half, or the greatest that is less.
+            // 19.5, or the greatest value below it that the field can hold.
             let unit = 10_i64.pow(places.into());
             json!(decimal_text((19 * unit + unit / 2).min(max), places, shown))
         }
@@ -179,7 +179,8 @@ pub fn example_of(field: &Field) -> Value {
 
 const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
 
-/// 0 or 1 in any of its forms. Not one list of all of them, which generators of clients refuse.
+/// 0 or 1 in any accepted form. Not a single list of all forms, because client generators refuse
+/// such a list.
 fn flag() -> Value {
     json!({"anyOf": [
         {"type": "integer", "enum": [0, 1]},
@@ -204,14 +205,14 @@ fn whole(min: i64, max: Option<i64>) -> Value {
     ]})
 }
 
-/// The pattern of the numbers from 1 to another one.
+/// The pattern of the numbers from 1 to `max`.
 fn up_to(max: u64) -> String {
     let digits = max.to_string();
     let mut forms = Vec::new();
     if digits.len() > 1 {
         forms.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
     }
-    // As many digits, of which the first that differs is less.
+    // Numbers with as many digits: the first digit that differs is smaller.
     for (place, digit) in digits.bytes().enumerate() {
         let least = if place == 0 { b'1' } else { b'0' };
         if digit > least {
@@ -224,7 +225,7 @@ fn up_to(max: u64) -> String {
     forms.join("|")
 }
 
-/// An exact decimal between these counts of units, as a string or a number.
+/// An exact decimal within limits that are given in units, as a string or a number.
 fn decimal(places: u8, min: i64, max: i64) -> Value {
     let unit = 10_i64.pow(places.into());
     let sign = if min < 0 { "-?" } else { "" };
@@ -232,19 +233,19 @@ fn decimal(places: u8, min: i64, max: i64) -> Value {
     let fraction = format!(r"(\.[0-9]{{1,{places}}}0*)?");
     let text = match max % unit {
         _ if min > 0 => {
-            // With a digit other than 0, before the point or after so many zeros.
+            // Has a digit other than 0, before the point or after leading zeros.
             let whole = format!("0*[1-9][0-9]{{0,{}}}{fraction}", digits - 1);
             let below_one = (0..places)
                 .map(|zeros| format!(r"0+\.0{{{zeros}}}[1-9][0-9]{{0,{}}}0*", places - 1 - zeros));
             let all: Vec<String> = std::iter::once(whole).chain(below_one).collect();
             format!("^({})$", all.join("|"))
         }
-        // The greatest is a power of ten, and one digit more than any other.
+        // The greatest value is a power of ten, with one digit more than any other value.
         0 => format!(r"^{sign}0*({}(\.0+)?|[0-9]{{1,{}}}{fraction})$", max / unit, digits - 1),
         _ => format!("^{sign}0*[0-9]{{1,{digits}}}{fraction}$"),
     };
     let mut number = Map::from_iter([("type".to_owned(), json!("number"))]);
-    // Limits that binary floating point cannot hold are given by the whole number next to them.
+    // A limit that binary floating point cannot represent is replaced by the nearest whole number.
     match min % unit {
         0 => number.insert("minimum".to_owned(), json!(min / unit)),
         1.. => number.insert("exclusiveMinimum".to_owned(), json!(min / unit)),
@@ -262,9 +263,10 @@ fn decimal(places: u8, min: i64, max: i64) -> Value {
     })
 }
 
-/// Text of a form. A required one has more than white space.
+/// Text of a form. A required text contains more than white space.
 fn text(max: Option<usize>, form: Form, required: bool) -> Value {
-    // What a character may be, and what one of them must be where the text may not be blank.
+    // The characters that are allowed, and those of which one is required where the text must not
+    // be blank.
     let (any, visible) = match form {
         Form::Code => (r"[^\s\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
         Form::Printable => (r"[^\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
@@ -294,7 +296,7 @@ fn or_null(mut schema: Value) -> Value {
     }
 }
 
-/// What one schema takes, or another.
+/// A value that matches one of the two schemas.
 fn either(mut schema: Value, other: Value) -> Value {
     match schema.get_mut("anyOf").and_then(Value::as_array_mut) {
         Some(options) => {
@@ -305,9 +307,10 @@ fn either(mut schema: Value, other: Value) -> Value {
     }
 }
 
-/// The pattern of a day that there is, in the years 0001 to 9999.
+/// The pattern of an existing day in the years 0001 to 9999.
 fn day() -> String {
-    // Years that are divisible by 4, but not by 100 unless by 400. The year 0000 is none.
+    // Years divisible by 4, except those divisible by 100 but not by 400. The year 0000 is
+    // excluded.
     let fours = "(0[48]|[2468][048]|[13579][26])";
     let leap = format!("([0-9]{{2}}{fours}|{fours}00)");
     let year = "([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})";

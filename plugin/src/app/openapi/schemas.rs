@@ -1,4 +1,5 @@
-//! Schemas of resources and of computed lists: attributes of rows and of records, documents, and bodies.
+//! Schemas of resources and of computed lists: attributes of rows and of records, documents, and
+//! bodies.
 
 use host_interface::Method;
 use serde_json::{Map, Value, json};
@@ -10,7 +11,8 @@ use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::{Gives, Service, Special};
 
-/// The schemas of a resource: its attributes in lists and alone, its documents, and its bodies.
+/// The schemas of a resource: its attributes in lists and in single documents, its documents, and
+/// its bodies.
 pub(super) fn of(resource: &Resource) -> Map<String, Value> {
     let kind = resource.kind;
     let of = resource.schema_name();
@@ -106,7 +108,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
     schemas
 }
 
-/// What the resource's file adds to the five operations; nothing for a view of a resource.
+/// The service that the resource's file defines; `None` for a view of a resource.
 fn service(resource: &Resource) -> Option<&'static Service> {
     SERVICES.iter().find(|service| std::ptr::eq(service.of, resource))
 }
@@ -115,7 +117,8 @@ fn special(resource: &Resource) -> &'static [Special] {
     service(resource).map_or(&[], |service| service.special)
 }
 
-/// Where the record of a document is read: by itself, or in the list that it was added to.
+/// The path at which the record of a document is read: its own, or that of the list that contains
+/// it.
 fn read_at(resource: &Resource) -> String {
     let added = special(resource).iter().find(|special| matches!(special.gives, Gives::New(_)));
     match added.filter(|_| !resource.crud) {
@@ -124,7 +127,7 @@ fn read_at(resource: &Resource) -> String {
     }
 }
 
-/// The `meta` of a report, and an example of what it has beyond that of a list.
+/// The `meta` of a report, and an example of its members beyond those of a list.
 pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
     let (row, example) = columns(report.totals);
     let row = json!({"type": "object", "required": row.keys().collect::<Vec<_>>(),
@@ -162,7 +165,7 @@ pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
     (meta, beside)
 }
 
-/// The schemas of fields, and an example of them.
+/// The schemas of fields, and an example of each.
 fn columns(fields: &[Field]) -> (Map<String, Value>, Map<String, Value>) {
     let properties = fields
         .iter()
@@ -172,7 +175,7 @@ fn columns(fields: &[Field]) -> (Map<String, Value>, Map<String, Value>) {
     (properties, example)
 }
 
-/// The schemas of a list whose records are computed: they have no key among their attributes.
+/// The schemas of a list of computed records: their attributes do not include a key.
 pub(super) fn of_computed(
     view: &Resource,
     name: &str,
@@ -232,7 +235,7 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
     })
 }
 
-/// What a client may send.
+/// The body that a client may send.
 fn body(resource: &Resource, new: bool) -> Value {
     let may_set = |field: &&Field| match field.access {
         Access::Open => true,
@@ -241,7 +244,7 @@ fn body(resource: &Resource, new: bool) -> Value {
     };
     let fields: Vec<&Field> = resource.fields().filter(may_set).collect();
     let mut properties = Map::new();
-    // Where a record is made in the place of another one, the client gives its key.
+    // Where creating a record means completing another one, the client gives its key.
     let gives_key = new && service(resource).is_some_and(|service| service.create.is_some());
     if gives_key {
         properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
@@ -249,7 +252,8 @@ fn body(resource: &Resource, new: bool) -> Value {
     for field in &fields {
         properties.insert(field.name.to_owned(), schema::input(field));
     }
-    // What was read may be sent back: a field that the server sets is there to be ignored.
+    // A client may send back what it has read, so fields that only the server sets are accepted and
+    // ignored.
     let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
     for name in std::iter::once(resource.key).chain(shown) {
         let ignored = || json!({"readOnly": true, "description": "Ignored."});

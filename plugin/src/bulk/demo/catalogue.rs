@@ -1,4 +1,4 @@
-//! Products of a demonstration shop, some with variants.
+//! Products of a demo store, some with variants.
 
 use fastrand::Rng;
 
@@ -52,7 +52,7 @@ pub(super) static PRODUCTS: Step = Step {
     },
 };
 
-/// The columns of the variant that is the product, which come first, and of its others.
+/// The columns of the master variant, which come first, and of the other variants.
 const VARIANT: &[&str] = &[
     "product_id",
     "is_master",
@@ -65,11 +65,11 @@ const VARIANT: &[&str] = &[
     "weight",
 ];
 
-/// What an order has to know of a product.
+/// What orders need of a product.
 pub(super) struct Product {
     pub(super) name: String,
     pub(super) sku: String,
-    /// What it sells for, in units of 10^-5.
+    /// The selling price, in units of 10^-5.
     pub(super) price: i64,
     category: usize,
     list_price: i64,
@@ -99,7 +99,7 @@ const NAMES: [&str; 16] = [
     "Wren", "Harvest", "Polar", "Olive", "Sorrel", "Höhe",
 ];
 
-/// The product with this number. The same wherever it is asked for.
+/// The product with this number; always the same for the same number.
 pub(super) fn product(number: u64) -> Product {
     let mut rng = chance(2, number);
     let category = rng.usize(FIRST_LEAF..CATEGORIES.len());
@@ -190,7 +190,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     }
 }
 
-/// One product in ten is sold out, one in ten nearly so.
+/// One product in ten is sold out, and one in ten nearly so.
 fn stock(rng: &mut Rng) -> i64 {
     match rng.u8(..10) {
         0 => 0,

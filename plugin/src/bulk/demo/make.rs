@@ -1,5 +1,5 @@
-//! Values and rows of a demonstration, from a fixed seed and the number of the record. Knows no record
-//! and no database.
+//! Generators of values and rows for demo data, from a fixed seed and the number of the record.
+//! Independent of the kinds of records and of the database.
 
 use fastrand::Rng;
 use time::Date;
@@ -8,17 +8,17 @@ use crate::model::moment;
 use crate::model::value::{Value, fold};
 use crate::sql::RowsOf;
 
-/// No rows yet of these columns. The engine gives the keys.
+/// An empty set of rows with these columns. The engine generates the keys.
 pub(super) fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
     RowsOf { table, columns, keyed: false, values: Vec::new() }
 }
 
-/// No rows yet of these columns, of which the first is the key.
+/// An empty set of rows with these columns, the first of which is the key.
 pub(super) fn keyed_rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
     RowsOf { keyed: true, ..rows_of(table, columns) }
 }
 
-/// The source of chance for one record: the same for the same record, on every machine.
+/// The random number generator of one record: the same for the same record on every machine.
 pub(super) fn chance(kind: u64, number: u64) -> Rng {
     const SEED: u64 = 0x05ee_d0f5_a1e5;
     Rng::with_seed(SEED ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -49,12 +49,12 @@ pub(super) fn cents(cents: i64) -> i64 {
     cents * 1_000
 }
 
-/// The moment of a text that the demonstration has made.
+/// Parses a moment that the demo data contain.
 pub(super) fn moment(text: impl AsRef<str>) -> Value {
     moment::parse(text.as_ref()).map_or(Value::Null, Value::Moment)
 }
 
-/// A moment some days before today.
+/// A moment this many days before today.
 pub(super) fn days_ago(today: Date, days: u64, rng: &mut Rng) -> String {
     let days = time::Duration::days(i64::try_from(days).unwrap_or(0));
     let date = today.checked_sub(days).unwrap_or(today);

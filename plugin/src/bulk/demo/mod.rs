@@ -1,12 +1,13 @@
-//! A shop to try the services with: a catalogue, customers, and a year of orders up to today.
+//! Demo data: a catalogue, customers, and a year of orders up to today.
 //!
-//! Everything is made from a fixed seed and the number of the record, so that two shops that are
-//! filled on one day are the same, and a run that was interrupted goes on where it stopped. Keys
-//! are the numbers, from 1: the demonstration goes into an empty store or a demonstration.
+//! Everything is generated from a fixed seed and the number of the record. So two stores that are
+//! filled on the same day are equal, and an interrupted run continues where it stopped. Keys equal
+//! these numbers, from 1, so demo data can be added only to an empty store or to a store with demo
+//! data.
 //!
-//! A small demonstration is written as clients would write it, a batch in one transaction. A large
-//! one is filled in at once, see [`Store::begin_filling`]: there the rows are made on one thread while the
-//! database is busy with those before on another.
+//! A small demo store is written as clients would write it, a batch in one transaction. A large one
+//! is bulk-loaded, see [`Store::begin_filling`]: one thread generates rows while the database
+//! writes the previous ones on another.
 
 mod catalogue;
 mod make;
@@ -30,7 +31,7 @@ use crate::store::{self, Filling, Store};
 
 use world::{Step, World};
 
-/// How much there is to be.
+/// The size of a demo store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Size {
     /// How many products.
@@ -46,10 +47,10 @@ impl Default for Size {
 }
 
 impl Size {
-    /// The size that these options choose.
+    /// The size that these options select.
     ///
     /// # Errors
-    /// When they are not those that are [declared](options).
+    /// When the options are not those that are [declared](options).
     pub fn of(options: Map<String, Json>) -> Result<Self, Error> {
         Ok(serde_json::from_value(Json::Object(options))?)
     }
@@ -67,33 +68,33 @@ pub fn options() -> [Parameter; 2] {
     ]
 }
 
-/// How many customers there are at least, and how many orders one has on average in a large shop.
+/// The minimum number of customers, and the average number of orders per customer in a large store.
 const CUSTOMERS: u64 = 250;
 const ORDERS_OF_ONE: u64 = 8;
 /// How many records are written in one transaction.
 const BATCH: u64 = 500;
-/// How many batches wait for the database at most.
+/// How many batches are queued for the database at most.
 const WAITING: usize = 4;
-/// How many records are filled in at once. Taking indexes away and building them again takes longer
-/// than fewer do.
+/// The number of records from which they are bulk-loaded. For fewer records, removing and
+/// rebuilding the indexes takes longer than writing the records.
 const LARGE: u64 = 20_000;
 
-/// The kinds of records, those that others refer to first.
+/// The kinds of records; those that others refer to come first.
 static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
 
-/// Fills the store up to the size, and gives one line about what is in it. A store that is as large
-/// already stays as it is.
+/// Fills the store up to the size, and returns a summary line. A store that already is as large
+/// does not change.
 ///
 /// # Errors
-/// Those of the database, and a store that has records of its own. What was written before stays.
+/// Database errors, or a store that has records of its own. Everything written before remains.
 pub async fn fill(store: &Store, size: Size, progress: &ProgressHandle) -> Result<String, Error> {
     fill_from(store, size, LARGE, progress).await
 }
 
-/// The same where so many records are filled in at once, if that many are wanted.
+/// Like [`fill`], with another number of records from which they are bulk-loaded.
 ///
 /// # Errors
-/// Those of the database, and a store that has records of its own. What was written before stays.
+/// Database errors, or a store that has records of its own. Everything written before remains.
 pub async fn fill_from(
     store: &Store,
     size: Size,
@@ -120,13 +121,13 @@ pub async fn fill_from(
     Ok(format!("{products} products, {customers} customers, {orders} orders"))
 }
 
-/// The numbers of the next batch. Where a batch ends does not depend on where it begins, so that the
-/// rows of one come in the same order after an interruption.
+/// The numbers of the next batch. Batches end at fixed numbers wherever they begin, so the rows of
+/// a batch come in the same order after an interruption.
 fn next_batch(done: u64, wanted: u64) -> Range<u64> {
     done..wanted.min((done / BATCH + 1) * BATCH)
 }
 
-/// Brings one kind of record up to the number that is wanted, a batch at a time.
+/// Adds records of one kind up to the requested number, a batch at a time.
 async fn run(
     step: &Step,
     store: &Store,
@@ -143,7 +144,7 @@ async fn run(
     }
 }
 
-/// Writes the next batch, if any is wanted, and gives how many records there were before.
+/// Writes the next batch, if one is needed, and returns the number of records before it.
 async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> {
     let wanted = (step.wanted)(world);
     let mut transaction = store.begin().await?;
@@ -159,8 +160,8 @@ async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> 
     Ok(done)
 }
 
-/// Whether so much is wanted, and so little is there, that it is better filled in at once. An index
-/// is made anew of all records, also of those that are there.
+/// Whether bulk-loading pays: much is requested and little exists. An index is rebuilt from all
+/// records, including the existing ones.
 async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Error> {
     let mut transaction = store.begin_read().await?;
     let (mut there, mut missing) = (0, 0);
@@ -173,12 +174,12 @@ async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Erro
     Ok(missing >= large && missing >= there / 8)
 }
 
-/// The tables that get rows.
+/// The tables that receive rows.
 fn filled() -> Vec<&'static str> {
     STEPS.iter().flat_map(|step| (step.tables)()).map(|rows| rows.table).collect()
 }
 
-/// Brings all kinds of records up to the numbers that are wanted.
+/// Adds records of all kinds up to the requested numbers.
 async fn fill_at_once(
     mut filling: Filling,
     world: World,
@@ -202,8 +203,8 @@ async fn fill_at_once(
     filling.finish(|done, total| progress.report("indexes and counts", done, total)).await
 }
 
-/// Makes the rows of a step on a thread of their own, a batch at a time, each with the number of
-/// records up to its end. It is over when nobody waits for more.
+/// Generates the rows of a step on a separate thread, a batch at a time, each with the number of
+/// records up to its end. Ends early when the receiver is dropped.
 fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let world = Arc::clone(world);

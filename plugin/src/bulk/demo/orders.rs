@@ -1,6 +1,6 @@
-//! A year of orders up to yesterday, in a large shop three, the oldest first, with their items and
-//! the first and the last entry of their histories. Their amounts add up: exact in the currency of the
-//! order.
+//! A year of orders up to yesterday (three years in a large store), the oldest first, with their
+//! items and the first and the last entry of their histories. Their amounts add up exactly in the
+//! currency of the order.
 
 use fastrand::Rng;
 
@@ -79,14 +79,14 @@ pub(super) static ORDERS: Step = Step {
     },
 };
 
-/// For how many days there have been orders, at least and at most.
+/// The least and the greatest number of days with orders.
 const DAYS: (u64, u64) = (365, 1_095);
-/// How many orders there are on a day in a shop that has had more than a year of them.
+/// How many orders a day has in a store with more than a year of them.
 const ORDERS_OF_A_DAY: u64 = 100;
-/// One, in units of a rate of exchange.
+/// The value 1 in units of an exchange rate.
 const ONE: i64 = 100_000_000;
 
-/// The statuses that an order goes through, by their keys.
+/// The statuses of orders, by their keys.
 const NEW: i64 = 5;
 const CONFIRMED: i64 = 1;
 const SHIPPED: i64 = 7;
@@ -183,7 +183,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     }
 }
 
-/// What has become of an order by now: the older, the further.
+/// The status that an order has reached by now; it depends on the order's age.
 fn state(rng: &mut Rng, age: u64) -> i64 {
     if rng.u8(..16) == 0 {
         return CANCELLED;
@@ -196,7 +196,7 @@ fn state(rng: &mut Rng, age: u64) -> i64 {
     }
 }
 
-/// The comment in the history of an order that has come to this status.
+/// The comment in the history of an order that has reached this status.
 fn comment_on(state: i64) -> &'static str {
     match state {
         CONFIRMED => "Payment received.",
@@ -206,7 +206,7 @@ fn comment_on(state: i64) -> &'static str {
     }
 }
 
-/// The currency that somebody in a country pays in, its rate, and its fraction digits.
+/// The currency of customers in a country, its rate, and its fraction digits.
 fn currency_of(country: &str) -> (&'static str, i64, u32) {
     let code = match country {
         "CH" => "CHF",
@@ -223,12 +223,12 @@ fn currency_of(country: &str) -> (&'static str, i64, u32) {
     (code, rate, if code == "JPY" { 0 } else { 2 })
 }
 
-/// An amount of euros in another currency.
+/// Converts an amount in euros into another currency.
 fn convert(amount: i64, rate: i64, places: u32) -> i64 {
     round(i128::from(amount) * i128::from(rate) / i128::from(ONE), places)
 }
 
-/// An amount in units of 10^-5, rounded half up to the places of a currency.
+/// Rounds an amount in units of 10^-5 half up to the decimals of a currency.
 fn round(amount: i128, places: u32) -> i64 {
     let unit = 10_i128.pow(5 - places);
     i64::try_from((amount + unit / 2) / unit * unit).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! Customers of a demonstration shop. All of them are guests: the host's users are its own.
+//! Customers of a demo store. All of them are guests, because users belong to the host.
 
 use crate::model::value::Value;
 use crate::sql::RowsOf;
@@ -37,7 +37,7 @@ pub(super) static CUSTOMERS: Step = Step {
     },
 };
 
-/// Somebody who buys.
+/// A customer.
 pub(super) struct Person {
     pub(super) first_name: &'static str,
     pub(super) last_name: &'static str,
@@ -96,7 +96,7 @@ const PLACES: [(&str, &str, &str); 14] = [
     ("JP", "ja-JP", "Kobe"),
 ];
 
-/// The customer with this number. The same wherever it is asked for.
+/// The customer with this number; always the same for the same number.
 pub(super) fn person(number: u64) -> Person {
     let mut rng = chance(4, number);
     let (country, language, city) = pick(&mut rng, &PLACES);
@@ -110,7 +110,7 @@ pub(super) fn person(number: u64) -> Person {
     }
 }
 
-/// The address of the customer with this number; nobody else has it.
+/// The unique e-mail address of the customer with this number.
 pub(super) fn email(number: u64) -> String {
     format!("customer{}@example.com", number + 1)
 }

@@ -1,4 +1,4 @@
-//! What a demonstration shop is set up with before it sells anything, written in one transaction.
+//! The basic data of a demo store, before its first product, written in one transaction.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::store::{Store, Transaction};
 /// How many manufacturers there are.
 pub(super) const MANUFACTURERS: u64 = 24;
 
-/// The categories: title, and the number of the one above, from 1.
+/// The categories: title, and the number of the parent, from 1.
 pub(super) const CATEGORIES: [(&str, i64); 22] = [
     ("Living", 0),
     ("Kitchen", 0),
@@ -39,10 +39,10 @@ pub(super) const CATEGORIES: [(&str, i64); 22] = [
     ("Percussion", 5),
 ];
 
-/// The first category that products stand in; those before it only hold others.
+/// The first category that contains products; the ones before it contain only categories.
 pub(super) const FIRST_LEAF: usize = 8;
 
-/// What one euro buys, in units of 10^-8, for a store that sells abroad.
+/// The value of one euro, in units of 10^-8, for a store that sells abroad.
 pub(super) const RATES: [(&str, i64, &str); 8] = [
     ("CHF", 93_500_000, "pre"),
     ("DKK", 745_900_000, "post"),
@@ -75,7 +75,7 @@ const FIRST: [&str; 12] = [
 const SECOND: [&str; 8] =
     ["Outdoor", "Ceramics", "Textiles", "Instruments", "Möbel", "Lighting", "Kitchen", "Papeterie"];
 
-/// Sets the shop up if it is empty, and gives what its records refer to.
+/// Sets up an empty store, and returns the records that others refer to.
 pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
     let mut transaction = store.begin().await?;
     transaction.lock_store().await?;
@@ -171,7 +171,7 @@ fn manufacturers() -> RowsOf {
             key(number),
             text(&name),
             folded(&name),
-            // One brand in twelve is no longer sold.
+            // One brand in twelve is disabled.
             flag(number % 12 != 7),
             key(number),
             text(format!("{second} from {first}, made to be repaired.")),
@@ -358,7 +358,7 @@ fn voucher_value(number: u64) -> i64 {
     cents([2_500, 5_000, 7_500, 10_000][usize::try_from(number % 4).unwrap_or_default()])
 }
 
-/// Every other voucher has been used for a part of it.
+/// Every other voucher has been used in part.
 fn ledger() -> RowsOf {
     let mut rows = rows_of(
         "shop_voucher_ledger",

@@ -1,5 +1,5 @@
-//! What a demonstration is of: how much of everything there is to be, and how a kind of record is made.
-//! Knows no record.
+//! The world of a demo store: its size, and how the records of a kind are generated. Independent of
+//! the kinds of records.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,31 +9,32 @@ use time::Date;
 use crate::error::{Error, Fault, FaultKind};
 use crate::sql::RowsOf;
 
-/// What the records of a step are made from.
+/// The data from which the records of a step are generated.
 pub(super) struct World {
     pub(super) setup: Setup,
     pub(super) products: u64,
     pub(super) customers: u64,
     pub(super) orders: u64,
     pub(super) today: Date,
-    /// Whether the tables are without triggers, so that what these would add is made here.
+    /// Whether the triggers of the tables are removed, so that the rows which triggers would add
+    /// must be generated here.
     pub(super) bare: bool,
 }
 
-/// One kind of record with what belongs to it.
+/// One kind of record and its generator.
 pub(super) struct Step {
     pub(super) name: &'static str,
-    /// Gives how many records there are and the greatest key.
+    /// SQL that returns the number of records and the greatest key.
     pub(super) count: &'static str,
     pub(super) wanted: fn(&World) -> u64,
     /// Adds the rows of the record with this number, from 0.
     pub(super) make: fn(&World, u64, &mut [RowsOf]),
-    /// The tables and columns that the rows go to, parents first.
+    /// The tables and columns that receive the rows, parents first.
     pub(super) tables: fn() -> Vec<RowsOf>,
 }
 
 impl Step {
-    /// The rows of the records with these numbers.
+    /// Generates the rows of the records with these numbers.
     pub(super) fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
         let mut tables = (self.tables)();
         for number in numbers {
@@ -42,23 +43,23 @@ impl Step {
         tables
     }
 
-    /// How many records there are, of what may be this statement's numbers.
+    /// The number of existing records. Their keys must be those that demo data have.
     pub(super) fn done(counted: &[i64]) -> Result<u64, Error> {
         match counted {
             [done, greatest] if done == greatest => Ok(done.unsigned_abs()),
             [_, _] => Err(not_empty()),
-            _ => Err(Error::Contract("a count is two numbers")),
+            _ => Err(Error::Contract("a count must consist of two numbers")),
         }
     }
 }
 
-/// What the records of a shop refer to.
+/// The records that the records of a demo store refer to.
 pub(super) struct Setup {
-    /// The keys of the countries that the shop sells to, each with one of its zones.
+    /// The keys of the countries that the store sells to, each with one of its zones.
     pub(super) countries: HashMap<String, (i64, Option<i64>)>,
 }
 
-/// The store is not the demonstration's own.
+/// The store has records that are not demo data.
 pub(super) fn not_empty() -> Error {
     let detail = "The store already has records; demo data can only be added to an empty store.";
     Fault::new(FaultKind::Refused, detail).into()

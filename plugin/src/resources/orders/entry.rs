@@ -1,5 +1,5 @@
-//! Entries of the history of orders, as far as a write to an order makes them, and how what belongs to an
-//! order names it. Knows neither the order nor its items.
+//! Entries of the history of orders that writes of an order create, and the fields by which parts
+//! of an order refer to it. Independent of orders and items.
 
 use time::PrimitiveDateTime;
 
@@ -13,7 +13,7 @@ use crate::sql::Statement;
 use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
-/// The status of an order, which is that of its last entry.
+/// The status of an order, which is that of its latest entry.
 pub(super) const STATUS: Handle<i64> =
     key("order_state_id", "orderstatuses").related_as("orderstatus").number();
 
@@ -22,18 +22,18 @@ pub(super) const ORDER_REFERENCE: Field = text("order_id", 64).joined("o", "orde
 /// The order that a record belongs to.
 pub(super) const ORDER_KEY: Handle<i64> =
     key("order_key", "orders").owned().read_only().related_as("order").number();
-/// The order's row.
+/// The join of the order's row.
 pub(super) const ORDER: Join =
     Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: ORDER_KEY.field.name };
 
-/// An entry that follows from a write to its order.
+/// An entry that results from a write of its order.
 pub(super) struct Entry {
     pub(super) order: i64,
     pub(super) status: i64,
     pub(super) created_on: PrimitiveDateTime,
 }
 
-/// Writes an entry that has nothing but the status.
+/// Writes an entry with only a status.
 pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Error> {
     let statement = Statement::fixed(
         "INSERT INTO shop_orderhistories (order_key, order_state_id, created_by, created_on) \
@@ -48,8 +48,8 @@ pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Err
     scene.transaction.execute(statement).await.map(|_| ())
 }
 
-/// Refuses a status that is disabled. One that does not exist is found with the other references,
-/// and one that the order has already may stay: a note on the order repeats it.
+/// Refuses a disabled status. The check of references reports a missing one, and the present status
+/// of the order may remain: a note on the order repeats it.
 pub(super) async fn check_status(
     draft: &mut Draft,
     before: Option<&Record>,

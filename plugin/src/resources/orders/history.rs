@@ -1,5 +1,5 @@
-//! Order histories: every status that an order was given, by whom, and with which comment. Adding an entry
-//! moves the order.
+//! Order histories: every status that an order was given, by whom, and with which comment. A new
+//! entry changes the status of the order.
 
 use host_interface::{Mail, Method, Response};
 
@@ -63,7 +63,7 @@ const COMMENT: Handle<String> = text("comment", 65_535).words();
 const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
 const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
 
-/// Adds an entry and moves the order, in one transaction.
+/// Adds an entry and updates the order, in one transaction.
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, &ORDERHISTORIES, None)?;
@@ -98,7 +98,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     Ok(crud::single(201, call, &ORDERHISTORIES, &cells)?.with_header("location", location))
 }
 
-/// The mail to the customer about the order and its new entry.
+/// The mail to the customer about the new entry of the order.
 async fn mail(
     order: &Record,
     entry: &Record,

@@ -1,5 +1,5 @@
-//! Order items: the lines of orders. They are snapshots, so what they were made from may change or
-//! go. What a new line leaves open is taken from the catalogue.
+//! Order items: the lines of orders. They are snapshots, so their products may change or be
+//! deleted. Values that a new line omits come from the catalogue.
 
 use std::collections::HashMap;
 
@@ -63,17 +63,17 @@ const FINALPRICE_WITH_TAX: Handle<Money> =
     money("orderitem_finalprice_with_tax").derived().read_only().amount();
 const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
 
-/// What the lines of one order have in common.
+/// The values that all lines of an order share.
 pub(super) struct Terms {
-    /// The rate of the order's currency.
+    /// The exchange rate of the order's currency.
     pub(super) rate: Units<8>,
-    /// How many fraction digits amounts of the currency have.
+    /// The number of fraction digits of the currency's amounts.
     pub(super) decimals: i64,
-    /// The moment of the order, unless it is at fault.
+    /// The moment of the order; `None` if it is invalid.
     pub(super) created_on: Option<PrimitiveDateTime>,
 }
 
-/// What the lines of an order come to, in units of 10^-5.
+/// The sums of the lines of an order, in units of 10^-5.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) finalprice: i128,
@@ -81,7 +81,7 @@ pub(super) struct Sums {
     pub(super) quantity: i64,
 }
 
-/// Fills in what the lines leave open, and works out what each comes to.
+/// Fills in the omitted values of the lines, and computes the amounts of each.
 pub(super) async fn complete(
     lines: &mut [Draft],
     terms: &Terms,
@@ -110,12 +110,12 @@ pub(super) async fn complete(
 /// An amount in units of 10^-13: a price in units of 10^-5 at a rate in units of 10^-8, exactly.
 type Exact = i128;
 
-/// A rate of one.
+/// A rate of 1.
 const ONE: i128 = 100_000_000;
 
-/// The price of a line per piece, and what the line comes to: rounded once, half away from zero,
-/// to the decimals of the currency. `listed` is the price of what is bought where the line names
-/// none. Nothing where the line is at fault.
+/// Computes the price of a line per item, and the amount of the line, which is rounded once, half
+/// away from zero, to the decimals of the currency. `listed` is the catalogue price, for a line
+/// without a price. Returns `None` if the line is invalid.
 fn work_out(
     line: &mut Draft,
     listed: Option<Exact>,
@@ -125,7 +125,7 @@ fn work_out(
         Some(price) => i128::from(price.0) * ONE,
         None => {
             let price = listed.unwrap_or(0);
-            // The field keeps five digits; the line is worked out from all of them.
+            // The field stores five digits; the amount of the line is computed from all digits.
             let shown = rounded(price, ONE).and_then(within_limits);
             let Some(shown) = shown else {
                 line.refuse(&PRICE, "The price is too large in this currency.");
@@ -158,7 +158,7 @@ fn work_out(
     Ok(finalprice)
 }
 
-/// How many times `unit` fits into an amount, rounded half away from zero.
+/// Divides an amount by `unit`, rounded half away from zero.
 fn rounded(amount: Exact, unit: i128) -> Option<i128> {
     let half = if amount < 0 { -(unit / 2) } else { unit / 2 };
     amount.checked_add(half).map(|amount| amount / unit)
@@ -168,7 +168,7 @@ fn within_limits(amount: i128) -> Option<Money> {
     i64::try_from(amount).ok().filter(|amount| (0..=MAX_AMOUNT).contains(amount)).map(Units)
 }
 
-/// What the lines of an order are about, read at once for all of them.
+/// The products and variants of all lines of an order, read in one go.
 struct Catalogue {
     products: HashMap<i64, Record>,
     variants: HashMap<i64, Record>,
@@ -190,9 +190,9 @@ impl Catalogue {
         Ok(Self { products: records(&PRODUCTS, products, transaction).await?, variants })
     }
 
-    /// Fills in the name and the SKU of a line that leaves something open, and gives the price in
-    /// the order's currency. A line that leaves nothing open is a snapshot, whatever has become of what
-    /// it was made from.
+    /// Fills in the name and the SKU of a line that omits something, and returns the price in the
+    /// order's currency. A line that omits nothing is a snapshot, whatever has happened to its
+    /// product.
     fn fill(&self, line: &mut Draft, terms: &Terms) -> Result<Option<Exact>, Error> {
         let open = leaves_open(line)?;
         let variant = match line.get(&VARIANT)?.filter(|_| open) {
@@ -232,7 +232,7 @@ impl Catalogue {
         }
         let Some(sold) = sold else { return Ok(None) };
         let mut price = sold.need(&products::PRICE)?;
-        // The price of a master variant is its product's, which may be on sale.
+        // A master variant has the price of its product, which may be on sale.
         let of_the_product =
             variant.map_or(Ok(true), |variant| variant.need(&variants::IS_MASTER))?;
         if let Some(product) = product.filter(|_| of_the_product)
@@ -244,7 +244,7 @@ impl Catalogue {
     }
 }
 
-/// Whether a line leaves something to the catalogue.
+/// Whether a line omits something that comes from the catalogue.
 fn leaves_open(line: &Draft) -> Result<bool, Error> {
     Ok(line.given(&SKU)?.is_none() || line.given(&NAME)?.is_none() || line.given(&PRICE)?.is_none())
 }
@@ -256,7 +256,7 @@ fn missing<T>(line: &mut Draft, field: &Handle<i64>, key: i64, singular: &str) -
     None
 }
 
-/// The records with these keys, as many as there are.
+/// The existing records with these keys.
 async fn records(
     resource: &'static Resource,
     mut keys: Vec<i64>,

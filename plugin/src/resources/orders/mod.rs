@@ -1,5 +1,4 @@
-//! Orders: what was bought, its items, and what happened to it since. `entry` has what all three know of
-//! one another.
+//! Orders, their items, and their histories. `entry` contains what the three share.
 
 mod entry;
 mod history;

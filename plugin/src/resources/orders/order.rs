@@ -1,5 +1,4 @@
-//! Orders: what somebody bought, as it was then. Every status that an order has had is in its
-//! history.
+//! Orders: snapshots of purchases. The history of an order contains every status that it has had.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -129,11 +128,11 @@ pub(super) const BILLING_FIRST_NAME: Handle<String> = text("billing_first_name",
 pub(super) const BILLING_LAST_NAME: Handle<String> = text("billing_last_name", 255).words();
 pub(super) const CURRENCY_CODE: Handle<String> =
     code_of("currency_code", "currencies", "currency_code", 3).derived().words();
-/// What one unit of the store's own currency was in the order's.
+/// The exchange rate from the store's own currency to the order's, at the time of the order.
 const CURRENCY_VALUE: Handle<Units<8>> =
     decimal("currency_value", 8, 1, 10_i64.pow(18) - 1).derived().units();
 const INVOICE_PREFIX: Handle<String> = text("invoice_prefix", 32).derived().words();
-/// How many pieces the order's items are of, for reports.
+/// The number of items in the order's lines, for reports.
 const ITEM_QUANTITY: Handle<i64> = int("item_quantity").between(0, i64::MAX).read_only().number();
 
 pub(super) const TOTAL: Handle<Money> = money("order_total").derived().amount();
@@ -146,7 +145,7 @@ const FEES: Handle<Money> = money("order_fees").amount();
 const DISCOUNT: Handle<Money> = money("order_discount").amount();
 const CREDIT: Handle<Money> = money("order_credit").amount();
 
-/// What the total of an order is made of, and with which sign.
+/// The parts of an order's total, with their signs.
 const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
     (SUBTOTAL, 1),
     (TAX, 1),
@@ -158,7 +157,7 @@ const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
     (CREDIT, -1),
 ];
 
-/// Computes what a new order leaves open. A change never recomputes what it leaves out.
+/// Computes the values that a new order omits. A change never recomputes what it omits.
 async fn derive(
     draft: &mut Draft,
     before: Option<&Record>,
@@ -196,7 +195,7 @@ async fn derive(
             draft.set(&CURRENCY_VALUE, currency.need(&RATE)?)?;
         }
     }
-    // A rate or a moment that is at fault ends the write, whatever the lines come to.
+    // An invalid rate or moment makes the write fail, so the amounts do not matter.
     let terms = Terms {
         rate: draft.get(&CURRENCY_VALUE)?.unwrap_or_default(),
         decimals,
@@ -215,7 +214,7 @@ async fn derive(
     if draft.given(&TOTAL)?.is_none() {
         let mut total = 0;
         for (part, sign) in PARTS_OF_TOTAL {
-            // What is at fault counts for nothing, since no order comes of it.
+            // An invalid part counts as 0, because the order will be refused.
             total += sign * draft.get(&part)?.unwrap_or_default().0;
         }
         match total.max(0) {
@@ -239,9 +238,9 @@ async fn next_entry(before: &Record, after: &Record, scene: &mut Scene<'_>) -> R
     entry::write(Entry { order: after.key(), status, created_on: moment::now() }, scene).await
 }
 
-/// A reference that sorts by the moment it was made: ten characters of milliseconds, and eight at
-/// random, so that no two makers have to agree. Of those that one maker makes within a
-/// millisecond, each is the next after the one before.
+/// A reference that sorts by the moment of its creation: ten characters for the milliseconds and
+/// eight random ones, so that processes need no coordination. Within a millisecond, a process
+/// increments the random part.
 fn new_reference() -> Result<String, Error> {
     static LAST: Mutex<(u64, u64)> = Mutex::new((0, 0));
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -252,7 +251,7 @@ fn new_reference() -> Result<String, Error> {
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         *last = match *last {
             (moment, chance) if moment >= now => (moment, chance + 1),
-            // The highest bit is left for those that follow within the millisecond.
+            // The highest bit remains free for increments within the millisecond.
             _ => (now, chance >> 25),
         };
         *last

@@ -1,14 +1,15 @@
-//! SQL that people read too, since migrations have it as text: lines of at most 100 characters.
+//! Formatting of SQL that people also read, because the migrations contain it: lines of at most 100
+//! characters.
 
 const WIDTH: usize = 100;
 
-/// Lines that begin with so many spaces: words, then what is listed with commas. Where a line is full, the
-/// list goes on in the next one, further in.
+/// Lines with this indentation: words, then a list with commas. A list that does not fit continues
+/// on the next line, indented further.
 pub(super) fn listed(indent: usize, words: &str, items: &[String], end: &str) -> String {
     joined(indent, words, items, ", ", end)
 }
 
-/// The same with another word between the items, which begins the next line.
+/// The same with another separator, which begins the next line.
 pub(super) fn joined(
     indent: usize,
     words: &str,
@@ -37,7 +38,7 @@ pub(super) fn joined(
     text
 }
 
-/// Each line further in.
+/// Indents each line further.
 pub(super) fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }

@@ -1,14 +1,14 @@
-//! What is kept beside the records, as SQL of each engine: tables and triggers, which the migrations have as
-//! text, and statements that count anew and compare. All of it is made from `model::kept`.
+//! Kept numbers as SQL of each engine: tables and triggers, whose text is in the migrations, and
+//! statements that recount and compare. All of it is generated from `model::kept`.
 
-mod anew;
 mod layout;
 pub mod mysql;
 pub mod postgres;
+mod recount;
 pub mod sqlite;
 mod tables;
 mod terms;
 
-pub use anew::{begin_run, differences, go_on, mend, recount, revise_all_days};
+pub use recount::{begin_run, continue_run, differences, recount, repair, revise_all_days};
 pub use tables::tables;
-pub use terms::{Anew, Terms};
+pub use terms::{Rebuild, Terms};

@@ -1,11 +1,11 @@
-//! Triggers of MariaDB and MySQL: one for each event of a table, so that the slot of a record is looked up
-//! once, in whose body only what has changed is counted.
+//! Triggers of MariaDB and MySQL: one for each event of a table, so that the slot of a record is
+//! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Anew, Terms};
+use super::terms::{self, Rebuild, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Pieces, Records, Room, SLOT, SLOTS};
 
-/// What these engines express otherwise.
+/// The SQL in which these engines differ.
 pub static TERMS: Terms = Terms {
     day: |moment| format!("date_format({moment}, '%Y-%m-%d')"),
     divided_by: "DIV",
@@ -14,7 +14,7 @@ pub static TERMS: Terms = Terms {
     low: |amount| format!("{amount} % 10000 * 100000"),
     as_amount: str::to_owned,
     slot: Some(|key, floor| format!("IF({key} > {floor}, {}, 0)", terms::remainder(key))),
-    // The engine's own random numbers are too few.
+    // The engine's own random numbers have too few bits.
     revision: "conv(left(md5(uuid()), 13), 16, 10)",
     own_slot: Some("connection_id() % 16"),
     on_conflict: |_, change| format!("ON DUPLICATE KEY UPDATE {change}"),
@@ -30,7 +30,7 @@ pub static TERMS: Terms = Terms {
     texts,
 };
 
-/// What makes all triggers.
+/// The statements that create all triggers.
 fn triggers() -> Vec<String> {
     let mut made = Vec::new();
     for of in COUNTED {
@@ -70,9 +70,9 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// How the pieces of texts are made anew, each in the order of its table's keys.
-fn texts() -> Vec<Anew> {
-    let anew = |pieces: &Pieces| {
+/// How the pieces of texts are rebuilt, in the order of the table's keys.
+fn texts() -> Vec<Rebuild> {
+    let rebuild = |pieces: &Pieces| {
         let Pieces { table, of, text } = *pieces;
         let (from, key) = (of.table, of.key);
         let fill = format!(
@@ -85,9 +85,9 @@ fn texts() -> Vec<Anew> {
              IF(place = 1, '', substr({text}, place - 2, 2))\n\
              FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3"
         );
-        Anew { table, statements: vec![format!("DELETE FROM {table}"), fill] }
+        Rebuild { table, statements: vec![format!("DELETE FROM {table}"), fill] }
     };
-    kept::PIECES.iter().map(anew).collect()
+    kept::PIECES.iter().map(rebuild).collect()
 }
 
 fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {
@@ -113,7 +113,7 @@ fn slot(of: &Records, row: &str) -> String {
     )
 }
 
-/// Does something where at least one of these columns has another value.
+/// Runs statements if at least one of these columns has changed.
 fn where_changed(columns: &[&str], does: &str) -> String {
     let row =
         |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ fn where_changed(columns: &[&str], does: &str) -> String {
         + "END IF;\n"
 }
 
-/// Adds a record to its row, or takes it away and then the row that has come to nothing.
+/// Adds a record to its row, or subtracts it and removes the row if its numbers become zero.
 fn added(kept: &Kept, row: &str) -> String {
     let table = kept.table;
     let groups = TERMS.groups(kept, row);
@@ -150,7 +150,7 @@ fn added(kept: &Kept, row: &str) -> String {
     format!("{insert}DELETE FROM {table}\n{delete}")
 }
 
-/// Gives the day of a record another number.
+/// Gives the day of a record a new revision.
 fn revised(row: &str) -> String {
     let day = (TERMS.day)(&format!("{row}{}", DAY_REVISIONS.day_of));
     format!(
@@ -162,7 +162,7 @@ fn revised(row: &str) -> String {
     )
 }
 
-/// Gives the day of the record with this key another number.
+/// Gives the day of the record with this key a new revision.
 fn revised_for(key: &str) -> String {
     let days = &DAY_REVISIONS;
     format!(

@@ -1,17 +1,16 @@
-//! Triggers of PostgreSQL. They are told of all rows of a statement at once: each row of a table is written
-//! once for a statement, however many records that changes. To write one row again and again in a
-//! transaction takes the longer the more often that was done, since each time leaves a version of it
-//! behind.
+//! Triggers of PostgreSQL. They receive all rows of a statement at once, so each row of a table is
+//! written once per statement, however many records change. Updating a row repeatedly within a
+//! transaction becomes slower each time, because every update leaves a version of the row behind.
 //!
-//! A statement is planned when it runs first in a session, for as many rows as there are then. So nothing
-//! here joins the rows before with those after: what was is taken away, what is is added, and of what is
-//! the same nothing is left.
+//! A statement is planned when it first runs in a session, for the number of rows at that time. So
+//! nothing here joins the rows before with those after: the old ones are subtracted, the new ones
+//! are added, and unchanged ones cancel out.
 
 use super::layout::{indented, joined, listed};
 use super::terms::{self, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Records, Room, Sum, Summand};
 
-/// What PostgreSQL expresses otherwise.
+/// The SQL in which PostgreSQL differs.
 pub static TERMS: Terms = Terms {
     day: |moment| format!("to_char({moment}, 'YYYY-MM-DD')"),
     divided_by: "/",
@@ -34,11 +33,11 @@ pub static TERMS: Terms = Terms {
         Room::Text(characters) => format!("varchar({characters}) COLLATE \"C\""),
     },
     triggers,
-    // An index is the engine's to keep.
+    // The engine maintains its own indexes.
     texts: Vec::new,
 };
 
-/// What a statement does to rows.
+/// The kind of statement that fires a trigger.
 #[derive(Clone, Copy)]
 enum Event {
     Insert,
@@ -46,7 +45,7 @@ enum Event {
     Update,
 }
 
-/// What makes all triggers, each after its function.
+/// The statements that create all triggers, each after its function.
 fn triggers() -> Vec<String> {
     let mut made = Vec::new();
     for of in COUNTED {
@@ -76,7 +75,7 @@ fn on_statement(of: &str, name: &str, event: Event, variables: &str, does: &str)
         Event::Update => ("change", "UPDATE", "OLD TABLE AS old_rows NEW TABLE AS new_rows"),
     };
     let name = format!("{of}_{name}_{end}");
-    // A statement may have found nothing to change.
+    // A statement may have changed no rows.
     let begin = match event {
         Event::Update => {
             "SELECT * INTO was FROM old_rows LIMIT 1;\n\
@@ -99,7 +98,8 @@ fn on_statement(of: &str, name: &str, event: Event, variables: &str, does: &str)
     ]
 }
 
-/// A change looks the last key of slot 0 up where it needs it, which is seldom more than once.
+/// The variables of a trigger. An update looks up the last key of slot 0 where it is needed, which
+/// is seldom more than once.
 fn variables(of: &Records, event: Event) -> String {
     match event {
         Event::Insert | Event::Delete => {
@@ -118,7 +118,7 @@ fn several(of: &str) -> String {
     )
 }
 
-/// Does something where many rows have changed, or one has that has other values in these columns now.
+/// Runs statements if many rows have changed, or if the only one has other values in these columns.
 fn where_changed(columns: &[&str], does: &str) -> String {
     let row =
         |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
@@ -129,7 +129,7 @@ fn where_changed(columns: &[&str], does: &str) -> String {
         + "END IF;\n"
 }
 
-/// Adds records to their rows, or takes them away.
+/// Adds records to their rows, or subtracts them.
 fn counted(kept: &Kept, event: Event) -> String {
     let reads = kept.reads();
     if let (Event::Update, true) = (event, reads.is_empty()) {
@@ -142,8 +142,8 @@ fn counted(kept: &Kept, event: Event) -> String {
     let by = TERMS.groups(kept, "").into_iter().chain(slot);
     let sums: Vec<String> = kept.sums.iter().map(|sum| summed(sum, event)).collect();
     let values: Vec<String> = by.chain(sums.iter().cloned()).collect();
-    let known_by: Vec<String> = TERMS.known_by(kept).into_iter().map(str::to_owned).collect();
-    let places = (1..=known_by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let identity: Vec<String> = TERMS.identity(kept).into_iter().map(str::to_owned).collect();
+    let places = (1..=identity.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
     let from = match event {
         Event::Insert => "FROM new_rows\n".to_owned(),
         Event::Delete => "FROM old_rows\n".to_owned(),
@@ -169,7 +169,7 @@ fn counted(kept: &Kept, event: Event) -> String {
         + &listed(0, "SELECT ", &values, "")
         + &from
         + &format!("GROUP BY {places}\n{having}ORDER BY {places}\n")
-        + &listed(0, "ON CONFLICT (", &known_by, ")")
+        + &listed(0, "ON CONFLICT (", &identity, ")")
         + &listed(0, "DO UPDATE SET ", &more.collect::<Vec<_>>(), ";");
     match event {
         Event::Update => where_changed(&reads, &does),
@@ -177,7 +177,7 @@ fn counted(kept: &Kept, event: Event) -> String {
     }
 }
 
-/// What the rows of a statement add to a sum.
+/// The contribution of the rows of a statement to a sum.
 fn summed(sum: &Sum, event: Event) -> String {
     match (event, sum.of) {
         (Event::Insert, _) => TERMS.total(sum),
@@ -187,11 +187,11 @@ fn summed(sum: &Sum, event: Event) -> String {
     }
 }
 
-/// Takes a row away as soon as it has come to nothing. Otherwise clients that use ever other values would
-/// fill the tables.
+/// Removes a row as soon as its numbers become zero. Otherwise clients that keep using new values
+/// would fill the tables.
 fn removal(kept: &Kept) -> [String; 2] {
     let table = kept.table;
-    let same = TERMS.known_by(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
+    let same = TERMS.identity(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
     let nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
     [
         format!(
@@ -207,7 +207,7 @@ fn removal(kept: &Kept) -> [String; 2] {
     ]
 }
 
-/// Gives the days of some rows another number.
+/// Gives the days of the changed rows new revisions.
 fn revised(event: Event) -> String {
     let day = (TERMS.day)(DAY_REVISIONS.day_of);
     let days = |rows: &str| format!("SELECT {day} AS day FROM {rows}");
@@ -221,7 +221,7 @@ fn revised(event: Event) -> String {
     }
 }
 
-/// The same for what the rows are parts of.
+/// The same for changed parts of these rows.
 fn revised_for_parts(event: Event) -> String {
     let days = &DAY_REVISIONS;
     let whole = days.parts.1;

@@ -1,11 +1,12 @@
-//! Triggers of SQLite. One writer goes at a time, so there are no slots. A statement is compiled with those
-//! triggers alone that are about its columns, so each table has its own.
+//! Triggers of SQLite. There is one writer at a time, so there are no slots. SQLite compiles into a
+//! statement only the triggers on its columns, so each table of kept numbers has triggers of its
+//! own.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{Anew, Terms};
+use super::terms::{Rebuild, Terms};
 use crate::model::kept::{self, DAY_REVISIONS, Kept, Room};
 
-/// What SQLite expresses otherwise. An amount is counted in its units.
+/// The SQL in which SQLite differs. Amounts are stored in units.
 pub static TERMS: Terms = Terms {
     day: |moment| format!("substr({moment}, 1, 10)"),
     divided_by: "/",
@@ -28,7 +29,7 @@ pub static TERMS: Terms = Terms {
     texts,
 };
 
-/// What makes all triggers.
+/// The statements that create all triggers.
 fn triggers() -> Vec<String> {
     let mut made = Vec::new();
     for kept in kept::ALL {
@@ -52,27 +53,27 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// How the indexes of texts are made anew. With much in memory at a time there is less to merge, and what is
-/// one part is read faster than several. Afterwards it is what the engine takes anyway.
-fn texts() -> Vec<Anew> {
-    let anew = |table: &'static str| {
+/// How the indexes of texts are rebuilt. A large buffer leaves less to merge, and an index in one
+/// part is read faster than one in several. Afterwards the engine's default is restored.
+fn texts() -> Vec<Rebuild> {
+    let rebuild = |table: &'static str| {
         let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
         let done = |what: &str| format!("({table}) VALUES ('{what}')");
         let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
-        Anew {
+        Rebuild {
             table,
             statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
         }
     };
-    kept::SEARCHED.into_iter().map(anew).collect()
+    kept::SEARCHED.into_iter().map(rebuild).collect()
 }
 
-/// A trigger of this name, event and condition that does this.
+/// A trigger with this name, event, condition and body.
 fn trigger(about: &str, does: &str) -> String {
     format!("CREATE TRIGGER {about}BEGIN\n{}END", indented(does))
 }
 
-/// A trigger's name, event and condition: at least one of these columns has another value.
+/// The name, event and condition of a trigger: at least one of these columns has changed.
 fn changes(name: &str, of: &str, columns: &[&str]) -> String {
     let row =
         |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
@@ -82,7 +83,7 @@ fn changes(name: &str, of: &str, columns: &[&str]) -> String {
         + &listed(4, "IS NOT (", &row("NEW"), ")")
 }
 
-/// Adds a record to its row, or takes it away.
+/// Adds a record to its row, or subtracts it.
 fn counted(kept: &Kept, row: &str) -> String {
     let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
         (summand, "NEW.") => summand,
@@ -100,7 +101,7 @@ fn added(kept: &Kept) -> Vec<String> {
     added.collect()
 }
 
-/// Other numbers for the days of what changes.
+/// Triggers that give the days of changed records new revisions.
 fn revisions() -> Vec<String> {
     let days = &DAY_REVISIONS;
     let (table, of, (parts, whole)) = (days.table, days.of, days.parts);

@@ -1,10 +1,10 @@
-//! The tables themselves, as they are made.
+//! The statements that create the tables of kept numbers.
 
 use super::layout::listed;
 use super::terms::Terms;
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, ONLY, RECOUNTS, Room, SLOT, SLOTS};
 
-/// What makes all tables, empty but for what a new store has in them.
+/// The statements that create all tables, with the rows that a new store needs.
 pub fn tables(terms: &Terms) -> Vec<String> {
     let mut made = Vec::new();
     for kept in kept::ALL {

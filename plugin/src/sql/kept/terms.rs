@@ -1,54 +1,54 @@
-//! How the engines express what is kept of a record.
+//! The SQL expressions for kept numbers in which engines differ.
 
 use crate::model::kept::{
     BLOCK_BITS, Group, Kept, Records, Room, SLOT, SLOT_COUNT, SLOTS, STOCK_STATUS, Sum, Summand,
     UNDECIDED, Value,
 };
 
-/// What one engine expresses otherwise than another.
+/// The SQL of one engine, where engines differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The day of a moment, as text.
     pub(super) day: fn(&str) -> String,
-    /// Between two whole numbers of which the first is divided.
+    /// The operator for integer division.
     pub(super) divided_by: &'static str,
     /// An amount in units of 10^-5.
     pub(super) units: fn(&str) -> String,
-    /// How often an amount has 10^4 in it.
+    /// The multiples of 10^4 in an amount.
     pub(super) high: fn(&str) -> String,
-    /// How many units of 10^-5 are left.
+    /// The rest in units of 10^-5.
     pub(super) low: fn(&str) -> String,
-    /// A whole number as amounts are compared with it.
+    /// A whole number in a form that can be compared with amounts.
     pub(super) as_amount: fn(&str) -> String,
-    /// The slot of the record with this key, where this is the last one that is counted in slot 0. Nothing
-    /// where one writer goes at a time.
+    /// The slot of the record with this key, given the last key that is counted in slot 0. `None`
+    /// on an engine with one writer at a time.
     pub(super) slot: Option<fn(key: &str, floor: &str) -> String>,
-    /// A random number that no day has had yet.
+    /// A random, unique number for the revision of a day.
     pub(super) revision: &'static str,
-    /// The slot in which a connection gives a day another number.
+    /// The slot in which a connection writes revisions of days.
     pub(super) own_slot: Option<&'static str>,
-    /// What follows an insertion, so that a row of this key that is there already is changed.
+    /// The suffix of an insertion that updates the row if one with this key exists.
     pub(super) on_conflict: fn(key: &str, change: &str) -> String,
-    /// What an insertion was given for a column, in such a change.
+    /// The inserted value of a column, within such an update.
     pub(super) given: fn(&str) -> String,
-    /// What follows the columns of a table.
+    /// The suffix of the definition of a table.
     pub(super) table_end: &'static str,
-    /// The same of one whose rows are few, or known by a number.
+    /// The same for a table of few rows, or one whose rows have numeric keys.
     pub(super) plain_end: &'static str,
-    /// What a column of a room is declared as.
+    /// The declaration of the type of a column.
     pub(super) room: fn(Room) -> String,
-    /// What makes the triggers.
+    /// The statements that create the triggers.
     pub triggers: fn() -> Vec<String>,
-    /// How the tables are made anew by which texts are found.
-    pub(super) texts: fn() -> Vec<Anew>,
+    /// How the tables for substring search are rebuilt.
+    pub(super) texts: fn() -> Vec<Rebuild>,
 }
 
-/// A table that is made anew.
+/// A table to rebuild.
 #[derive(Debug)]
-pub struct Anew {
+pub struct Rebuild {
     /// The table.
     pub table: &'static str,
-    /// What empties and fills it, one after the other.
+    /// The statements that empty and refill it, in order.
     pub statements: Vec<String>,
 }
 
@@ -56,13 +56,13 @@ pub struct Anew {
 const PART: &str = "1000000000";
 
 impl Terms {
-    /// The columns that a row of a table is known by.
-    pub fn known_by(&self, kept: &Kept) -> Vec<&'static str> {
+    /// The columns that identify a row of a table.
+    pub fn identity(&self, kept: &Kept) -> Vec<&'static str> {
         let by = kept.by.iter().map(|group| group.column);
         by.chain(self.slot.map(|_| SLOT)).collect()
     }
 
-    /// What a record is counted under, whose columns have this before their names.
+    /// The values of a record by which it is grouped; `row` is the prefix of its columns.
     pub(super) fn groups(&self, kept: &Kept, row: &str) -> Vec<String> {
         kept.by.iter().map(|group| self.group(group, kept.of, row)).collect()
     }
@@ -87,12 +87,12 @@ impl Terms {
         }
     }
 
-    /// What a record adds to a sum.
+    /// The contribution of a record to a sum.
     pub(super) fn summand(&self, sum: &Sum, row: &str) -> String {
         let quantity = format!("{row}quantity");
         let price = (self.units)(&format!("{row}price"));
         let by = self.divided_by;
-        // A quantity times a price may be more than 64 bits hold.
+        // The product of quantity and price may exceed 64 bits.
         let whole = format!(
             "({quantity} * ({price} {by} {PART}) + {quantity} * ({price} % {PART}) {by} {PART})"
         );
@@ -107,7 +107,7 @@ impl Terms {
         }
     }
 
-    /// What all of some records add to a sum.
+    /// The contribution of a set of records to a sum.
     pub(super) fn total(&self, sum: &Sum) -> String {
         match sum.of {
             Summand::One => "count(*)".to_owned(),
@@ -115,19 +115,19 @@ impl Terms {
         }
     }
 
-    /// The slot that a record is counted in, asked of the database.
+    /// A query for the slot in which a record is counted.
     pub(super) fn slot(&self, of: &Records, row: &str) -> Option<String> {
         let floor = floor(of);
         self.slot.map(|slot| slot(&format!("{row}{}", of.key), &floor))
     }
 }
 
-/// Asks for the last key that is counted in slot 0.
+/// A query for the last key that is counted in slot 0.
 pub(super) fn floor(of: &Records) -> String {
     format!("(SELECT {} FROM {})", of.floor, SLOTS)
 }
 
-/// The remainder of a key that is its slot.
+/// The remainder of a key, which is its slot.
 pub(super) fn remainder(key: &str) -> String {
     format!("{key} % {SLOT_COUNT}")
 }

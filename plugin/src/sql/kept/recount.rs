@@ -1,13 +1,12 @@
-//! Counting anew: at once while nobody writes, or beside writers, by what a table has too much or too
-//! little.
+//! Recounts: all at once while nothing else writes, or beside writers, by adding the differences.
 
 use super::layout::{joined, listed};
-use super::terms::{Anew, Terms};
+use super::terms::{Rebuild, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
 
-/// Counts everything anew from the records, into slot 0. Nobody may write meanwhile.
-pub fn recount(terms: &Terms) -> Vec<Anew> {
-    // Those that take longest come first.
+/// Recounts everything from the records, into slot 0. Nothing else may write meanwhile.
+pub fn recount(terms: &Terms) -> Vec<Rebuild> {
+    // The slowest tables come first.
     let mut all = (terms.texts)();
     all.extend(kept::ALL.into_iter().map(|kept| counted(kept, terms)));
     if terms.slot.is_some() {
@@ -15,12 +14,12 @@ pub fn recount(terms: &Terms) -> Vec<Anew> {
             COUNTED.map(|of| format!("(SELECT coalesce(max({}), 0) FROM {})", of.key, of.table));
         let fill = listed(0, "SELECT 1, ", &last, "");
         let fill = format!("INSERT INTO {SLOTS}\n{}", fill.trim_end());
-        all.push(Anew { table: SLOTS, statements: vec![format!("DELETE FROM {SLOTS}"), fill] });
+        all.push(Rebuild { table: SLOTS, statements: vec![format!("DELETE FROM {SLOTS}"), fill] });
     }
     all
 }
 
-fn counted(kept: &'static Kept, terms: &Terms) -> Anew {
+fn counted(kept: &'static Kept, terms: &Terms) -> Rebuild {
     let table = kept.table;
     let by = terms.groups(kept, "");
     let places: Vec<String> = (1..=by.len()).map(|place| place.to_string()).collect();
@@ -34,10 +33,10 @@ fn counted(kept: &'static Kept, terms: &Terms) -> Anew {
     if *kept == kept::ORDER_COUNTS_BY_DAY {
         statements.push(revise_all_days(terms));
     }
-    Anew { table, statements }
+    Rebuild { table, statements }
 }
 
-/// Gives each day another number: what somebody may have kept of one is true no more, whatever it was.
+/// Gives each day a new revision, because a report may have kept a wrong result for any of them.
 pub fn revise_all_days(terms: &Terms) -> String {
     let (table, number) = (DAY_REVISIONS.table, DAY_REVISIONS.column);
     let slot = terms.slot.map_or("", |_| ", 0");
@@ -51,11 +50,11 @@ pub fn revise_all_days(terms: &Terms) -> String {
     )
 }
 
-/// Reads the rows of a table that are not what the records come to: the columns that a row is known by, and
-/// of each sum what is kept and what is counted.
+/// Reads the rows of a table that differ from its records: the columns that identify a row, and for
+/// each sum the kept and the counted number.
 pub fn differences(kept: &Kept, terms: &Terms) -> String {
-    let known_by = terms.known_by(kept);
-    let names: Vec<String> = known_by.iter().map(|column| (*column).to_owned()).collect();
+    let identity = terms.identity(kept);
+    let names: Vec<String> = identity.iter().map(|column| (*column).to_owned()).collect();
     let places = (1..=names.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
     let counted = terms.groups(kept, "").into_iter().chain(terms.slot(kept.of, ""));
     let counted = counted.zip(&names).map(|(value, name)| format!("{value} AS {name}"));
@@ -76,35 +75,34 @@ pub fn differences(kept: &Kept, terms: &Terms) -> String {
     text.trim_end().to_owned()
 }
 
-/// Begins a run of counting anew, whose number is bound.
+/// Begins a recount, whose number is bound.
 pub fn begin_run() -> String {
     format!("UPDATE {RECOUNTS} SET run = ?, writes = 0")
 }
 
-/// Goes on with a run, whose number is bound, and changes no row where another one has begun.
-pub fn go_on() -> String {
+/// Continues a recount, whose number is bound; changes no row if another one has begun.
+pub fn continue_run() -> String {
     format!("UPDATE {RECOUNTS} SET writes = writes + 1 WHERE run = ?")
 }
 
-/// Adds to a row what it has too little, or takes away what it has too much, and removes it where it
-/// has come to nothing. Bound are the columns that it is known by with what is added to each sum, and the
-/// former again.
-pub fn mend(kept: &Kept, terms: &Terms) -> [String; 2] {
-    let known_by = terms.known_by(kept);
+/// Adds differences to a row, and removes the row if its numbers become zero. The bound values are
+/// the columns that identify the row, the differences, and these columns again.
+pub fn repair(kept: &Kept, terms: &Terms) -> [String; 2] {
+    let identity = terms.identity(kept);
     let table = kept.table;
     let more = kept
         .sums
         .iter()
         .map(|sum| format!("{0} = {table}.{0} + {1}", sum.column, (terms.given)(sum.column)));
     let more: Vec<String> = more.collect();
-    let values = vec!["?"; known_by.len() + kept.sums.len()].join(", ");
-    let same = known_by.iter().map(|column| format!("{column} = ?"));
+    let values = vec!["?"; identity.len() + kept.sums.len()].join(", ");
+    let same = identity.iter().map(|column| format!("{column} = ?"));
     let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
     let gone: Vec<String> = same.chain(nothing).collect();
     [
         format!(
             "INSERT INTO {table} VALUES ({values}) {}",
-            (terms.on_conflict)(&known_by.join(", "), &more.join(", "))
+            (terms.on_conflict)(&identity.join(", "), &more.join(", "))
         ),
         format!("DELETE FROM {table} WHERE {}", gone.join(" AND ")),
     ]
