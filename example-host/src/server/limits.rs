@@ -1,6 +1,5 @@
-//! The places for connections. One client has only some of them, and where all are taken, the
-//! connection that has been idle for longest is closed in favour of the next. Knows nothing of what
-//! is sent on a connection.
+//! The limit on the number of connections, in total and for one client. At the limit, the
+//! connection that has been idle for longest is closed in favour of a new one.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,141 +9,146 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// Places for connections.
+/// A limit on open connections.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct ConnectionLimit {
     limit: usize,
-    of_one: usize,
+    per_client: usize,
     began: Instant,
-    seats: Mutex<Seats>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Seats {
+struct OpenConnections {
     next: u64,
-    taken: HashMap<u64, Arc<Seat>>,
-    /// How many each has.
-    of: HashMap<IpAddr, usize>,
+    taken: HashMap<u64, Arc<Slot>>,
+    /// The number of connections of each client.
+    by_client: HashMap<IpAddr, usize>,
 }
 
 #[derive(Debug)]
-struct Seat {
-    /// Whose it is; a proxy that is known speaks for many, and has as many as it needs.
-    whose: Option<IpAddr>,
-    /// Since when nothing is asked on the connection, in microseconds; 0 while something is.
+struct Slot {
+    /// The client; `None` for a trusted proxy, which has no limit of its own.
+    client: Option<IpAddr>,
+    /// Since when the connection has been idle, in microseconds; 0 while a request is in progress.
     idle_since: AtomicU64,
-    /// Whether something has been asked.
+    /// Whether there has been a request.
     used: AtomicBool,
-    leave: Notify,
+    eviction: Notify,
 }
 
-/// A connection with a place, which it gives back when it is dropped.
+/// The permit of a connection, which is released on drop.
 #[derive(Debug)]
-pub(crate) struct Guest {
-    room: Arc<Room>,
+pub(crate) struct Permit {
+    limit: Arc<ConnectionLimit>,
     number: u64,
-    seat: Arc<Seat>,
+    slot: Arc<Slot>,
 }
 
-impl Room {
-    /// Room for so many, of which one client may have so many.
-    pub(crate) fn new(limit: usize, of_one: usize) -> Arc<Self> {
-        Arc::new(Self { limit, of_one, began: Instant::now(), seats: Mutex::default() })
+impl ConnectionLimit {
+    /// A limit for all clients, and for one client.
+    pub(crate) fn new(limit: usize, per_client: usize) -> Arc<Self> {
+        Arc::new(Self { limit, per_client, began: Instant::now(), open: Mutex::default() })
     }
 
-    /// A place for a connection from this address, unless all that it may have are in use.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, known_proxy: bool) -> Option<Guest> {
-        let whose = (!known_proxy).then(|| client(address));
-        let mut seats = self.seats();
-        let has = |whose: IpAddr| seats.of.get(&whose).copied().unwrap_or_default();
-        if whose.is_some_and(|whose| has(whose) >= self.of_one) {
-            seats.make_room(|of| of == whose)?;
-        } else if seats.taken.len() >= self.limit {
-            seats.make_room(|of| of.is_some())?;
+    /// A permit for a connection from this address; `None` if the limit is reached and no
+    /// connection is idle.
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        address: IpAddr,
+        trusted_proxy: bool,
+    ) -> Option<Permit> {
+        let client = (!trusted_proxy).then(|| client(address));
+        let mut open = self.open();
+        let has = |client: IpAddr| open.by_client.get(&client).copied().unwrap_or_default();
+        if client.is_some_and(|client| has(client) >= self.per_client) {
+            open.evict_idle(|of| of == client)?;
+        } else if open.taken.len() >= self.limit {
+            open.evict_idle(|of| of.is_some())?;
         }
-        let seat = Seat {
-            whose,
+        let slot = Slot {
+            client,
             idle_since: AtomicU64::new(self.now()),
             used: AtomicBool::new(false),
-            leave: Notify::new(),
+            eviction: Notify::new(),
         };
-        let (number, seat) = (seats.next, Arc::new(seat));
-        seats.next += 1;
-        seats.taken.insert(number, Arc::clone(&seat));
-        if let Some(whose) = whose {
-            *seats.of.entry(whose).or_default() += 1;
+        let (number, slot) = (open.next, Arc::new(slot));
+        open.next += 1;
+        open.taken.insert(number, Arc::clone(&slot));
+        if let Some(client) = client {
+            *open.by_client.entry(client).or_default() += 1;
         }
-        drop(seats);
-        Some(Guest { room: Arc::clone(self), number, seat })
+        drop(open);
+        Some(Permit { limit: Arc::clone(self), number, slot })
     }
 
-    fn seats(&self) -> MutexGuard<'_, Seats> {
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Never 0.
+    /// The time since the start, in microseconds; never 0.
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX).saturating_add(1)
     }
 }
 
-impl Seats {
-    /// Has the one leave that has been idle for longest, of those of whom this is true.
-    fn make_room(&mut self, fits: impl Fn(Option<IpAddr>) -> bool) -> Option<()> {
-        let idle = self.taken.iter().filter_map(|(number, seat)| {
-            let since = seat.idle_since.load(Ordering::Relaxed);
-            (since > 0 && fits(seat.whose)).then_some((since, *number))
+impl OpenConnections {
+    /// Evicts the connection that has been idle for longest, among those that fit.
+    fn evict_idle(&mut self, fits: impl Fn(Option<IpAddr>) -> bool) -> Option<()> {
+        let idle = self.taken.iter().filter_map(|(number, slot)| {
+            let since = slot.idle_since.load(Ordering::Relaxed);
+            (since > 0 && fits(slot.client)).then_some((since, *number))
         });
         let (_, number) = idle.min()?;
-        self.remove(number)?.leave.notify_one();
+        self.remove(number)?.eviction.notify_one();
         Some(())
     }
 
-    fn remove(&mut self, number: u64) -> Option<Arc<Seat>> {
-        let seat = self.taken.remove(&number)?;
-        if let Some(whose) = seat.whose
-            && let Some(count) = self.of.get_mut(&whose)
+    fn remove(&mut self, number: u64) -> Option<Arc<Slot>> {
+        let slot = self.taken.remove(&number)?;
+        if let Some(client) = slot.client
+            && let Some(count) = self.by_client.get_mut(&client)
         {
             *count -= 1;
             if *count == 0 {
-                self.of.remove(&whose);
+                self.by_client.remove(&client);
             }
         }
-        Some(seat)
+        Some(slot)
     }
 }
 
-impl Guest {
-    /// Something is asked on the connection.
-    pub(crate) fn is_busy(&self) {
-        self.seat.used.store(true, Ordering::Relaxed);
-        self.seat.idle_since.store(0, Ordering::Relaxed);
+impl Permit {
+    /// Marks the connection as busy with a request.
+    pub(crate) fn mark_busy(&self) {
+        self.slot.used.store(true, Ordering::Relaxed);
+        self.slot.idle_since.store(0, Ordering::Relaxed);
     }
 
-    /// What was asked has its answer.
-    pub(crate) fn is_idle(&self) {
-        self.seat.idle_since.store(self.room.now(), Ordering::Relaxed);
+    /// Marks the connection as idle.
+    pub(crate) fn mark_idle(&self) {
+        self.slot.idle_since.store(self.limit.now(), Ordering::Relaxed);
     }
 
-    /// Whether anything has been asked on the connection.
-    pub(crate) fn has_asked(&self) -> bool {
-        self.seat.used.load(Ordering::Relaxed)
+    /// Whether there has been a request on the connection.
+    pub(crate) fn was_used(&self) -> bool {
+        self.slot.used.load(Ordering::Relaxed)
     }
 
-    /// Waits until the place is wanted for somebody else.
-    pub(crate) async fn has_to_leave(&self) {
-        self.seat.leave.notified().await;
+    /// Waits until the connection is evicted in favour of another.
+    pub(crate) async fn evicted(&self) {
+        self.slot.eviction.notified().await;
     }
 }
 
-impl Drop for Guest {
+impl Drop for Permit {
     fn drop(&mut self) {
-        // Not there any more where somebody else has been given it.
-        drop(self.room.seats().remove(self.number));
+        // After an eviction the connection is no longer in the table.
+        drop(self.limit.open().remove(self.number));
     }
 }
 
-/// Who is behind an address: in IPv6 one client has a whole network of them.
+/// The client of an address: an IPv6 network counts as one client.
 fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -159,60 +163,63 @@ fn client(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn enter(room: &Arc<Room>, address: &str) -> Option<Guest> {
-        room.enter(address.parse().ok()?, false)
+    fn acquire(limit: &Arc<ConnectionLimit>, address: &str) -> Option<Permit> {
+        limit.acquire(address.parse().ok()?, false)
     }
 
-    fn has_to_leave(guest: &Option<Guest>) -> bool {
+    fn evicted(permit: &Option<Permit>) -> bool {
         use std::task::{Context, Poll, Waker};
-        let Some(guest) = guest else { return true };
-        let leaving = std::pin::pin!(guest.has_to_leave());
+        let Some(permit) = permit else { return true };
+        let leaving = std::pin::pin!(permit.evicted());
         leaving.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
     }
 
     #[test]
-    fn a_client_has_so_many_places_and_no_more() {
-        let room = Room::new(10, 2);
-        let busy = |address| enter(&room, address).inspect(Guest::is_busy);
+    fn one_client_cannot_exceed_its_limit() {
+        let limit = ConnectionLimit::new(10, 2);
+        let busy = |address| acquire(&limit, address).inspect(Permit::mark_busy);
         let first = (busy("192.0.2.1"), busy("192.0.2.1"));
         assert!(first.0.is_some() && first.1.is_some());
         assert!(busy("192.0.2.1").is_none() && busy("::ffff:192.0.2.1").is_none());
         assert!(busy("192.0.2.2").is_some());
-        // A network of IPv6 is one client.
+        // An IPv6 network is one client.
         let second = (busy("2001:db8::1"), busy("2001:db8:0:0:ffff::2"));
         assert!(second.0.is_some() && second.1.is_some());
         assert!(busy("2001:db8::3").is_none() && busy("2001:db8:0:1::1").is_some());
         drop(first.0);
         assert!(busy("192.0.2.1").is_some());
-        // A proxy speaks for many.
-        let proxy: Vec<Option<Guest>> =
-            (0..3).map(|_| room.enter("10.0.0.1".parse().ok()?, true)).collect();
+        // A trusted proxy has no limit of its own.
+        let proxy: Vec<Option<Permit>> =
+            (0..3).map(|_| limit.acquire("10.0.0.1".parse().ok()?, true)).collect();
         assert!(proxy.iter().all(Option::is_some));
     }
 
     #[test]
-    fn the_one_that_has_been_idle_for_longest_makes_room() {
-        let room = Room::new(3, 3);
-        let (busy, second) = (enter(&room, "192.0.2.1"), enter(&room, "192.0.2.2"));
-        let third = enter(&room, "192.0.2.3");
+    fn the_connection_idle_for_longest_is_evicted() {
+        let limit = ConnectionLimit::new(3, 3);
+        let (busy, second) = (acquire(&limit, "192.0.2.1"), acquire(&limit, "192.0.2.2"));
+        let third = acquire(&limit, "192.0.2.3");
         if let (Some(busy), Some(second)) = (&busy, &second) {
-            busy.is_busy();
-            second.is_busy();
+            busy.mark_busy();
+            second.mark_busy();
             std::thread::sleep(std::time::Duration::from_millis(1));
-            second.is_idle();
+            second.mark_idle();
         }
-        let fourth = enter(&room, "192.0.2.4");
+        let fourth = acquire(&limit, "192.0.2.4");
         assert!(fourth.is_some());
-        assert!(has_to_leave(&third) && !has_to_leave(&second) && !has_to_leave(&busy));
-        let fifth = enter(&room, "192.0.2.5").inspect(Guest::is_busy);
-        assert!(has_to_leave(&second) && !has_to_leave(&busy));
+        assert!(evicted(&third) && !evicted(&second) && !evicted(&busy));
+        let fifth = acquire(&limit, "192.0.2.5").inspect(Permit::mark_busy);
+        assert!(evicted(&second) && !evicted(&busy));
         if let Some(fourth) = &fourth {
-            fourth.is_busy();
+            fourth.mark_busy();
         }
-        assert!(enter(&room, "192.0.2.6").is_none(), "all are in use");
+        assert!(acquire(&limit, "192.0.2.6").is_none(), "all connections are busy");
         drop((second, third));
-        assert!(enter(&room, "192.0.2.6").is_none(), "they had given theirs away");
+        assert!(
+            acquire(&limit, "192.0.2.6").is_none(),
+            "dropping evicted connections frees nothing"
+        );
         drop(fifth);
-        assert!(enter(&room, "192.0.2.6").is_some());
+        assert!(acquire(&limit, "192.0.2.6").is_some());
     }
 }
