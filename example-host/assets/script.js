@@ -1,20 +1,20 @@
-// The one thing that pages cannot do by themselves: copy a text. Its buttons are hidden until this
-// runs, so that nobody without a script meets one that does nothing.
+// Makes the copy buttons work. They are hidden until this script runs, so that they never appear
+// without a function.
 "use strict";
 
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const source = document.getElementById(button.dataset.copies);
-  const said = button.textContent;
+  const label = button.textContent;
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
       button.textContent = "Copied";
     } catch {
-      // Without permission, what is to be copied is at least selected.
+      // Without access to the clipboard, the text is selected instead.
       getSelection().selectAllChildren(source);
       button.textContent = "Press Ctrl+C";
     }
-    setTimeout(() => { button.textContent = said; }, 2000);
+    setTimeout(() => { button.textContent = label; }, 2000);
   });
 }

@@ -1,4 +1,4 @@
-//! The program. Everything it does is in the library beside it.
+//! The program. All of its code is in the library of this crate.
 
 use std::process::ExitCode;
 

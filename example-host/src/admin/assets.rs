@@ -1,5 +1,5 @@
-//! What the pages are drawn with: a stylesheet, a script and an icon, compiled in. Each is named by
-//! its content, so that a browser may keep it for ever and still has the new one at once.
+//! The stylesheet, the script and the icon of the pages, compiled into the program. Their names
+//! contain a hash of their content, so browsers can cache them for ever.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use sha2::{Digest, Sha256};
 
-use super::place::href;
+use super::paths::href;
 
-/// Where they are.
+/// The folder of the files.
 const FOLDER: &str = "/assets/";
 
-/// Something that a page refers to.
+/// A file that pages refer to.
 pub(crate) struct Asset {
-    /// Below the administration.
+    /// The path below the administration.
     path: String,
     media_type: &'static str,
     text: &'static str,

@@ -1,6 +1,6 @@
-//! What administrators may do to each other. Two rules hold whatever a page does: nobody takes away
-//! their own way in, so that there is always somebody left who has one; and nobody without
-//! `core.admin` touches, becomes or makes somebody who has it.
+//! What administrators may do to each other. Two rules apply to all pages. Users cannot remove
+//! their own access, so that there is always a user with access. And users without `core.admin`
+//! cannot change users who have it, nor give it to anyone, including themselves.
 
 use crate::base::error::Error;
 use crate::database::{Connection, sql};
@@ -11,7 +11,7 @@ use crate::site::state::State;
 
 use super::visit::Visit;
 
-/// Whoever changes something, as the database has them in the transaction of the change.
+/// The permissions of the user who makes a change, read in the transaction of the change.
 pub(crate) struct Authority {
     actor: i64,
     is_admin: bool,
@@ -19,10 +19,10 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Refuses whoever has lost the session or the permission since the page was asked for.
+    /// Refuses a user whose session or permission has ended since the page was requested.
     pub(crate) async fn of(visit: &Visit, transaction: &mut Connection) -> Result<Self, Error> {
         let actor = visit.session.user;
-        if !sessions::is_there(transaction, &visit.secret).await? {
+        if !sessions::exists(transaction, &visit.secret).await? {
             return Err(refused("your session has ended in the meantime"));
         }
         let access = read(visit.site.state(), transaction).await?;
@@ -33,7 +33,7 @@ impl Authority {
         Ok(Self { actor, is_admin, access })
     }
 
-    /// Refuses to touch a user who may do everything on behalf of somebody who may not.
+    /// Refuses a change to a user with `core.admin` by a user without it.
     pub(crate) async fn may_touch(
         &self,
         transaction: &mut Connection,
@@ -46,7 +46,7 @@ impl Authority {
         Ok(())
     }
 
-    /// Refuses groups that are more than whoever gives them has.
+    /// Refuses the assignment of groups with `core.admin` by a user without it.
     pub(crate) fn may_assign(&self, groups: &[i64]) -> Result<(), Error> {
         if !self.is_admin && self.grants_everything(groups) {
             return Err(refused(
@@ -56,8 +56,8 @@ impl Authority {
         Ok(())
     }
 
-    /// Refuses, at the end of a change, one that has taken from whoever makes it what it was made
-    /// by. The last one who may do everything can only be themselves, so it holds for them too.
+    /// Refuses a change, at its end, that would remove the access of the user who makes it. Only
+    /// the last user with `core.admin` could remove the last `core.admin`, so this also keeps one.
     pub(crate) async fn keeps_access(
         &self,
         state: &State,
@@ -74,11 +74,11 @@ impl Authority {
     }
 
     fn grants_everything(&self, groups: &[i64]) -> bool {
-        self.access.of_groups(groups, CORE_ADMIN, ROOT).0
+        self.access.decide_for_groups(groups, CORE_ADMIN, ROOT).0
     }
 }
 
-/// What decisions are made from, as the database has it now.
+/// The current groups, assets and rules from the database.
 pub(crate) async fn access(visit: &Visit) -> Result<Access, Error> {
     let state = visit.site.state();
     let mut transaction = state.database().begin_read().await?;
@@ -105,7 +105,7 @@ async fn may(
         return Ok(false);
     }
     let groups = users::groups_of(transaction, user).await?;
-    Ok(access.of_groups(&groups, action, ROOT).0)
+    Ok(access.decide_for_groups(&groups, action, ROOT).0)
 }
 
 fn refused(why: &str) -> Error {

@@ -1,5 +1,5 @@
-//! The routes of extensions as their OpenAPI documents describe them, as far as pages show it. Knows no
-//! extension in particular: what a document leaves out is left out of the page.
+//! The routes of extensions, read from their OpenAPI documents for the pages. Everything in a
+//! document is optional; a page omits the parts that a document omits.
 
 use host_interface::Method;
 use once_cell::sync::OnceCell;
@@ -10,7 +10,7 @@ use crate::site::Site;
 
 use super::view::Field;
 
-/// The documents of a site, read when they are first asked for. They are the same each time.
+/// The documents of a site, read on first use. They never change.
 #[derive(Default)]
 pub(crate) struct Catalogue(OnceCell<Vec<Document>>);
 
@@ -39,38 +39,38 @@ pub(crate) struct Document {
     pub(crate) groups: Vec<Group>,
 }
 
-/// Routes that belong together.
+/// The routes with the same tag.
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) operations: Vec<Operation>,
 }
 
-/// A route as its document has it.
+/// A route in a document.
 pub(crate) struct Operation {
     pub(crate) id: String,
     pub(crate) method: Method,
-    /// What stands before the path, up to the host's name.
+    /// The prefix of the path, after the host's name.
     pub(crate) root: String,
     /// The path below that, with its parameters in braces.
     pub(crate) path: String,
     pub(crate) summary: String,
-    /// What whoever asks has to be permitted.
+    /// The required permission.
     pub(crate) permission: Option<Permission>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
-    /// What it accepts to answer with.
+    /// The media type of the answers.
     pub(crate) media_type: String,
     pub(crate) answers: Vec<Answer>,
 }
 
-/// An action, and the asset that it has to be permitted on.
+/// An action on an asset.
 pub(crate) struct Permission {
     pub(crate) action: String,
     pub(crate) asset: String,
 }
 
-/// What stands in the path or the query.
+/// A parameter in the path or the query.
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) in_path: bool,
@@ -79,10 +79,10 @@ pub(crate) struct Parameter {
     example: String,
 }
 
-/// What a route takes.
+/// The body of a request.
 pub(crate) struct Body {
     pub(crate) media_type: String,
-    /// An example, as it may be sent.
+    /// An example that can be sent.
     pub(crate) example: String,
     pub(crate) members: Vec<Member>,
 }
@@ -94,11 +94,11 @@ pub(crate) struct Member {
     pub(crate) required: bool,
 }
 
-/// What a route may answer.
+/// A possible answer of a route.
 pub(crate) struct Answer {
     pub(crate) status: String,
     pub(crate) description: String,
-    /// Of what is answered where all goes well.
+    /// An example, only for success.
     pub(crate) example: Option<String>,
 }
 
@@ -197,25 +197,25 @@ impl Operation {
         }
     }
 
-    /// Whether asking it leaves everything as it is.
+    /// Whether a request changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         self.method == Method::Get
     }
 }
 
 impl Parameter {
-    /// What it is called in a form, where it may have the name of another field.
+    /// The name in a form; the prefix keeps it apart from other fields.
     pub(crate) fn field_name(&self) -> String {
         let place = if self.in_path { "path" } else { "query" };
         format!("{place}-{}", self.name)
     }
 
-    /// What it has before anybody has entered anything: a path has to have something.
+    /// The initial value in a form; a parameter in the path must not be empty.
     pub(crate) fn value(&self) -> &str {
         if self.in_path { &self.example } else { "" }
     }
 
-    /// The field to enter it in.
+    /// The form field.
     pub(crate) fn field(&self) -> Field {
         let (name, label) = (self.field_name(), self.name.clone());
         let schema = &self.schema;
@@ -254,9 +254,9 @@ impl Body {
     }
 }
 
-/// JSON as people read it.
+/// Indented JSON.
 pub(crate) fn indented(value: &Value) -> String {
-    // What is JSON can be written as JSON.
+    // A JSON value can always be serialised.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
@@ -265,7 +265,7 @@ fn method_of(name: &str) -> Option<Method> {
     all.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
 }
 
-/// What a reference names, or the value itself where it is none.
+/// The target of a reference, or the value itself if it is not a reference.
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
@@ -285,7 +285,7 @@ fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A value without the quotes of a text.
+/// A value as text, without quotes.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -301,7 +301,7 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// What a member takes, in a few words.
+/// A short description of the values of a member.
 fn takes(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         return words.iter().map(plain).collect::<Vec<_>>().join(", ");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_read_with_what_they_take_and_answer() {
+    fn routes_are_read_with_their_parameters_bodies_and_answers() {
         let document = read(&json!({
             "info": {"title": "Things"},
             "servers": [{"url": "/api"}],
@@ -351,11 +351,11 @@ mod tests {
         }));
         let groups = document.as_ref().map(|of| of.groups.as_slice()).unwrap_or_default();
         let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
-        assert_eq!(titles, ["All things"], "those that have routes");
+        assert_eq!(titles, ["All things"], "groups without routes are omitted");
 
         let operation = document.as_ref().and_then(|of| of.operation("things.update"));
-        let said = operation.map(|of| (of.root.as_str(), of.path.as_str(), of.only_reads()));
-        assert_eq!(said, Some(("/api", "/things/{id}", false)));
+        let found = operation.map(|of| (of.root.as_str(), of.path.as_str(), of.only_reads()));
+        assert_eq!(found, Some(("/api", "/things/{id}", false)));
         let parameter = operation.and_then(|of| of.parameters.first());
         let entered = parameter.map(|of| (of.field_name(), of.value()));
         assert_eq!(entered, Some(("path-id".to_owned(), "1")));
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_says_little_is_read_too() {
+    fn a_minimal_document_is_read() {
         let document = read(&json!({"paths": {"/a": {"get": {}, "trace": {}}}}));
         let operation = document.as_ref().and_then(|of| of.operation("GET.a"));
         assert!(operation.is_some_and(Operation::only_reads));

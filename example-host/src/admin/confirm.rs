@@ -1,5 +1,5 @@
-//! Asks for the password once more before a change that decides who has access and what they may do: a
-//! browser that was left open must not be enough for that. The change then continues with all that was
+//! Asks for the password again before a change to access or permissions, because a browser that was
+//! left open must not be enough for that. The change then continues with the values that were
 //! entered.
 
 use askama::Template;
@@ -8,18 +8,18 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 
 use crate::identity::sessions;
 
-use super::arrival::Arrival;
-use super::door::{self, Claim};
+use super::authenticator::{self, Attempt};
 use super::form::{self, CSRF_TOKEN};
-use super::place::{href, inside};
+use super::page_request::PageRequest;
+use super::paths::{href, inside};
 use super::problem::Problem;
 use super::view::{Field, Layout, View, show};
 use super::visit::Visit;
 
-/// The field with the password of whoever has signed in.
+/// The field for the password of the signed-in user.
 const CONFIRMATION: &str = "confirmation";
 
-/// The field with a password that is to be set.
+/// The field for a new password.
 const PASSWORD: &str = "password";
 
 /// The field with the page to go back to.
@@ -29,57 +29,59 @@ const BACK: &str = "back";
 #[template(path = "admin/confirm.html")]
 struct Page {
     layout: Layout,
-    /// Where the form was sent, and is sent again.
+    /// The address of the original form.
     action: String,
     back: String,
-    /// What was entered, for its hidden fields.
+    /// The values that were entered, for hidden fields.
     entered: Vec<(String, String)>,
     fields: Vec<Field>,
     alert: String,
 }
 
-/// What somebody is answered who has not confirmed their password lately, nor does so now.
+/// The page that asks for the password; `None` if it was entered recently or with this request.
 pub(crate) async fn answer(
     visit: &Visit,
-    arrival: &Arrival,
+    request: &PageRequest,
 ) -> Result<Option<Response<Body>>, Problem> {
     if visit.session.is_confirmed() {
         return Ok(None);
     }
     let Some(password) = visit.form.given(CONFIRMATION) else {
-        return render(visit, arrival, None, "")
+        return render(visit, request, None, "")
             .map(|page| Some(page.with_status(StatusCode::FORBIDDEN)));
     };
     let database = visit.site.state().database();
-    let claim = visit.door.check(arrival.client, &visit.session.username, password).await?;
-    let confirmed = match &claim {
-        Claim::Right(proven) if proven.id == visit.session.user => {
-            sessions::confirm(database, &visit.secret, proven.id, proven.hash.as_deref()).await?
+    let attempt =
+        visit.authenticator.check(request.client, &visit.session.username, password).await?;
+    let confirmed = match &attempt {
+        Attempt::Accepted(verified) if verified.id == visit.session.user => {
+            sessions::confirm(database, &visit.secret, verified.id, verified.hash.as_deref())
+                .await?
         }
         _ => false,
     };
     if confirmed {
         return Ok(None);
     }
-    if let Claim::Wait(seconds) = claim {
-        let page = render(visit, arrival, None, &door::too_many(seconds))?;
+    if let Attempt::Throttled(seconds) = attempt {
+        let page = render(visit, request, None, &authenticator::too_many_attempts(seconds))?;
         let mut response = page.with_status(StatusCode::TOO_MANY_REQUESTS);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         return Ok(Some(response));
     }
-    let page = render(visit, arrival, Some("this is not your password"), "")?;
+    let page = render(visit, request, Some("this is not your password"), "")?;
     Ok(Some(page.with_status(StatusCode::UNPROCESSABLE_ENTITY)))
 }
 
-/// The page that a form was sent from before anything had to be confirmed, to go back to.
-pub(crate) fn page_before(visit: &Visit, arrival: &Arrival) -> String {
+/// The page that the original form was sent from.
+pub(crate) fn page_before(visit: &Visit, request: &PageRequest) -> String {
     let before = visit.form.given(BACK).and_then(inside);
-    before.unwrap_or_else(|| form::page_before(&arrival.headers))
+    before.unwrap_or_else(|| form::page_before(&request.headers))
 }
 
 fn render(
     visit: &Visit,
-    arrival: &Arrival,
+    request: &PageRequest,
     wrong: Option<&str>,
     alert: &str,
 ) -> Result<View, Problem> {
@@ -87,10 +89,10 @@ fn render(
         .autocomplete("current-password")
         .fault(wrong);
     let mut fields = vec![own];
-    // A password that was entered is not sent back, not even to where it came from.
+    // A new password is not sent back to the browser, so it has to be entered again.
     if visit.form.given(PASSWORD).is_some() {
         let again = Field::password(PASSWORD, "The new password again")
-            .hint("The password that you have just entered for the user.");
+            .hint("The new password that you entered for the user in the previous form.");
         fields.push(again);
     }
     let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, PASSWORD].contains(&name);
@@ -98,8 +100,8 @@ fn render(
     let entered = entered.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     show(&Page {
         layout: visit.layout("Confirm your password"),
-        action: href(&arrival.path),
-        back: page_before(visit, arrival),
+        action: href(&request.path),
+        back: page_before(visit, request),
         entered,
         fields,
         alert: alert.to_owned(),

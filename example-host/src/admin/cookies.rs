@@ -1,5 +1,5 @@
-//! The two things that a browser keeps for the administration: the secret of a session, and the notice
-//! that the next page shows. Neither can be read by a script or sent by a page of another site.
+//! The two cookies of the administration: the secret of the session, and the notice that the next
+//! page shows. Scripts cannot read them, and pages of other sites cannot send them.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
@@ -8,18 +8,18 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 
 use crate::identity::sessions;
 
-use super::arrival::Arrival;
-use super::place::BASE;
+use super::page_request::PageRequest;
+use super::paths::BASE;
 use super::view::Notice;
 
-/// The name of the session where it is encrypted. Browsers take a name that begins like this only
-/// from the site itself and for all of it, so that no neighbour can put one in its place.
+/// The name of the session cookie over HTTPS. Browsers accept a name with this prefix only from the
+/// host itself, so that a neighbouring subdomain cannot replace the cookie.
 const SECURE_SESSION: &str = "__Host-administration";
-/// Its name where nothing is encrypted.
+/// Its name over plain HTTP.
 const PLAIN_SESSION: &str = "administration";
 const NOTICE: &str = "administration-notice";
 
-/// What came with a request, and what goes with the answer.
+/// The cookies of a request, and those of its answer.
 pub(crate) struct Cookies {
     encrypted: bool,
     session: Option<String>,
@@ -28,12 +28,12 @@ pub(crate) struct Cookies {
 }
 
 impl Cookies {
-    pub(crate) fn of(arrival: &Arrival) -> Self {
-        let encrypted = arrival.encrypted;
+    pub(crate) fn of(request: &PageRequest) -> Self {
+        let encrypted = request.encrypted;
         let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
-        let notice = value(&arrival.headers, NOTICE)
+        let notice = value(&request.headers, NOTICE)
             .and_then(|notice| Notice::read(&percent_decode_str(&notice).decode_utf8_lossy()));
-        Self { encrypted, session: value(&arrival.headers, session), notice, written: Vec::new() }
+        Self { encrypted, session: value(&request.headers, session), notice, written: Vec::new() }
     }
 
     /// The secret of the session.
@@ -49,20 +49,20 @@ impl Cookies {
         self.write_session("", 0);
     }
 
-    /// What this page is to say, once.
+    /// The notice for this page; it is shown only once.
     pub(crate) fn take_notice(&mut self) -> Option<Notice> {
         let notice = self.notice.take()?;
         self.write_notice("", 0);
         Some(notice)
     }
 
-    /// What the next page is to say.
+    /// Sets the notice for the next page.
     pub(crate) fn leave_notice(&mut self, notice: &Notice) {
         let text = notice.to_string();
         self.write_notice(&utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string(), 60);
     }
 
-    /// Puts what is to be kept into the answer.
+    /// Adds the cookies to the answer.
     pub(crate) fn write(self, headers: &mut HeaderMap) {
         for cookie in self.written {
             match HeaderValue::try_from(cookie) {

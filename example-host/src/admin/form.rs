@@ -1,20 +1,19 @@
-//! What a browser sends: the fields of a form or a query, and the token that shows that a form
-//! comes from a page of this site.
+//! The fields of a form or a query, and the checks that a form comes from a page of this site.
 
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::arrival::text_of;
-use super::place::{href, inside};
+use super::page_request::text_of;
+use super::paths::{href, inside};
 
-/// The field of each form with the token of the session that it was made for.
+/// The hidden field of each form with a token of its session.
 pub(crate) const CSRF_TOKEN: &str = "csrf_token";
 
-/// What browsers say of where a request comes from, on connections that nobody can listen to.
+/// The header in which browsers state the origin of a request, on secure connections.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Names with their values, in the order that they came in.
+/// Names and values, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
 
@@ -27,12 +26,12 @@ impl Form {
         Self::of_body(query.as_bytes())
     }
 
-    /// The value of a field, empty where it is not there.
+    /// The value of a field; empty if it is missing.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default()
     }
 
-    /// The value of a field that may be left empty.
+    /// The value of a field, unless it is empty.
     pub(crate) fn given(&self, name: &str) -> Option<&str> {
         Some(self.get(name)).filter(|value| !value.is_empty())
     }
@@ -49,30 +48,30 @@ impl Form {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Whether there is a NUL in it, which no text of the site has and no server takes.
+    /// Whether it contains a NUL character, which databases refuse.
     pub(crate) fn has_nul(&self) -> bool {
         self.fields().any(|(name, value)| name.contains('\0') || value.contains('\0'))
     }
 
-    /// The values of a field that are keys.
+    /// The values of a field, as keys.
     pub(crate) fn keys(&self, name: &str) -> Vec<i64> {
         self.all(name).filter_map(|value| value.parse().ok()).collect()
     }
 }
 
-/// What a form of a session has to carry: whoever knows it knows the session's secret, or has been
-/// shown a page of it. The secret cannot be worked out from it.
+/// The token that each form of a session must contain. It can only be read from a page of the
+/// session, and the session's secret cannot be computed from it.
 pub(crate) fn csrf_token(secret: &str) -> String {
     let digest = Sha256::new().chain_update(b"form ").chain_update(secret.as_bytes()).finalize();
     hex::encode(digest)
 }
 
-/// Whether a form was made for this session.
+/// Whether a form contains the token of this session.
 pub(crate) fn is_of_session(form: &Form, secret: &str) -> bool {
     form.get(CSRF_TOKEN).as_bytes().ct_eq(csrf_token(secret).as_bytes()).into()
 }
 
-/// What tells whether something has changed since a form about it was made.
+/// A hash that shows whether data has changed since a form was opened.
 pub(crate) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
@@ -82,8 +81,8 @@ pub(crate) fn fingerprint(parts: impl IntoIterator<Item = String>) -> String {
     hex::encode(&digest.finalize()[..8])
 }
 
-/// Whether a browser sends this on behalf of a page of this site. Every browser says so by one of
-/// two headers, which no page can write; who sends neither is not believed.
+/// Whether a browser sent this request from a page of this site. Every browser sends one of two
+/// headers, which pages cannot set; a request with neither is refused.
 pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     if let Some(site) = text_of(headers, &SITE) {
         return site == "same-origin";
@@ -96,7 +95,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     }
 }
 
-/// The page that a form was sent from, to go back to.
+/// The page that a form was sent from.
 pub(crate) fn page_before(headers: &HeaderMap) -> String {
     let before = text_of(headers, &header::REFERER).and_then(|before| before.parse::<Uri>().ok());
     let before = before.as_ref().and_then(Uri::path_and_query).map(|path| path.as_str());
@@ -116,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_believed_that_a_browser_vouches_for() {
-        for (sent, believed) in [
+    fn only_forms_of_the_same_origin_are_accepted() {
+        for (sent, accepted) in [
             (&[("sec-fetch-site", "same-origin")][..], true),
             (&[("sec-fetch-site", "same-site")], false),
             (&[("sec-fetch-site", "cross-site")], false),
@@ -137,12 +136,12 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(is_from_here(&headers(sent)), believed, "{sent:?}");
+            assert_eq!(is_from_here(&headers(sent)), accepted, "{sent:?}");
         }
     }
 
     #[test]
-    fn nobody_is_sent_to_another_site() {
+    fn redirects_never_lead_to_another_site() {
         assert_eq!(
             inside("/administrator/users?page=2"),
             Some("/administrator/users?page=2".into())
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_of_another_session_does_not_count() {
+    fn the_token_of_another_session_is_refused() {
         let form = Form(vec![(CSRF_TOKEN.to_owned(), csrf_token("one"))]);
         assert!(is_of_session(&form, "one"));
         assert!(!is_of_session(&form, "other"));

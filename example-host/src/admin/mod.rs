@@ -1,21 +1,20 @@
 //! The administration: pages for people with a browser, at `/administrator/`.
 //!
-//! A page is a line in [`PAGES`], a function and a template. Everything else is done for all of
-//! them in one place, [`Administration::answer`]: who has signed in, whether they may see the page
-//! or change something by it, that a change comes from a page of this site, what is recorded
-//! about it, and the headers of the answer. Knows nothing of connections, and asks the routes of
-//! extensions only by way of [`Visit::ask`].
+//! A page is an entry in [`PAGES`], a function and a template. [`Administration::answer`] does the
+//! rest for all pages: it checks the session, the permission and the origin of a form, records
+//! changes, and sets the headers of the answer. Pages call the routes of extensions only through
+//! [`Visit::ask`].
 
-mod arrival;
 mod assets;
+mod authenticator;
 mod authority;
 mod catalogue;
 mod confirm;
 mod cookies;
-mod door;
 mod form;
+mod page_request;
 mod pages;
-mod place;
+mod paths;
 mod problem;
 mod sign_in;
 mod throttle;
@@ -34,27 +33,28 @@ use crate::identity::sessions::{self, Session};
 use crate::site::Site;
 use crate::watch::audit::Audit;
 
+use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
-use self::door::Door;
 use self::form::Form;
 use self::pages::{
     account, api, audit, dashboard, extensions, groups, parameters, permissions, token, users, why,
 };
-use self::place::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_OUT, href};
+use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_OUT, href};
 use self::problem::Problem;
 use self::view::{Link, Notice, View};
 use self::visit::{Outcome, Recorded, Visit, section};
 
-pub(crate) use self::arrival::{Answered, Arrival};
-pub(crate) use self::place::BASE;
+pub(crate) use self::page_request::{Answered, PageRequest};
+pub(crate) use self::paths::BASE;
 
-/// How many bytes a form may have: the longest parameter that an extension may declare, escaped.
+/// The maximum size of a form: enough for the longest parameter that an extension can declare,
+/// escaped.
 const LONGEST_FORM: usize = 256 * 1024;
-/// How many bytes a form may have that somebody sends who has not signed in.
+/// The maximum size of a form before sign-in.
 const LONGEST_SIGN_IN: usize = 8 * 1024;
 
-/// Every page, those that the navigation shows in its order.
+/// All pages. The pages in the navigation are in its order.
 const PAGES: &[Page] = &[
     Page::at("/", "administration.dashboard")
         .in_navigation("Dashboard", "dashboard")
@@ -122,11 +122,11 @@ const PAGES: &[Page] = &[
     Page::at("/extensions/{name}/parameters", "administration.extensions.parameters")
         .reads(MANAGE, |visit| Box::pin(parameters::page(visit)))
         .writes(ADMIN, |visit| Box::pin(parameters::save(visit))),
-    Page::at("/extensions/{name}/switch-on", "administration.extensions.switch_on")
-        .writes(ADMIN, |visit| Box::pin(extensions::switch_on(visit)))
+    Page::at("/extensions/{name}/enable", "administration.extensions.enable")
+        .writes(ADMIN, |visit| Box::pin(extensions::enable(visit)))
         .confirmed(),
-    Page::at("/extensions/{name}/switch-off", "administration.extensions.switch_off")
-        .writes(ADMIN, |visit| Box::pin(extensions::switch_off(visit))),
+    Page::at("/extensions/{name}/disable", "administration.extensions.disable")
+        .writes(ADMIN, |visit| Box::pin(extensions::disable(visit))),
     Page::at("/api", "administration.api")
         .in_navigation("API", "api")
         .reads(MANAGE, |visit| Box::pin(api::list(visit))),
@@ -149,16 +149,16 @@ type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
 type Read = fn(Visit) -> Work<View>;
 type Write = fn(Visit) -> Work<Outcome>;
 
-/// A page: where it is, who may see it, and who may change something by it.
+/// A page: its path, and the permissions to read and to change.
 struct Page {
     path: &'static str,
-    /// What the logs and the metrics call it.
+    /// Its name in logs and metrics.
     name: &'static str,
     navigation: Option<Entry>,
     read: Option<(Needed, Read)>,
     write: Option<(Needed, Write)>,
-    /// Whether what it changes decides who gets in or what they may do, so that whoever changes it
-    /// has to have entered their password lately.
+    /// Whether the page changes access or permissions, so that the user must have entered the
+    /// password recently.
     confirmed: bool,
 }
 
@@ -194,34 +194,35 @@ impl Page {
     }
 }
 
-/// The pages of a site, and what is remembered between requests to them.
+/// The pages of a site, with the state that is kept between requests.
 pub(crate) struct Administration {
     site: Site,
     api: Arc<Api>,
     audit: Arc<Audit>,
     catalogue: Arc<Catalogue>,
     pages: matchit::Router<&'static Page>,
-    door: Arc<Door>,
+    authenticator: Arc<Authenticator>,
 }
 
 impl Administration {
-    /// The pages of this site.
+    /// Builds the table of pages.
     pub(crate) fn new(site: Site, api: Arc<Api>, audit: Arc<Audit>) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let (catalogue, door) = (Arc::default(), Arc::new(Door::new(site.clone())));
-        Ok(Self { site, api, audit, catalogue, pages, door })
+        let (catalogue, authenticator) =
+            (Arc::default(), Arc::new(Authenticator::new(site.clone())));
+        Ok(Self { site, api, audit, catalogue, pages, authenticator })
     }
 
-    /// Looks up who has signed in, and gives how many bytes they may send to a page: whoever has not
-    /// signed in sends no more than a name and a password.
-    pub(crate) async fn recognise(&self, arrival: &mut Arrival) -> Result<usize, Error> {
-        let session = self.session(&Cookies::of(arrival)).await?;
+    /// Looks up the session, and returns the maximum size of a form: before sign-in only a name and
+    /// a password are expected.
+    pub(crate) async fn recognise(&self, request: &mut PageRequest) -> Result<usize, Error> {
+        let session = self.session(&Cookies::of(request)).await?;
         let longest = if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN };
-        arrival.session = Some(session);
+        request.session = Some(session);
         Ok(longest)
     }
 
@@ -232,15 +233,15 @@ impl Administration {
         }
     }
 
-    /// Answers a request. This is the only way to a page, and the only way to a change by one.
-    pub(crate) async fn answer(&self, arrival: Arrival) -> Answered {
-        if let Some(asset) = assets::find(&arrival.path) {
+    /// Answers a request. All pages and changes are reached only through this function.
+    pub(crate) async fn answer(&self, request: PageRequest) -> Answered {
+        if let Some(asset) = assets::find(&request.path) {
             return Answered { response: asset.response(), page: "administration.asset", user: 0 };
         }
         let mut shown = Shown { page: "none", user: 0 };
-        let mut cookies = Cookies::of(&arrival);
-        let answered = self.page(&arrival, &mut cookies, &mut shown).await;
-        let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &arrival));
+        let mut cookies = Cookies::of(&request);
+        let answered = self.page(&request, &mut cookies, &mut shown).await;
+        let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &request));
         view::protect(response.headers_mut());
         cookies.write(response.headers_mut());
         Answered { response, page: shown.page, user: shown.user }
@@ -248,48 +249,48 @@ impl Administration {
 
     async fn page(
         &self,
-        arrival: &Arrival,
+        request: &PageRequest,
         cookies: &mut Cookies,
         shown: &mut Shown,
     ) -> Result<Response<Body>, Problem> {
-        let reads = matches!(arrival.method, Method::GET | Method::HEAD);
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
         if !reads {
-            if arrival.method != Method::POST {
+            if request.method != Method::POST {
                 return Err(Problem::NoSuchMethod);
             }
-            if !form::is_from_here(&arrival.headers) {
+            if !form::is_from_here(&request.headers) {
                 return Err(Problem::ForeignForm);
             }
         }
-        // What another host has changed holds here too: the next page may be asked of either.
+        // Changes by another host must be visible, because the next request may go to either host.
         self.site.state().catch_up().await?;
-        if arrival.path == SIGN_IN {
+        if request.path == SIGN_IN {
             shown.page = "administration.sign_in";
-            return sign_in::answer(&self.door, arrival, cookies, reads).await;
+            return sign_in::answer(&self.authenticator, request, cookies, reads).await;
         }
-        let session = match &arrival.session {
+        let session = match &request.session {
             Some(known) => known.clone(),
             None => self.session(cookies).await?,
         };
-        let Some(session) = session else { return Ok(sign_in::first(arrival, reads)) };
+        let Some(session) = session else { return Ok(sign_in::first(request, reads)) };
         shown.user = session.user;
-        let form = Form::of_body(&arrival.body);
+        let form = Form::of_body(&request.body);
         let secret = cookies.session().unwrap_or_default().to_owned();
         if !reads && !form::is_of_session(&form, &secret) {
             return Err(Problem::ForeignForm);
         }
-        if arrival.path == SIGN_OUT {
+        if request.path == SIGN_OUT {
             shown.page = "administration.sign_out";
-            return sign_in::end(&self.door, cookies, reads).await;
+            return sign_in::end(&self.authenticator, cookies, reads).await;
         }
 
-        let found = self.pages.at(&arrival.path).map_err(|_| Problem::NotFound)?;
+        let found = self.pages.at(&request.path).map_err(|_| Problem::NotFound)?;
         let page = *found.value;
         shown.page = page.name;
-        let query = Form::of_query(&arrival.query);
+        let query = Form::of_query(&request.query);
         if query.has_nul() || form.has_nul() {
             return Err(Problem::Refused(
-                "It contains a character that is not allowed in text.".to_owned(),
+                "The request contains a character that is not allowed in text.".to_owned(),
             ));
         }
         let visit = Visit {
@@ -297,11 +298,11 @@ impl Administration {
             api: Arc::clone(&self.api),
             audit: Arc::clone(&self.audit),
             catalogue: Arc::clone(&self.catalogue),
-            door: Arc::clone(&self.door),
+            authenticator: Arc::clone(&self.authenticator),
             navigation,
-            client: arrival.client,
-            id: arrival.id.clone(),
-            id_of_client: arrival.id_of_client.clone(),
+            client: request.client,
+            id: request.id.clone(),
+            id_of_client: request.id_of_client.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),
@@ -309,13 +310,13 @@ impl Administration {
             form,
             path: page.path,
             page: page.name,
-            origin: view::origin(arrival),
+            origin: view::origin(request),
             notice: reads.then(|| cookies.take_notice()).flatten(),
         };
         if !visit.may(MANAGE) {
-            // Nothing of the administration is theirs any more, so neither is the session.
+            // A user without access to the administration must not keep a session.
             cookies.end_session();
-            return Ok(sign_in::first(arrival, reads));
+            return Ok(sign_in::first(request, reads));
         }
         if reads {
             let (needed, read) = page.read.ok_or(Problem::NoSuchMethod)?;
@@ -325,11 +326,11 @@ impl Administration {
         let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
         visit.must(needed)?;
         if page.confirmed
-            && let Some(response) = confirm::answer(&visit, arrival).await?
+            && let Some(response) = confirm::answer(&visit, request).await?
         {
             return Ok(response);
         }
-        let before = confirm::page_before(&visit, arrival);
+        let before = confirm::page_before(&visit, request);
         let (user, username) = (visit.session.user, visit.session.username.clone());
         let log = |recorded: &Recorded| {
             let change = recorded.change();
@@ -344,17 +345,17 @@ impl Administration {
             self.audit.has_written(1);
         };
         match write(visit).await {
-            Ok(Outcome::Done { recorded, to, says }) => {
+            Ok(Outcome::Done { recorded, to, message }) => {
                 log(&recorded);
-                cookies.leave_notice(&Notice::good(says));
+                cookies.leave_notice(&Notice::good(message));
                 Ok(view::redirect(&to))
             }
             Ok(Outcome::Shown { recorded, view }) => {
                 log(&recorded);
                 Ok(view.response())
             }
-            Ok(Outcome::Unchanged { to, says }) => {
-                cookies.leave_notice(&Notice::good(says));
+            Ok(Outcome::Unchanged { to, message }) => {
+                cookies.leave_notice(&Notice::good(message));
                 Ok(view::redirect(&to))
             }
             Ok(Outcome::Answered(view)) => Ok(view.response()),
@@ -374,7 +375,7 @@ impl std::fmt::Debug for Administration {
     }
 }
 
-/// The pages that whoever has signed in may see, as the navigation shows them.
+/// The navigation: the pages that the user may read.
 fn navigation(visit: &Visit) -> Vec<Link> {
     let entries = PAGES.iter().filter_map(|page| {
         let entry = page.navigation.as_ref()?;
@@ -389,7 +390,7 @@ fn navigation(visit: &Visit) -> Vec<Link> {
     entries.collect()
 }
 
-/// What the log is to have of a request.
+/// The page and the user of a request, for the log.
 struct Shown {
     page: &'static str,
     user: i64,

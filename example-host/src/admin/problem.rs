@@ -1,23 +1,23 @@
-//! Why there is no page. How that is put to a person is the view's.
+//! The reasons why a request to a page fails. Their texts are in `view.rs`.
 
 use crate::base::error::Error;
 
-use super::place::Needed;
+use super::paths::Needed;
 
-/// Why there is no page.
+/// Why a request to a page fails.
 #[derive(Debug)]
 pub(crate) enum Problem {
     NotFound,
     NoSuchMethod,
     /// The form was not sent from a page of this site, or the session has changed since.
     ForeignForm,
-    /// Whoever has signed in may not do this; it needs this permission.
+    /// The user lacks this permission.
     Forbidden(Needed),
-    /// A rule of the site forbids it, in words for whoever asks.
+    /// The request is refused, with a reason for the user.
     Refused(String),
-    /// It cannot be done now.
+    /// The database does not answer.
     Unavailable,
-    /// The program is at fault.
+    /// An internal error.
     Failed,
 }
 
@@ -32,7 +32,7 @@ impl From<Error> for Problem {
                 Problem::Unavailable
             }
             error => {
-                tracing::error!(%error, "a page could not be made");
+                tracing::error!(%error, "a page failed");
                 Problem::Failed
             }
         }
@@ -41,7 +41,7 @@ impl From<Error> for Problem {
 
 impl From<askama::Error> for Problem {
     fn from(error: askama::Error) -> Self {
-        tracing::error!(%error, "a page could not be written");
+        tracing::error!(%error, "a page could not be rendered");
         Problem::Failed
     }
 }

@@ -1,4 +1,4 @@
-//! The page to sign in at, and the end of a session. Says nothing about which users there are.
+//! The sign-in page, and signing out. The answers do not reveal which users exist.
 
 use askama::Template;
 use axum::body::Body;
@@ -7,18 +7,18 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::identity::sessions;
 
-use super::arrival::Arrival;
+use super::authenticator::{self, Attempt, Authenticator};
 use super::cookies::Cookies;
-use super::door::{self, Claim, Door};
 use super::form::Form;
-use super::place::{MANAGE, SIGN_IN, href, inside, may};
+use super::page_request::PageRequest;
+use super::paths::{MANAGE, SIGN_IN, href, inside, may};
 use super::problem::Problem;
 use super::view::{Field, Layout, Notice, redirect, show};
 
-/// The message to everybody who is not let in, whatever the reason.
+/// The message for every failed sign-in, whatever the reason.
 const WRONG: &str = "The username or the password is wrong.";
 
-/// How much of a name is shown again: as much as a name can have.
+/// How many characters of an entered name are shown again: the maximum length of a name.
 const NAME: usize = 150;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct Page {
     username: Field,
     password: Field,
     next: String,
-    /// What was wrong the last time.
+    /// The error message of the previous attempt.
     alert: String,
 }
 
@@ -46,53 +46,53 @@ impl Page {
     }
 }
 
-/// Sends whoever has not signed in to where that is done, and from there back to where they wanted
-/// to go.
-pub(crate) fn first(arrival: &Arrival, reads: bool) -> Response<Body> {
-    if !reads || arrival.path == "/" {
+/// Redirects to the sign-in page, and after that back to the requested page.
+pub(crate) fn first(request: &PageRequest, reads: bool) -> Response<Body> {
+    if !reads || request.path == "/" {
         return redirect(&href(SIGN_IN));
     }
-    let question = if arrival.query.is_empty() { "" } else { "?" };
-    let wanted = href(&format!("{}{question}{}", arrival.path, arrival.query));
+    let question = if request.query.is_empty() { "" } else { "?" };
+    let wanted = href(&format!("{}{question}{}", request.path, request.query));
     let wanted = utf8_percent_encode(&wanted, NON_ALPHANUMERIC);
     redirect(&format!("{}?next={wanted}", href(SIGN_IN)))
 }
 
-/// The page itself, and what is sent from it.
+/// Shows the page, or handles its form.
 pub(crate) async fn answer(
-    door: &Door,
-    arrival: &Arrival,
+    authenticator: &Authenticator,
+    request: &PageRequest,
     cookies: &mut Cookies,
     reads: bool,
 ) -> Result<Response<Body>, Problem> {
     if reads {
-        let next = Form::of_query(&arrival.query);
+        let next = Form::of_query(&request.query);
         let mut page = Page::new("", next.get("next"), "");
         page.layout.notice = cookies.take_notice();
         return Ok(show(&page)?.response());
     }
-    let form = Form::of_body(&arrival.body);
+    let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
     let again =
         |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
-    let database = door.site.state().database();
-    let user = match door.check(arrival.client, username, form.get("password")).await? {
-        Claim::Right(user) => user,
-        Claim::Wrong => return wrong(),
-        Claim::Wait(seconds) => {
+    let database = authenticator.site.state().database();
+    let user = match authenticator.check(request.client, username, form.get("password")).await? {
+        Attempt::Accepted(user) => user,
+        Attempt::Rejected => return wrong(),
+        Attempt::Throttled(seconds) => {
             let status = StatusCode::TOO_MANY_REQUESTS;
-            let mut response: Response<Body> = again(status, &door::too_many(seconds))?;
+            let mut response: Response<Body> =
+                again(status, &authenticator::too_many_attempts(seconds))?;
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             return Ok(response);
         }
     };
-    // From here on it is somebody who knows the password, and may be told the truth.
-    if user.blocked || !may(&door.site, user.id, MANAGE) {
+    // The password was correct, so the answer may be specific.
+    if user.blocked || !may(&authenticator.site, user.id, MANAGE) {
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
-    let address = arrival.client.to_string();
+    let address = request.client.to_string();
     let (hash, before) = (user.hash.as_deref(), cookies.session());
     let Some(secret) = sessions::begin(database, user.id, hash, &address, before).await? else {
         return wrong();
@@ -104,7 +104,7 @@ pub(crate) async fn answer(
 
 /// Ends the session.
 pub(crate) async fn end(
-    door: &Door,
+    authenticator: &Authenticator,
     cookies: &mut Cookies,
     reads: bool,
 ) -> Result<Response<Body>, Problem> {
@@ -112,7 +112,7 @@ pub(crate) async fn end(
         return Err(Problem::NoSuchMethod);
     }
     if let Some(secret) = cookies.session() {
-        sessions::end(door.site.state().database(), secret).await?;
+        sessions::end(authenticator.site.state().database(), secret).await?;
     }
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));

@@ -1,9 +1,9 @@
-//! Slows down password guessing: after a few failures for a name or from an address, each further one
-//! doubles the wait. Names that exist and names that do not are treated alike, and a bounded number of
-//! both is remembered: of a name only its hash, so that its length does not matter.
+//! Slows down password guessing: after a few failures for a name or from an address, each further
+//! failure doubles the wait. Names are treated alike whether they exist or not. The number of
+//! entries is limited, and of a name only a hash is kept, so that each entry has the same size.
 //!
-//! Written here because crates for rate limits refill at a fixed rate: none doubles a wait, or takes
-//! a try back when its password was right.
+//! Crates for rate limits are not used, because they refill at a fixed rate: none doubles the wait,
+//! or takes an attempt back when the password was correct.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-/// Failures for a name that cost nothing, and the longest wait. It is short, because anybody can
-/// make somebody else wait; at one guess a minute a password of twelve characters holds.
+/// The limits for a name. The longest wait is short, because any client can make another user wait;
+/// a password of twelve characters is safe at one guess a minute.
 const NAME: Limits = Limits { free: 5, longest: Duration::from_secs(60) };
-/// The same from an address, from which several people may come.
+/// The limits for an address, which several people may share.
 const ADDRESS: Limits = Limits { free: 20, longest: Duration::from_secs(15 * 60) };
 
-/// When a failure is forgotten.
+/// After this time failures no longer count.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
 
-/// How many names and how many addresses are remembered.
+/// The maximum number of names, and of addresses, that are kept.
 const REMEMBERED: usize = 10_000;
 
-/// Failures of all who try.
+/// The failures by name and by address.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     tries: Mutex<Tries>,
@@ -37,7 +37,7 @@ struct Tries {
     addresses: HashMap<IpAddr, Failures>,
 }
 
-/// What is remembered of a name.
+/// The hash of a name.
 type NameHash = [u8; 32];
 
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,8 @@ struct Limits {
 }
 
 impl Throttle {
-    /// Begins a try, which counts as a failure until it is known to be none, so that many at the
-    /// same time count too. Or gives how long to wait.
+    /// Begins an attempt, or returns how long to wait. An attempt counts as a failure until it
+    /// succeeds, so that concurrent attempts are counted too.
     pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let (name, address) = (hash(name), network(address));
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,18 +71,19 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes back what [`Throttle::begin`] has counted: the password was right.
+    /// Takes the failure that [`Throttle::begin`] counted back: the password was correct.
     pub(crate) fn succeed(&self, name: &str, address: IpAddr) {
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
         tries.names.remove(&hash(name));
-        // Whoever has a password of their own must not be able to guess others' without a wait.
+        // Only one failure of the address is taken back, because a user with a password could
+        // otherwise guess those of others without a wait.
         if let Some(failures) = tries.addresses.get_mut(&network(address)) {
             failures.count = failures.count.saturating_sub(1);
         }
     }
 }
 
-/// How long to wait before the next try.
+/// How long to wait before the next attempt.
 fn wait<K: Hash + Eq>(
     known: &HashMap<K, Failures>,
     key: &K,
@@ -122,7 +123,7 @@ fn hash(name: &str) -> NameHash {
     Sha256::digest(name).into()
 }
 
-/// An address as one who has it can be told from another: of IPv6, everybody has a whole network.
+/// The network of an address: an IPv6 client usually has a whole network of addresses.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -144,14 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_to_wait_longer_after_each_failure() {
+    fn each_failure_of_a_name_doubles_the_wait() {
         let (throttle, mut now) = (Throttle::default(), Instant::now());
         for _ in 0..5 {
             assert_eq!(tried(&throttle, "ann", now), None);
         }
         for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(tried(&throttle, "ann", now), Some(wait));
-            assert_eq!(tried(&throttle, "ann", now), Some(wait), "waiting costs nothing more");
+            assert_eq!(
+                tried(&throttle, "ann", now),
+                Some(wait),
+                "an attempt during the wait does not count"
+            );
             now += Duration::from_secs(wait);
             assert_eq!(tried(&throttle, "ann", now), None);
         }
@@ -159,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_password_ends_the_wait_and_so_does_time() {
+    fn a_correct_password_and_time_both_reset_the_wait() {
         let (throttle, now) = (Throttle::default(), Instant::now());
         for _ in 0..5 {
             assert_eq!(tried(&throttle, "ann", now), None);
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_waits_whatever_names_it_tries() {
+    fn failures_of_an_address_count_for_all_names() {
         let (throttle, now) = (Throttle::default(), Instant::now());
         for number in 0..20 {
             assert_eq!(tried(&throttle, &format!("user{number}"), now), None);
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_password_clears_its_own_name_and_nothing_else_of_the_address() {
+    fn a_correct_password_resets_its_name_but_not_the_address() {
         let (throttle, now) = (Throttle::default(), Instant::now());
         for number in 0..19 {
             assert_eq!(tried(&throttle, &format!("user{number}"), now), None);
@@ -198,11 +203,15 @@ mod tests {
             throttle.succeed("ann", HERE);
         }
         assert_eq!(tried(&throttle, "user0", now), None, "the twentieth failure");
-        assert_eq!(tried(&throttle, "ann", now), Some(1), "nineteen and one have stayed");
+        assert_eq!(
+            tried(&throttle, "ann", now),
+            Some(1),
+            "the nineteen failures and this one still count"
+        );
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_number_of_entries_is_limited() {
         let (throttle, now) = (Throttle::default(), Instant::now());
         for number in 0..u32::try_from(REMEMBERED).unwrap_or_default() + 50 {
             let address = IpAddr::V4(number.into());

@@ -1,6 +1,5 @@
-//! Pages as they leave: what is around all of them, the pieces that several are made of, the pages
-//! that say what went wrong, and the headers that keep a browser from doing anything else with
-//! them. Knows no page of its own.
+//! The parts that pages have in common: layout, fields, notices, error pages, and the headers for
+//! security.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,22 +11,22 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
-use super::arrival::{Arrival, text_of};
 use super::assets;
-use super::place::{ADMIN, BASE, href};
+use super::page_request::{PageRequest, text_of};
+use super::paths::{ADMIN, BASE, href};
 use super::problem::Problem;
 
-/// What a page may load and do: its own stylesheet and script, and forms to this site. Nothing else
-/// runs or is fetched, whatever somebody gets into a page.
+/// The content security policy: a page loads only the stylesheet, the script and images of this
+/// site, and sends forms only to it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
      img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// A page that is written.
+/// A rendered page.
 pub(crate) struct View {
     text: String,
     status: StatusCode,
     media_type: &'static str,
-    /// The name to keep it by, where it is to be kept and not shown.
+    /// The file name, if it is a download.
     file: Option<&'static str>,
 }
 
@@ -37,7 +36,7 @@ impl View {
         Self { text: html, status: StatusCode::OK, media_type, file: None }
     }
 
-    /// Something to download.
+    /// A file to download.
     pub(crate) fn file(media_type: &'static str, name: &'static str, text: String) -> Self {
         Self { text, status: StatusCode::OK, media_type, file: Some(name) }
     }
@@ -60,11 +59,11 @@ impl View {
     }
 }
 
-/// Sends a browser on to a page.
+/// Redirects a browser to a page.
 pub(crate) fn redirect(to: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
-    // What is no header's value was made up by somebody, and the first page is as good.
+    // An address that is not valid in a header is replaced by the first page.
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(BASE));
     response.headers_mut().insert(header::LOCATION, to);
     response
@@ -75,7 +74,7 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CACHE_CONTROL, "no-store"),
-        // Within the site the page before is known, which is where a refused form goes back to.
+        // Within the site the previous page is sent, because a refused form returns to it.
         (header::REFERRER_POLICY, "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -85,14 +84,14 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
     }
 }
 
-/// What addresses of the site begin with, as the browser knows it.
-pub(crate) fn origin(arrival: &Arrival) -> String {
-    let scheme = if arrival.encrypted { "https" } else { "http" };
-    let host = text_of(&arrival.headers, &header::HOST).unwrap_or("localhost");
+/// The origin of the site, as the browser uses it.
+pub(crate) fn origin(request: &PageRequest) -> String {
+    let scheme = if request.encrypted { "https" } else { "http" };
+    let host = text_of(&request.headers, &header::HOST).unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
 
-/// The message of a page about what has just been done.
+/// The message of a page about the last action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) good: bool,
@@ -108,7 +107,7 @@ impl Notice {
         Self { good: false, text: text.into() }
     }
 
-    /// What [`Notice`] is written as.
+    /// Parses the text form of a [`Notice`].
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text.split_at_checked(1)? {
             ("+", text) => Some(Self::good(text)),
@@ -124,10 +123,10 @@ impl fmt::Display for Notice {
     }
 }
 
-/// What is around a page: its title, the navigation, who has signed in.
+/// The layout of a page: title, navigation and signed-in user.
 pub(crate) struct Layout {
     pub(crate) title: String,
-    /// Nobody has signed in on the page where that is done.
+    /// `None` on pages without sign-in.
     pub(crate) signed_in: Option<SignedIn>,
     pub(crate) notice: Option<Notice>,
     pub(crate) style: String,
@@ -135,13 +134,13 @@ pub(crate) struct Layout {
     pub(crate) icon: String,
 }
 
-/// Whoever has signed in, and where they may go.
+/// The signed-in user, with the navigation.
 pub(crate) struct SignedIn {
     pub(crate) name: String,
-    /// What each form has to carry.
+    /// The token for the forms of the page.
     pub(crate) csrf_token: String,
     pub(crate) navigation: Vec<Link>,
-    /// Whether this is their own page.
+    /// Whether the page is the user's own account.
     pub(crate) own: bool,
 }
 
@@ -154,7 +153,7 @@ pub(crate) struct Link {
 }
 
 impl Layout {
-    /// Around a page that anybody may see.
+    /// The layout of a page without sign-in.
     pub(crate) fn bare(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -166,26 +165,26 @@ impl Layout {
         }
     }
 
-    /// What each form has to carry, for its hidden field.
+    /// The token for the hidden field of each form.
     pub(crate) fn csrf_token(&self) -> &str {
         self.signed_in.as_ref().map_or("", |signed_in| signed_in.csrf_token.as_str())
     }
 
-    /// The same with something to say.
-    pub(crate) fn saying(mut self, notice: Notice) -> Self {
+    /// The same with a notice.
+    pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
         self.notice = Some(notice);
         self
     }
 }
 
-/// The pages about one thing, of which one is shown.
+/// The tabs of pages with the same subject.
 pub(crate) struct Tabs {
-    /// What they are about.
+    /// The label for assistive technology.
     pub(crate) label: &'static str,
     pub(crate) tabs: Vec<Tab>,
 }
 
-/// One of them.
+/// A tab.
 pub(crate) struct Tab {
     pub(crate) title: &'static str,
     pub(crate) href: String,
@@ -193,7 +192,7 @@ pub(crate) struct Tab {
 }
 
 impl Tabs {
-    /// Pages by their titles and what follows the path that they have in common.
+    /// Tabs with their titles and the ends of their paths, which begin with `path`.
     pub(crate) fn new(
         label: &'static str,
         path: &str,
@@ -209,31 +208,31 @@ impl Tabs {
     }
 }
 
-/// Words that are those of the program, or come from an extension.
+/// Text of the program, or from an extension.
 type Words = Cow<'static, str>;
 
-/// A field of a form, with its label and what is wrong with its value.
+/// A field of a form, with its label and an error message.
 #[derive(Clone, Default, Template)]
 #[template(path = "admin/field.html")]
 pub(crate) struct Field {
     pub(crate) name: Words,
     pub(crate) label: Words,
-    /// What programs call it, beside its label.
+    /// The technical name, shown beside the label.
     pub(crate) code: Words,
-    /// That of an input, or `area` for text of several lines, `choice` for one of several.
+    /// The type of an input element, or `area` for multi-line text, or `choice` for a selection.
     pub(crate) kind: &'static str,
     pub(crate) value: String,
-    /// The values that may be chosen, with what they are called.
+    /// The values of a selection, with their labels.
     pub(crate) choices: Vec<(String, String)>,
     pub(crate) least: Option<String>,
     pub(crate) greatest: Option<String>,
-    /// How many characters may be entered.
+    /// The maximum number of characters.
     pub(crate) longest: Option<usize>,
     pub(crate) hint: Words,
-    /// What a browser or a password manager may fill in.
+    /// The value of the `autocomplete` attribute.
     pub(crate) autocomplete: &'static str,
     pub(crate) required: bool,
-    /// Whether the label says so where it is not required.
+    /// Whether the label of an optional field is marked as such.
     pub(crate) marked: bool,
     pub(crate) fault: String,
 }
@@ -265,12 +264,12 @@ impl Field {
         }
     }
 
-    /// Text of several lines.
+    /// Multi-line text.
     pub(crate) fn area(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "area", longest: None, ..Self::text(name, label) }
     }
 
-    /// A number within limits, each of which may be missing.
+    /// A number with optional limits.
     pub(crate) fn number(
         name: impl Into<Words>,
         label: impl Into<Words>,
@@ -285,7 +284,7 @@ impl Field {
         Self { kind: "date", longest: None, ..Self::text(name, label) }
     }
 
-    /// One of several values.
+    /// A selection of one value.
     pub(crate) fn choice(
         name: impl Into<Words>,
         label: impl Into<Words>,
@@ -294,12 +293,12 @@ impl Field {
         Self { kind: "choice", choices, ..Self::text(name, label) }
     }
 
-    /// May be left empty, which its label says.
+    /// An optional field, marked as such.
     pub(crate) fn optional(self) -> Self {
         Self { required: false, ..self }
     }
 
-    /// May be left empty, which is a value as good as any.
+    /// An optional field without a mark: empty is an ordinary value.
     pub(crate) fn maybe_empty(self) -> Self {
         Self { required: false, marked: false, ..self }
     }
@@ -328,7 +327,7 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// The elements that describe it, for people who do not see that they stand beside it.
+    /// The ids of the elements that describe it, for assistive technology.
     fn described_by(&self) -> Option<String> {
         let Self { name, fault, hint, .. } = self;
         match (fault.is_empty(), hint.is_empty()) {
@@ -339,16 +338,16 @@ impl Field {
         }
     }
 
-    /// How many lines an area has: those of its text, and neither none nor a whole page.
+    /// The number of rows of an area, which depends on its text.
     fn rows(&self) -> usize {
         (self.value.lines().count() + 1).clamp(2, 20)
     }
 }
 
-/// A field is written by a template of its own, which escapes what is in it.
+/// A field is rendered by its own template, which escapes the values.
 impl HtmlSafe for Field {}
 
-/// A moment, for people and for programs.
+/// A moment to the minute, as a `time` element.
 #[derive(Clone, Copy, Template)]
 #[template(
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
@@ -372,7 +371,7 @@ impl Moment {
     }
 }
 
-/// A moment to the second.
+/// A moment to the second, as a `time` element.
 #[derive(Clone, Copy, Template)]
 #[template(
     source = r#"<time datetime="{{ self.machine() }}">{{ self.text() }}</time>"#,
@@ -395,12 +394,12 @@ impl Exactly {
     }
 }
 
-/// A page from its template.
+/// Renders a page.
 pub(crate) fn show(template: &impl Template) -> Result<View, Problem> {
     Ok(View::page(template.render()?))
 }
 
-/// A message as a sentence: the first letter large, a full stop at the end.
+/// A message as a sentence: with a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let Some(first) = characters.next() else { return String::new() };
@@ -416,8 +415,8 @@ struct ProblemPage<'a> {
     id: &'a str,
 }
 
-/// The page with the reason why there is none, and its status.
-pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
+/// The error page for a problem.
+pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body> {
     let (status, title, text) = match problem {
         Problem::NotFound => {
             (404, "Not found", "This page does not exist, or its subject has been deleted.")
@@ -449,8 +448,8 @@ pub(crate) fn problem(problem: &Problem, arrival: &Arrival) -> Response<Body> {
             "The site failed to answer. The operator can find the cause by the request id.",
         ),
     };
-    let page = ProblemPage { layout: Layout::bare(title), text, id: &arrival.id };
-    // A template of constants and text that fails would do so always, and tests see it.
+    let page = ProblemPage { layout: Layout::bare(title), text, id: &request.id };
+    // Rendering this template cannot fail except by a bug that every test would show.
     let html = page.render().unwrap_or_else(|_| title.to_owned());
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = View::page(html).with_status(status);
@@ -465,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_reads_as_it_was_written() {
+    fn a_notice_survives_its_text_form() {
         for notice in [Notice::good("Saved: ü, ; and \n"), Notice::bad("")] {
             assert_eq!(Notice::read(&notice.to_string()), Some(notice));
         }

@@ -1,4 +1,4 @@
-//! A visit to a page by somebody who has signed in, and what may come of it. Knows no page.
+//! A request to a page by a signed-in user, and its possible outcomes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,60 +16,60 @@ use crate::identity::sessions::Session;
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
+use super::authenticator::Authenticator;
 use super::catalogue::Catalogue;
-use super::door::Door;
 use super::form::{self, Form};
-use super::place::{ADMIN, Needed, may};
+use super::paths::{ADMIN, Needed, may};
 use super::problem::Problem;
 use super::view::{Layout, Link, Notice, SignedIn, View};
 
-/// A request to a page, by somebody with access to the administration.
+/// A request to a page, by a user with access to the administration.
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) site: Site,
     pub(crate) api: Arc<Api>,
     pub(crate) audit: Arc<Audit>,
     pub(crate) catalogue: Arc<Catalogue>,
-    pub(crate) door: Arc<Door>,
-    /// The pages that whoever has signed in may see.
+    pub(crate) authenticator: Arc<Authenticator>,
+    /// Builds the navigation for the user.
     pub(crate) navigation: fn(&Visit) -> Vec<Link>,
-    /// Where it comes from.
+    /// The address of the client.
     pub(crate) client: IpAddr,
-    /// What the log calls the request.
+    /// The id of the request in the log.
     pub(crate) id: String,
-    /// What the client calls it.
+    /// The id that the client sent.
     pub(crate) id_of_client: Option<String>,
     pub(crate) session: Session,
-    /// What the browser keeps of the session.
+    /// The secret of the session.
     pub(crate) secret: String,
     pub(crate) params: Vec<String>,
     pub(crate) query: Form,
     pub(crate) form: Form,
-    /// The path of the page, as the table of pages has it.
+    /// The path of the page in the table of pages.
     pub(crate) path: &'static str,
-    /// What the logs and the audit trail call the page.
+    /// The name of the page in the log and the audit trail.
     pub(crate) page: &'static str,
-    /// What addresses of the site begin with, as the browser knows it.
+    /// The origin of the site, as the browser uses it.
     pub(crate) origin: String,
     pub(crate) notice: Option<Notice>,
 }
 
-/// What comes of a form that was sent. What has changed something is certain to stand in the audit
-/// trail: only [`Visit::record`] makes what says so.
+/// The outcome of a form. A change is always in the audit trail, because only [`Visit::record`]
+/// creates a [`Recorded`].
 pub(crate) enum Outcome {
-    /// It is done; the browser goes on to another page with this message.
-    Done { recorded: Recorded, to: String, says: String },
-    /// It is done, and what came of it can be shown this once.
+    /// The change was made; the browser is redirected to another page with this message.
+    Done { recorded: Recorded, to: String, message: String },
+    /// The change was made, and its result is shown once.
     Shown { recorded: Recorded, view: View },
-    /// All is as it was wanted already; the browser goes on in the same way.
-    Unchanged { to: String, says: String },
-    /// Something was asked, and this is the answer; nothing of the administration has changed.
+    /// Nothing had to be changed; the browser is redirected with this message.
+    Unchanged { to: String, message: String },
+    /// A request to the API was answered; nothing of the administration has changed.
     Answered(View),
-    /// Nothing was done; the form is shown again with what is wrong.
+    /// Nothing was changed; the form is shown again with its faults.
     Again(View),
 }
 
-/// A change that was written down in the audit trail by the transaction that made it.
+/// Proof that a change was recorded in the audit trail in its own transaction.
 pub(crate) struct Recorded(Change);
 
 impl Recorded {
@@ -79,17 +79,17 @@ impl Recorded {
     }
 }
 
-/// What was changed, for the log and the audit trail.
+/// A change, for the log and the audit trail.
 pub(crate) struct Change {
-    /// What was done, for example `block a user`.
+    /// The action, for example `block a user`.
     pub(crate) what: &'static str,
-    /// To what, for example `user 5`: a word for its kind, then what tells it, and where there is
-    /// more to say, that after a colon.
+    /// The record, for example `user 5`: its kind and its key, optionally followed by a colon and
+    /// details.
     pub(crate) record: String,
 }
 
 impl Change {
-    /// What was changed, and what more there is to say.
+    /// The record and the details.
     fn record(&self) -> (Record, &str) {
         let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
         let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
@@ -98,25 +98,26 @@ impl Change {
 }
 
 impl Visit {
-    /// Whether whoever has signed in has a permission.
+    /// Whether the user has a permission.
     pub(crate) fn may(&self, needed: Needed) -> bool {
         may(&self.site, self.session.user, needed)
     }
 
-    /// Refuses whoever has not.
+    /// Fails if the user lacks a permission.
     pub(crate) fn must(&self, needed: Needed) -> Result<(), Problem> {
         if self.may(needed) { Ok(()) } else { Err(Problem::Forbidden(needed)) }
     }
 
-    /// Whether whoever has signed in may do everything.
+    /// Whether the user may do everything.
     pub(crate) fn is_admin(&self) -> bool {
         self.may(ADMIN)
     }
 
-    /// Asks the API as whoever has signed in, who needs no token for it here. The same is checked as
-    /// of any other request, and the same is answered.
+    /// Sends a request to the API as the signed-in user, without a token. Checks and answer are the
+    /// same as for any other request.
     pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
-        let answered = self.api.ask(self.session.user, self.kept(), &self.id, request).await;
+        let answered =
+            self.api.ask(self.session.user, self.session_hash(), &self.id, request).await;
         let (parts, body) = answered.into_parts();
         let body = body.collect().await.map_err(|error| {
             tracing::error!(%error, "an answer of the API was interrupted");
@@ -125,8 +126,7 @@ impl Visit {
         Ok(Response::from_parts(parts, body.to_bytes()))
     }
 
-    /// Writes a change down in the audit trail, within the transaction that makes it: there is
-    /// neither without the other.
+    /// Records a change in the audit trail, within the transaction of the change.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
@@ -135,7 +135,7 @@ impl Visit {
         self.write(transaction, change, StatusCode::SEE_OTHER).await
     }
 
-    /// The same where what came of it is shown at once.
+    /// The same for a change whose result is shown at once.
     pub(crate) async fn record_shown(
         &self,
         transaction: &mut Connection,
@@ -152,9 +152,9 @@ impl Visit {
     ) -> Result<Recorded, Error> {
         let (record, more) = change.record();
         let Session { user, username, .. } = &self.session;
-        // Forms are all that changes something here, and they are posted.
+        // Changes are only made by forms, which are sent by POST.
         let entry = Entry::new(Origin::Administration, "POST", self.page, record)
-            .by(*user, username, &Means::Session(self.kept()))
+            .by(*user, username, &Means::Session(self.session_hash()))
             .answered(status.as_u16(), &self.id)
             .called(self.id_of_client.as_deref());
         let entry = match more {
@@ -165,8 +165,8 @@ impl Visit {
         Ok(Recorded(change))
     }
 
-    /// What is kept of the session.
-    pub(crate) fn kept(&self) -> SecretHash {
+    /// The hash of the session's secret.
+    pub(crate) fn session_hash(&self) -> SecretHash {
         secret::hash(&self.secret)
     }
 
@@ -176,7 +176,7 @@ impl Visit {
         id.ok_or(Problem::NotFound)
     }
 
-    /// What is around the page of this visit.
+    /// The layout of the page.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         Layout {
             signed_in: Some(SignedIn {
@@ -191,7 +191,7 @@ impl Visit {
     }
 }
 
-/// The first part of a path, which the pages of one section have in common.
+/// The first segment of a path, which identifies the section of a page.
 pub(crate) fn section(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or_default()
 }

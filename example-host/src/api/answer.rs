@@ -1,7 +1,7 @@
 //! From a request to its answer: the order of the checks, the call of the plugin, and its response
-//! as HTTP. A plugin that fails, panics or never answers costs this one request. A request
-//! that changes something is never given up: it runs to its end and is recorded, whether or not
-//! its client waits for it. Knows no connection and no page.
+//! as HTTP. A plugin that fails, panics or never answers affects only this request. A request that
+//! changes something is never cancelled: it runs to its end and is recorded, even if its client
+//! disconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,32 +24,31 @@ use super::body;
 use super::changes::Changes;
 use super::gate::{self, Admitted, Gate};
 use super::handled::Handled;
-use super::notes::{self, Asked, Begun, Notes};
+use super::notes::{self, ApiRequest, Begun, Notes};
 use super::problem::Refusal;
 use super::request_id::RequestId;
-use super::revalidation::Known;
+use super::revalidation::Conditional;
 use crate::extensions::routing::Route;
 
-/// What answers requests to plugins, wherever they come from.
+/// Answers requests to plugins, from clients and from the administration.
 pub(crate) struct Api {
     pub(crate) gate: Gate,
     pub(crate) notes: Notes,
-    /// The changes that plugins are making.
+    /// The changes in progress.
     pub(crate) changes: Changes,
     /// How long a request may take, its body included.
     pub(crate) request_timeout: Duration,
-    /// How long a body may stand still.
+    /// How long a client may pause while it sends a body.
     pub(crate) stall_time: Duration,
-    /// How many bytes a body may have.
+    /// The maximum size of a body in bytes.
     pub(crate) body_limit: usize,
 }
 
 impl Api {
-    /// Answers a request that a page of this site sends for whoever has signed in to it. It is
-    /// asked everything that a request from outside is asked, but for a token: how it must be
-    /// made, whether the extension is in use, what the user may do, how long it takes and how
-    /// large it is. The address begins with the entry point; `session` is what is kept of the
-    /// session, and `id` what the log calls the request to the page.
+    /// Answers a request that a page of the administration sends on behalf of its user. It passes
+    /// the same checks as any other request, except that it needs no token. The address begins with
+    /// the entry point; `session` is the hash of the session's secret, and `id` the id of the
+    /// request to the page.
     pub(crate) async fn ask(
         &self,
         user: i64,
@@ -61,18 +60,18 @@ impl Api {
         let uri = request.uri().clone();
         match below_base(uri.path()) {
             Some(path) => {
-                let asker = Asker::SignedIn { user, session };
-                self.answer(asker, &id, path, request.map(Body::from)).await
+                let caller = Caller::SignedIn { user, session };
+                self.answer(caller, &id, path, request.map(Body::from)).await
             }
             None => Refusal::NotFound.response(&id),
         }
     }
 
-    /// Answers a request to a plugin, or gives the reason why not. The path begins after the entry
-    /// point.
+    /// Answers a request to a plugin, or refuses it with a reason. The path is relative to the
+    /// entry point.
     pub(crate) async fn answer(
         &self,
-        asker: Asker,
+        caller: Caller,
         id: &RequestId,
         path: &str,
         request: HttpRequest<Body>,
@@ -81,7 +80,7 @@ impl Api {
         let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
-        // A client that sends `Expect` keeps its body until it is asked for it.
+        // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + self.request_timeout;
         let ready = async {
@@ -101,9 +100,9 @@ impl Api {
             if notes::changes(&method) {
                 record = matched.record(&route);
             }
-            // On a public route, credentials count if they are sent.
-            if !route.public || asker.is_named(&headers) {
-                let admitted = timeout_at(deadline, self.admit(&asker, &headers))
+            // On a public route, credentials are checked only if they are sent.
+            if !route.public || caller.is_identified(&headers) {
+                let admitted = timeout_at(deadline, self.admit(&caller, &headers))
                     .await
                     .map_err(|_| Refusal::Timeout)??;
                 handled.user = admitted.identity.user.id;
@@ -117,27 +116,27 @@ impl Api {
                 timeout_at(deadline, body::read(&mut body, self.body_limit, self.stall_time))
                     .await
                     .map_err(|_| Refusal::BodyTooSlow)??;
-            let known = Known::of(&method, &headers);
-            Ok((route, call.body(read).headers(Sent(headers)).build(), known))
+            let conditional = Conditional::of(&method, &headers);
+            Ok((route, call.body(read).headers(Sent(headers)).build(), conditional))
         };
         let ready = ready.await;
-        let origin = asker.origin();
+        let origin = caller.origin();
         let route = Arc::clone(&handled.route);
-        let asked = Asked { origin, id: id.clone(), method, uri, route, by, record };
+        let asked = ApiRequest { origin, id: id.clone(), method, uri, route, by, record };
         let mut response = match ready {
             Ok((route, call, _)) if notes::changes(&asked.method) => {
                 self.change(asked, route, call, deadline).await
             }
-            Ok((route, call, known)) => {
-                let read = timeout_at(deadline, call_plugin(&route, call, &known)).await;
-                let read = read.unwrap_or_else(|_| Err(gave_up(&route)));
+            Ok((route, call, conditional)) => {
+                let read = timeout_at(deadline, call_plugin(&route, call, &conditional)).await;
+                let read = read.unwrap_or_else(|_| Err(timed_out(&route)));
                 let response = read.unwrap_or_else(|refusal| refusal.response(id));
                 asked.note(&self.notes, response).await
             }
             Err(refusal) => {
-                // One that comes too slowly, or has broken off, is not waited for again.
-                let hopeless = matches!(refusal, Refusal::BodyTooSlow | Refusal::BodyIncomplete);
-                if wanted && !hopeless {
+                // A body that is too slow or incomplete is not read again.
+                let unreadable = matches!(refusal, Refusal::BodyTooSlow | Refusal::BodyIncomplete);
+                if wanted && !unreadable {
                     body::discard(body).await;
                 }
                 asked.note(&self.notes, refusal.response(id)).await
@@ -147,26 +146,26 @@ impl Api {
         response
     }
 
-    /// Has a plugin change something. That goes on to its end, and is noted then as what it has
-    /// become, also when the client has gone or has been told that it took too long.
+    /// Calls a plugin for a change. The call runs to its end and its outcome is recorded, even if
+    /// the client disconnects or gets a timeout.
     async fn change(
         &self,
-        asked: Asked,
+        asked: ApiRequest,
         route: Route,
         call: Request,
         deadline: Instant,
     ) -> HttpResponse<Body> {
         let id = asked.id.clone();
-        let Ok(Some(place)) = timeout_at(deadline, self.changes.place()).await else {
+        let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
             return Refusal::Unavailable.response(&id);
         };
         let begun = Begun::new(self.notes.clone(), asked);
         let (called, own) = (route.clone(), id.clone());
-        let changing = self.changes.run(place, async move {
-            match call_plugin(&called, call, &Known::default()).await {
+        let changing = self.changes.run(slot, async move {
+            match call_plugin(&called, call, &Conditional::default()).await {
                 Ok(response) => begun.end(response).await,
-                // It is not known how far it came, which is noted when `begun` is dropped.
+                // The outcome is unknown, which is recorded when `begun` is dropped.
                 Err(refusal) => refusal.response(&own),
             }
         });
@@ -177,15 +176,15 @@ impl Api {
                 tracing::error!(%error, "a change was interrupted");
                 Refusal::Internal.response(&id)
             }
-            Err(_) => gave_up(&route).response(&id),
+            Err(_) => timed_out(&route).response(&id),
         }
     }
 
-    /// Who sends the request, if they have access.
-    async fn admit(&self, asker: &Asker, headers: &HeaderMap) -> Result<Admitted, Refusal> {
-        match asker {
-            Asker::Credentials => self.gate.authenticate(headers).await,
-            Asker::SignedIn { user, session } => self.gate.signed_in(*user, *session).await,
+    /// The user who sends the request, if the user has access.
+    async fn admit(&self, caller: &Caller, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+        match caller {
+            Caller::Credentials => self.gate.authenticate(headers).await,
+            Caller::SignedIn { user, session } => self.gate.signed_in(*user, *session).await,
         }
     }
 }
@@ -196,32 +195,32 @@ impl std::fmt::Debug for Api {
     }
 }
 
-/// How it is known who sends a request.
-pub(crate) enum Asker {
+/// How the user of a request is identified.
+pub(crate) enum Caller {
     /// By the credentials in its headers.
     Credentials,
-    /// This user has signed in, by the session that this is kept of.
+    /// By a session of the administration, given by the hash of its secret.
     SignedIn { user: i64, session: SecretHash },
 }
 
-impl Asker {
-    /// Whether a request with these headers names who sends it.
-    fn is_named(&self, headers: &HeaderMap) -> bool {
+impl Caller {
+    /// Whether a request with these headers identifies a user.
+    fn is_identified(&self, headers: &HeaderMap) -> bool {
         match self {
-            Asker::Credentials => headers.contains_key(header::AUTHORIZATION),
-            Asker::SignedIn { .. } => true,
+            Caller::Credentials => headers.contains_key(header::AUTHORIZATION),
+            Caller::SignedIn { .. } => true,
         }
     }
 
     fn origin(&self) -> Origin {
         match self {
-            Asker::Credentials => Origin::Api,
-            Asker::SignedIn { .. } => Origin::Administration,
+            Caller::Credentials => Origin::Api,
+            Caller::SignedIn { .. } => Origin::Administration,
         }
     }
 }
 
-/// What follows the entry point in a path.
+/// The part of a path below the entry point.
 pub(crate) fn below_base(path: &str) -> Option<&str> {
     path.strip_prefix(BASE_PATH)?.strip_prefix('/')
 }
@@ -229,35 +228,39 @@ pub(crate) fn below_base(path: &str) -> Option<&str> {
 async fn call_plugin(
     route: &Route,
     call: Request,
-    known: &Known,
+    conditional: &Conditional,
 ) -> Result<HttpResponse<Body>, Refusal> {
     let extension = &route.extension;
     match extension.plugin.handle(call).await {
         Ok(response) => {
-            let tag = known.tag(response.status(), response.body());
+            let tag = conditional.tag(response.status(), response.body());
             let mut response = http_response(response).inspect_err(|_| {
-                tracing::error!(extension = extension.name, "answered with an invalid HTTP status");
+                tracing::error!(
+                    extension = extension.name,
+                    "an extension answered with an invalid HTTP status"
+                );
             })?;
             if let Some(tag) = tag {
-                known.settle(tag, &mut response);
+                conditional.apply(tag, &mut response);
             }
             Ok(response)
         }
         Err(error) => {
-            tracing::error!(extension = extension.name, route = &*route.name, %error, "failed");
+            let (extension, route) = (&extension.name, &*route.name);
+            tracing::error!(extension, route, %error, "an extension failed");
             Err(Refusal::Internal)
         }
     }
 }
 
-/// The answer to a client that has waited long enough.
-fn gave_up(route: &Route) -> Refusal {
+/// The answer to a client whose request took too long.
+fn timed_out(route: &Route) -> Refusal {
     let extension = &route.extension.name;
-    tracing::error!(extension, route = &*route.name, "took too long");
+    tracing::error!(extension, route = &*route.name, "an extension took too long");
     Refusal::Timeout
 }
 
-/// A plugin's response as HTTP. The body stays where the plugin put it.
+/// A plugin's response as HTTP. The body is not copied.
 fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
     let status = StatusCode::from_u16(response.status())
         .ok()
@@ -268,12 +271,15 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
         let name = HeaderName::from_bytes(sent.name().as_bytes());
         let value = HeaderValue::from_str(sent.value());
         match (name, value) {
-            // How the message is framed is between the server and the client.
+            // The server sets the headers that frame the message itself.
             (Ok(header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION), _) => {}
             (Ok(name), Ok(value)) => {
                 headers.append(name, value);
             }
-            _ => tracing::warn!(header = sent.name(), "answered with an invalid HTTP header"),
+            _ => tracing::warn!(
+                header = sent.name(),
+                "an extension answered with an invalid HTTP header"
+            ),
         }
     }
     let body = match response.into_body() {
@@ -287,7 +293,7 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
     Ok(response)
 }
 
-/// The headers of a request, as the plugin asks for them.
+/// The headers of a request, for the plugin.
 struct Sent(HeaderMap);
 
 impl Headers for Sent {

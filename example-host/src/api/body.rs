@@ -1,5 +1,4 @@
-//! Reading the body of a request within its limit, and discarding one that is not wanted. What it
-//! contains is the plugin's concern.
+//! Reading the body of a request within its limits, and discarding the body of a refused request.
 
 use std::time::Duration;
 
@@ -10,18 +9,18 @@ use tokio::time::timeout;
 
 use super::problem::Refusal;
 
-/// How much of an unwanted body is read before the connection is given up.
+/// How much of an unwanted body is read before the connection is closed.
 const DISCARD_BYTES: usize = 16 * 1024 * 1024;
 /// How long that may take.
 const DISCARD_TIME: Duration = Duration::from_secs(2);
 
-/// Whether the body is too large by the length that the client has announced.
+/// Whether the body is too large according to its `Content-Length`.
 pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
 }
 
-/// The whole body, or why it cannot be had. It may not stand still for longer than `stall`.
+/// Reads the whole body. The client may not pause for longer than `stall`.
 pub(crate) async fn read(
     body: &mut Body,
     limit: usize,
@@ -41,7 +40,7 @@ pub(crate) async fn read(
             return Err(Refusal::BodyTooLarge { limit });
         }
         if whole.is_empty() {
-            // Nearly every body comes in one piece, which is taken over and not copied.
+            // Nearly every body arrives in one piece, which is not copied.
             whole = Vec::from(data);
         } else {
             whole.extend_from_slice(&data);
@@ -50,8 +49,8 @@ pub(crate) async fn read(
     Ok(whole)
 }
 
-/// Reads what is left of a body and forgets it: a client that is still sending when the connection
-/// closes would never see the answer.
+/// Reads and discards the rest of a body: a client that is still sending when the connection is
+/// closed would not receive the answer.
 pub(crate) async fn discard(mut body: Body) {
     let reading = async {
         let mut left = DISCARD_BYTES;
@@ -63,6 +62,6 @@ pub(crate) async fn discard(mut body: Body) {
             }
         }
     };
-    // Either way it is done with.
+    // After the timeout the rest is ignored.
     let _ = timeout(DISCARD_TIME, reading).await;
 }

@@ -1,7 +1,6 @@
-//! Changes under way. What changes something runs on a task of its own and to its end, whether or
-//! not the client still waits for it: a change that is given up half-way may have happened all the
-//! same, and nothing would record it. Their number is bounded, and the end of the server waits for
-//! them. Does not know what is changed.
+//! The changes in progress. Each runs to its end in a task of its own, even if its client
+//! disconnects: a change that is cancelled may still have happened, and nothing would record it.
+//! Their number is limited, and the server waits for them when it stops.
 
 use std::sync::Arc;
 
@@ -10,56 +9,60 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
-/// The changes that are under way, and the places for more.
+/// The limit of concurrent changes, and the signal to abort them.
 pub(crate) struct Changes {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     all: u32,
-    cut: watch::Sender<bool>,
+    abort: watch::Sender<bool>,
 }
 
-/// A place for one change.
-pub(crate) struct Place(OwnedSemaphorePermit);
+/// The permit for one change.
+pub(crate) struct Slot(OwnedSemaphorePermit);
 
 impl Changes {
-    /// Room for so many.
-    pub(crate) fn new(places: usize) -> Self {
-        let all = u32::try_from(places).unwrap_or(u32::MAX);
-        Self { places: Arc::new(Semaphore::new(all as usize)), all, cut: watch::Sender::new(false) }
+    /// A limit of so many concurrent changes.
+    pub(crate) fn new(slots: usize) -> Self {
+        let all = u32::try_from(slots).unwrap_or(u32::MAX);
+        Self {
+            slots: Arc::new(Semaphore::new(all as usize)),
+            all,
+            abort: watch::Sender::new(false),
+        }
     }
 
-    /// A place, as soon as there is one; none at the end of the server.
-    pub(crate) async fn place(&self) -> Option<Place> {
-        Arc::clone(&self.places).acquire_owned().await.ok().map(Place)
+    /// Waits for a permit; `None` once the server has stopped.
+    pub(crate) async fn slot(&self) -> Option<Slot> {
+        Arc::clone(&self.slots).acquire_owned().await.ok().map(Slot)
     }
 
-    /// Runs a change to its end. Only the end of the server cuts it off, which gives nothing.
+    /// Runs a change to its end; `None` if it is aborted because the server stops.
     pub(crate) fn run<T: Send + 'static>(
         &self,
-        place: Place,
+        slot: Slot,
         change: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<Option<T>> {
-        let mut cut = self.cut.subscribe();
+        let mut abort = self.abort.subscribe();
         let task = async move {
             let done = tokio::select! {
                 done = change => Some(done),
-                _ = cut.wait_for(|cut| *cut) => None,
+                _ = abort.wait_for(|abort| *abort) => None,
             };
-            drop(place.0);
+            drop(slot.0);
             done
         };
         tokio::spawn(task.in_current_span())
     }
 
-    /// Waits until none is under way. Those that are left at `patience` are cut off, and waited for
-    /// until `end`: whatever holds a thread does not notice that it has been cut off.
-    pub(crate) async fn finish(&self, patience: Instant, end: Instant) {
-        if timeout_at(patience, self.places.acquire_many(self.all)).await.is_err() {
+    /// Waits until no change is in progress. The changes that still run at `finish_by` are aborted,
+    /// and waited for until `abort_by`, because a change that blocks its thread cannot be aborted.
+    pub(crate) async fn finish(&self, finish_by: Instant, abort_by: Instant) {
+        if timeout_at(finish_by, self.slots.acquire_many(self.all)).await.is_err() {
             tracing::warn!("changes that took too long to finish were aborted");
-            self.cut.send_replace(true);
-            if timeout_at(end, self.places.acquire_many(self.all)).await.is_err() {
+            self.abort.send_replace(true);
+            if timeout_at(abort_by, self.slots.acquire_many(self.all)).await.is_err() {
                 tracing::warn!("a change could not be aborted");
             }
         }
-        self.places.close();
+        self.slots.close();
     }
 }

@@ -1,5 +1,5 @@
-//! What a request must pass before a plugin sees it: what it accepts, and who sends it. Pure where
-//! it can be; the order of the checks is in `answer.rs`.
+//! The checks before a plugin is called: route, `Accept` header and user. Their order is in
+//! `answer.rs`.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use crate::watch::audit::Means;
 
 use super::problem::Refusal;
 
-/// What requests to extensions are checked against: the site as it is in memory, the routes, and which
-/// tokens are used.
+/// The data for these checks: the site's state in memory and the routes; it also records the use of
+/// tokens.
 pub(crate) struct Gate {
     pub(crate) site: Site,
     pub(crate) routes: Routes,
     pub(crate) usage: Arc<Usage>,
 }
 
-/// Who has been let in, and by what.
+/// The authenticated user, and the credentials.
 pub(crate) struct Admitted {
     pub(crate) identity: Arc<Identity>,
     pub(crate) means: Means,
 }
 
-/// Whether the client accepts this media type by its name. A range with a wildcard does not count,
-/// nor one with a parameter that would make it another type.
+/// Whether the client accepts this media type by name. Ranges with a wildcard do not count, nor
+/// those with a parameter that makes it another type.
 pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    // What nearly every client sends needs no parser.
+    // Nearly every client sends exactly the name, which needs no parser.
     let exact = |value: &HeaderValue| value.as_bytes() == media_type.as_bytes();
     let wanted = MediaType::parse(media_type).ok();
     headers.get_all(header::ACCEPT).iter().any(|value| {
@@ -50,7 +50,7 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 impl Gate {
-    /// The route that answers, if the path has one that is in use and for this method.
+    /// The enabled route for this path and method.
     pub(crate) fn route<'routes, 'path>(
         &'routes self,
         path: &'path str,
@@ -74,7 +74,7 @@ impl Gate {
         }
     }
 
-    /// Who sends the request, or why nobody is let in.
+    /// The user who sends the request.
     pub(crate) async fn authenticate(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         if !self.site.state().snapshot().token_auth() {
             return Err(Refusal::Unauthorised);
@@ -84,7 +84,7 @@ impl Gate {
         if let Some(admitted) = self.admitted(&credentials).await? {
             return Ok(admitted);
         }
-        // Whoever was let in by another process a moment ago need not wait for the next look.
+        // Another process may have given the user access a moment ago.
         match state.catch_up().await {
             Ok(true) => self.admitted(&credentials).await?.ok_or(Refusal::Unauthorised),
             Ok(false) => Err(Refusal::Unauthorised),
@@ -95,8 +95,8 @@ impl Gate {
         }
     }
 
-    /// The user with this key, who has signed in to the pages of this site and needs no token to say
-    /// so. What whoever has a token must be permitted, they must be too.
+    /// The user with this key, who has signed in to the administration and needs no token. The
+    /// permission to use the API is required all the same.
     pub(crate) async fn signed_in(
         &self,
         user: i64,
@@ -107,7 +107,7 @@ impl Gate {
         Ok(Admitted { identity: found, means: Means::Session(session) })
     }
 
-    /// The user with these credentials, if it has access.
+    /// The user with these credentials, if the user has access.
     async fn admitted(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
         let found = self.identify(credentials).await?;
         let admitted = found.filter(|found| self.has_access(&found.identity));
@@ -148,7 +148,8 @@ impl Gate {
                 }
                 Ok(_) => return Ok(None),
                 Err(error) => {
-                    tracing::error!(extension = extension.name, %error, "could not authenticate");
+                    let extension = &extension.name;
+                    tracing::error!(extension, %error, "an extension could not authenticate");
                     return Err(Refusal::Unavailable);
                 }
             }
@@ -162,7 +163,7 @@ fn failed(error: Error) -> Refusal {
     Refusal::Unavailable
 }
 
-/// The scheme and what follows it, of the one `Authorization` header.
+/// The scheme and the secret of the `Authorization` header, which must occur exactly once.
 fn credentials(headers: &HeaderMap) -> Option<Credentials> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next()?;
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_type_is_accepted_by_its_name_alone() {
+    fn the_media_type_is_accepted_only_by_name() {
         assert!(accepted(&["application/vnd.api+json"]));
         assert!(accepted(&["text/html, Application/Vnd.Api+Json ; q=0.1"]));
         assert!(accepted(&["text/html", "application/vnd.api+json"]));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_those_of_one_header() {
+    fn credentials_in_two_headers_are_refused() {
         let mut headers = HeaderMap::new();
         assert!(credentials(&headers).is_none());
         headers.append(header::AUTHORIZATION, HeaderValue::from_static("BEARER  abc "));

@@ -1,5 +1,4 @@
-//! The API: what answers the requests to extensions. Knows nothing of connections, of encryption and
-//! of the pages of the administration.
+//! The API: answers the requests to extensions. Connections and encryption are handled in `server`.
 
 pub(crate) mod answer;
 pub(crate) mod body;

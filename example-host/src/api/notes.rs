@@ -1,6 +1,5 @@
-//! What is noted of a request to the API that has been answered: a change for the audit trail, a
-//! refusal for a person who looks for the fault of a client. Of a body, only the codes and words of
-//! an error that the site itself has written are kept.
+//! Records of answered requests to the API: changes in the audit trail, and refusals for the
+//! dashboard. Of a body, only the codes and the detail of the site's own errors are kept.
 
 use std::sync::Arc;
 
@@ -16,25 +15,25 @@ use crate::watch::traffic::Refused;
 use super::gate::Admitted;
 use super::request_id::RequestId;
 
-/// How much of a sentence is kept.
+/// How many characters of an error's detail are kept.
 const DETAIL: usize = 200;
 
-/// Where it is noted. Clones are the same.
+/// Where requests are recorded. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Notes {
     pub(crate) site: Site,
     pub(crate) audit: Arc<Audit>,
 }
 
-/// A request that has been answered.
-pub(crate) struct Asked {
+/// A request to the API.
+pub(crate) struct ApiRequest {
     pub(crate) origin: Origin,
     pub(crate) id: RequestId,
     pub(crate) method: Method,
     pub(crate) uri: Uri,
-    /// The name of its route, empty where there is none.
+    /// The name of its route; empty if there is none.
     pub(crate) route: Arc<str>,
-    /// Who was let in.
+    /// The authenticated user.
     pub(crate) by: Option<Admitted>,
     /// The record that the path names.
     pub(crate) record: Record,
@@ -45,8 +44,8 @@ pub(crate) fn changes(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
 }
 
-impl Asked {
-    /// Notes what there is to note, and passes the answer on.
+impl ApiRequest {
+    /// Records the request if necessary, and returns the answer.
     pub(crate) async fn note(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
         let status = response.status();
         if status.is_success() && changes(&self.method) {
@@ -62,7 +61,7 @@ impl Asked {
     }
 
     fn note_change(self, notes: &Notes, response: &Response<Body>) {
-        // What has been made is named by the answer.
+        // The answer to a creation names the new record.
         let location = response.headers().get(header::LOCATION);
         let location = location.and_then(|location| location.to_str().ok());
         let made = location.and_then(record_at);
@@ -82,30 +81,30 @@ impl Asked {
 
     async fn note_refusal(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
-        // Answers are whole before they leave, so this waits for nothing and copies nothing.
+        // The bodies of answers are complete in memory, so this neither waits nor copies.
         let body = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
         let (method, path) = (self.method.as_str(), self.uri.path());
         let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
-        let (codes, detail) = said(&body);
+        let (codes, detail) = error_summary(&body);
         let username = self.by.map(|by| by.identity.user.username.clone()).unwrap_or_default();
         notes.site.traffic().refused(Refused { codes, detail, username, ..refused });
         Response::from_parts(parts, Body::from(body))
     }
 }
 
-/// A change that has been begun. If it breaks off, that is noted: it may have changed something all
-/// the same.
+/// A change in progress. If it is interrupted, that is recorded, because it may still have changed
+/// something.
 pub(crate) struct Begun {
     notes: Notes,
-    asked: Option<Asked>,
+    asked: Option<ApiRequest>,
 }
 
 impl Begun {
-    pub(crate) fn new(notes: Notes, asked: Asked) -> Self {
+    pub(crate) fn new(notes: Notes, asked: ApiRequest) -> Self {
         Self { notes, asked: Some(asked) }
     }
 
-    /// Notes what there is to note, and passes the answer on.
+    /// Records the request if necessary, and returns the answer.
     pub(crate) async fn end(mut self, response: Response<Body>) -> Response<Body> {
         match self.asked.take() {
             Some(asked) => asked.note(&self.notes, response).await,
@@ -123,7 +122,7 @@ impl Drop for Begun {
     }
 }
 
-/// The record that an address names by its last two parts.
+/// The record in the last two segments of an address.
 fn record_at(location: &str) -> Option<Record> {
     let path = location.split(['?', '#']).next()?;
     let mut parts = path.rsplit('/');
@@ -133,7 +132,7 @@ fn record_at(location: &str) -> Option<Record> {
 }
 
 /// The codes of the errors of a document, each once, and the detail of the first.
-fn said(body: &Bytes) -> (String, String) {
+fn error_summary(body: &Bytes) -> (String, String) {
     #[derive(Default, Deserialize)]
     struct Document {
         #[serde(default)]
@@ -163,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_named_by_the_end_of_its_address() {
+    fn a_record_is_read_from_the_end_of_its_address() {
         let named = |location| record_at(location).map(|record| (record.kind, record.id));
         let lamp = Some(("products".to_owned(), "5".to_owned()));
         assert_eq!(named("/api/index.php/v1/shop/products/5"), lamp);
@@ -173,9 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn of_a_refusal_the_codes_are_kept_and_the_first_words() {
+    fn the_codes_and_the_first_detail_of_a_refusal_are_kept() {
         let body = r#"{"errors":[{"code":"a","detail":"First."},{"code":"b"},{"code":"a"}]}"#;
-        assert_eq!(said(&Bytes::from(body)), ("a, b".to_owned(), "First.".to_owned()));
-        assert_eq!(said(&Bytes::from("none")), (String::new(), String::new()));
+        assert_eq!(error_summary(&Bytes::from(body)), ("a, b".to_owned(), "First.".to_owned()));
+        assert_eq!(error_summary(&Bytes::from("none")), (String::new(), String::new()));
     }
 }

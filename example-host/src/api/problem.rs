@@ -1,5 +1,5 @@
-//! The one table of the errors that the host itself answers when it refuses a request or fails. The
-//! cause of a failure goes to the log and never to the client.
+//! The table of the host's own error answers. The cause of a failure is logged and never sent to
+//! the client.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -10,7 +10,7 @@ use super::request_id::RequestId;
 /// The media type of every error document.
 const MEDIA_TYPE: &str = "application/vnd.api+json";
 
-/// Why the host answers instead of a plugin.
+/// Why the host refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     BadHost,
@@ -113,7 +113,7 @@ impl Refusal {
         }
     }
 
-    /// The header of the request that it is about.
+    /// The request header that caused the error.
     fn header(&self) -> Option<&'static str> {
         match self {
             Refusal::BadHost => Some("Host"),
@@ -127,7 +127,7 @@ impl Refusal {
     pub(crate) fn response(&self, id: &RequestId) -> Response<Body> {
         let problem = self.problem(id);
         let status = problem.status;
-        // Text and numbers alone: there is nothing in it that could fail to be written.
+        // A document of only text and numbers can always be serialised.
         let document = serde_json::to_vec(&Document { errors: [problem] }).unwrap_or_default();
         let mut response = Response::new(Body::from(document));
         *response.status_mut() =
@@ -146,8 +146,8 @@ impl Refusal {
             Refusal::Unavailable => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
             }
-            // What is left of the body would be read as the next request, and what follows a
-            // request that means two things may be anybody's.
+            // The rest of the body would be read as the next request, and after an ambiguous
+            // request the connection cannot be trusted.
             Refusal::BadHost | Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
@@ -157,13 +157,13 @@ impl Refusal {
     }
 }
 
-/// The error document of JSON:API, which clients of the host's extensions read as well.
+/// The error document of JSON:API, which clients of the extensions also understand.
 #[derive(Serialize)]
 struct Document {
     errors: [Problem; 1],
 }
 
-/// An error as clients see it.
+/// An error in the document.
 #[derive(Serialize)]
 struct Problem {
     status: u16,
@@ -174,7 +174,7 @@ struct Problem {
     source: Option<Source>,
 }
 
-/// What part of the request it is about.
+/// The part of the request that caused the error.
 #[derive(Serialize)]
 struct Source {
     header: &'static str,

@@ -1,9 +1,9 @@
-//! The id on each response and on every log line about its request. It is the host's own, or that of a
-//! proxy that the site knows; the id of any other client is kept beside it, because a client that could
-//! choose the id could give two requests the same one.
+//! The id of a request, in its response and in its log lines. The host generates it, or a trusted
+//! proxy sends it. The id of any other client is only recorded in addition, because a client could
+//! send the same id twice.
 //!
-//! Neither a UUID nor a ULID, because those ask for random bytes for each request; a counter behind
-//! one random prefix costs nothing and is as unique.
+//! It is neither a UUID nor a ULID, because those need random bytes for each request; a random
+//! prefix and a counter are cheaper and just as unique.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,10 @@ use axum::http::{HeaderMap, HeaderValue};
 
 use crate::base::error::Error;
 
-/// The header that carries it, both ways.
+/// The header of the id, in requests and responses.
 pub(crate) const HEADER: &str = "x-request-id";
 
-/// Makes ids that are unique without asking the system each time: what is random about them is
-/// the start of the server.
+/// Generates unique ids: a random prefix for this start of the server, and a counter.
 pub(crate) struct RequestIds {
     prefix: u64,
     next: AtomicU64,
@@ -26,7 +25,7 @@ pub(crate) struct RequestIds {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId {
     id: HeaderValue,
-    /// What the client calls it.
+    /// The id that the client sent.
     of_client: Option<HeaderValue>,
 }
 
@@ -35,11 +34,12 @@ impl RequestIds {
         Ok(Self { prefix: getrandom::u64()?, next: AtomicU64::new(1) })
     }
 
-    /// The id of a request with these headers, whose peer is a proxy that is believed or not.
-    pub(crate) fn of(&self, headers: &HeaderMap, believed: bool) -> RequestId {
+    /// The id of a request with these headers. The id in the headers is used if the peer is
+    /// trusted.
+    pub(crate) fn of(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
         let sent = headers.get(HEADER).filter(|value| acceptable(value.as_bytes())).cloned();
         match sent {
-            Some(id) if believed => RequestId { id, of_client: None },
+            Some(id) if trusted => RequestId { id, of_client: None },
             of_client => RequestId { id: self.fresh(), of_client },
         }
     }
@@ -47,14 +47,14 @@ impl RequestIds {
     fn fresh(&self) -> HeaderValue {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut text = String::with_capacity(25);
-        // Writing to a string cannot fail, and digits and a hyphen are a header's value.
+        // Writing to a string cannot fail, and digits and a hyphen are valid in a header.
         let _ = write!(text, "{:016x}-{number:x}", self.prefix);
         HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("none"))
     }
 }
 
 impl RequestId {
-    /// The id of a request that has got one.
+    /// An existing id.
     pub(crate) fn known(id: &str) -> Self {
         let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none"));
         Self { id, of_client: None }
@@ -64,7 +64,7 @@ impl RequestId {
         self.id.to_str().unwrap_or_default()
     }
 
-    /// The client's own id of the request, if it may stand in a log.
+    /// The id that the client sent, if it is safe to log.
     pub(crate) fn of_client(&self) -> Option<&str> {
         self.of_client.as_ref().and_then(|id| id.to_str().ok())
     }

@@ -1,19 +1,19 @@
-//! Conditional reads: an answer to a read has a tag of its content, and a client that names the tag gets
-//! a 304 instead of what it has already. Knows nothing of what a body contains.
+//! Conditional reads: the answer to a read has an `ETag` of its content, and a client that sends
+//! the tag gets a 304 if the content is the same.
 
 use std::hash::{DefaultHasher, Hasher};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
-/// What a client has of that for which it asks: nothing, unless it reads.
+/// The tags that a client sent; empty unless the request is a read.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Conditional {
     reads: bool,
     tags: Vec<HeaderValue>,
 }
 
-impl Known {
+impl Conditional {
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
         match *method {
             Method::GET | Method::HEAD => {
@@ -24,27 +24,27 @@ impl Known {
         }
     }
 
-    /// The tag of an answer with this body, where it is to have one.
+    /// The tag of an answer with this body; `None` if it gets no tag.
     pub(crate) fn tag(&self, status: u16, body: &[u8]) -> Option<HeaderValue> {
         if !self.reads || status != StatusCode::OK.as_u16() {
             return None;
         }
-        // Two contents of one resource with one tag would have to agree in 64 bits and in length.
+        // Different contents get the same tag only if a 64-bit hash and the length are equal.
         let mut hasher = DefaultHasher::new();
         hasher.write(body);
-        // Weak, because the same content may be compressed on its way or not.
+        // The tag is weak, because the same content may be sent compressed or not.
         HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", body.len(), hasher.finish())).ok()
     }
 
-    /// Tags an answer, and takes its content away if the client has it. The plugin's own tag goes
-    /// before.
-    pub(crate) fn settle(&self, tag: HeaderValue, response: &mut Response<Body>) {
+    /// Adds the tag to an answer, and removes the body if the client has the content. A tag set by
+    /// the plugin takes precedence.
+    pub(crate) fn apply(&self, tag: HeaderValue, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         let tag = headers.entry(header::ETAG).or_insert(tag).clone();
-        // Whoever keeps it asks each time whether it is still the same, and keeps it for one user.
+        // Caches must revalidate the answer each time and must not share it between users.
         let private = HeaderValue::from_static("private, no-cache");
         headers.entry(header::CACHE_CONTROL).or_insert(private);
-        if self.tags.iter().any(|known| names(known, &tag)) {
+        if self.tags.iter().any(|list| names(list, &tag)) {
             headers.remove(header::CONTENT_TYPE);
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
@@ -52,13 +52,13 @@ impl Known {
     }
 }
 
-/// Whether a list of tags has this one, or is any. Weak tags are as good as strong ones here.
+/// Whether a list of tags contains this one or is `*`. Weak and strong tags are equal here.
 fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
     let (Ok(list), Ok(tag)) = (list.to_str(), tag.to_str()) else { return false };
-    list.trim() == "*" || list.split(',').any(|known| opaque(known) == opaque(tag))
+    list.trim() == "*" || list.split(',').any(|other| opaque(other) == opaque(tag))
 }
 
-/// A tag without the word that it is weak.
+/// A tag without the prefix of weak tags.
 fn opaque(tag: &str) -> &str {
     tag.trim().trim_start_matches("W/")
 }

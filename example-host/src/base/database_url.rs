@@ -1,5 +1,5 @@
-//! The address of the host's database: which engine it names, what may be shown of it, and where
-//! extensions and files go beside it. Connects to nothing.
+//! The address of the host's database: its engine, its form without secrets, and where extensions
+//! and files are kept beside it. Opens no connection.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use sqlx::mysql::MySqlConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-/// Where the files of a site lie whose tables are on a server, unless something else is said.
+/// The default folder for the files of a site whose tables are on a server.
 const FOLDER: &str = "data";
 
-/// Where the host's tables are, read from a URL such as `sqlite://data/host.db` or
+/// The address of the host's tables, read from a URL such as `sqlite://data/host.db` or
 /// `postgres://user:password@localhost/site`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     kind: Kind,
-    /// Where the files of the site lie whose tables are on a server.
+    /// The folder for the files of a site whose tables are on a server.
     folder: PathBuf,
 }
 
@@ -28,24 +28,24 @@ pub(crate) enum Kind {
     MySql(String),
 }
 
-/// Why an address is no database for this host.
+/// Why an address cannot be used for the host's database.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
-    /// Nothing that could be the address of a database.
+    /// Not the address of a database.
     #[error(
         "{0:?} is not a database URL; expected, for example, sqlite://data/host.db, \
          postgres://user:password@localhost/site or mysql://user:password@localhost/site"
     )]
     Unknown(String),
-    /// A server, and none of its databases.
+    /// The address of a server without the name of a database.
     #[error(
         "{0:?} names a server but no database; expected, for example, postgres://localhost/site"
     )]
     NoDatabase(String),
-    /// A database that ends with the process.
+    /// A database in memory, which would be lost with the process.
     #[error("a site cannot be kept in memory; name a file, for example sqlite://data/host.db")]
     Memory,
-    /// Reports can only be read from the same engine, and a file has no replica.
+    /// The replica is on another engine, or the database is a file, which has no replica.
     #[error("reports can only be read from a replica of a database on the same kind of server")]
     NoReplica,
     /// The host's file would be the file of an extension.
@@ -86,14 +86,14 @@ impl DatabaseUrl {
         Self { kind, folder: PathBuf::from(FOLDER) }
     }
 
-    /// Says where the files of the site lie whose tables are on a server, in place of `data`. Those
-    /// of a site that is a file lie beside it.
+    /// Sets the folder for the files of a site whose tables are on a server; the default is `data`.
+    /// On SQLite the files are always beside the database.
     pub fn files_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = folder.into();
         self
     }
 
-    /// The host's own file, where the engine keeps one.
+    /// The host's own database file, on SQLite.
     pub fn path(&self) -> Option<&Path> {
         match &self.kind {
             Kind::File(path) => Some(path),
@@ -101,7 +101,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Whether both are the same database, as far as their addresses tell.
+    /// Whether both are the same database, judged by their addresses.
     pub(crate) fn is_same(&self, other: &DatabaseUrl) -> bool {
         match (&self.kind, &other.kind) {
             (Kind::File(own), Kind::File(other)) => {
@@ -121,8 +121,8 @@ impl DatabaseUrl {
 
     /// The address at which an extension keeps its tables.
     ///
-    /// Two copies of SQLite in one process must never open the same file, so each library gets
-    /// one of its own beside the host's. On a server all share one database.
+    /// Two copies of SQLite in one process must never open the same file, so each library gets a
+    /// file of its own beside the host's. On a server all share one database.
     pub(crate) fn of_extension(&self, stem: &str) -> Result<String, DatabaseUrlError> {
         let own = match &self.kind {
             Kind::File(path) => path,
@@ -133,7 +133,7 @@ impl DatabaseUrl {
             (Some(own), Some(other)) => own.eq_ignore_ascii_case(other),
             _ => true,
         };
-        // A link from one name to the other would be the same file all the same.
+        // With a link, two different names can be the same file.
         let same_file = matches!(
             (own.canonicalize(), path.canonicalize()),
             (Ok(own), Ok(other)) if own == other
@@ -148,7 +148,7 @@ impl DatabaseUrl {
         Ok(format!("sqlite://{escaped}"))
     }
 
-    /// The address of a replica of a database, as extensions take it.
+    /// The address of a replica, in the form that extensions expect.
     pub(crate) fn as_replica_of(&self, url: &DatabaseUrl) -> Result<String, DatabaseUrlError> {
         match (&self.kind, &url.kind) {
             (Kind::Postgres(replica), Kind::Postgres(_))
@@ -157,8 +157,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// A file or folder of the site: beside the host's own file, or in a folder of its own where the
-    /// tables are on a server.
+    /// A file or folder of the site: beside the host's database file, or in the folder of the site
+    /// if the tables are on a server.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         match &self.kind {
             Kind::File(path) => path.with_file_name(name),
@@ -167,8 +167,8 @@ impl DatabaseUrl {
     }
 }
 
-/// The address as it may be shown: without a password, and without the parameters, which may hold
-/// one too.
+/// The address in a form that may be shown: without a password, and without the parameters, which
+/// may also contain one.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, user, host, port, database) = match &self.kind {
@@ -198,7 +198,7 @@ impl fmt::Display for DatabaseUrl {
     }
 }
 
-/// As it is displayed: a password must not reach a log by way of a debug format.
+/// The same as `Display`: a password must not reach a log through a debug format.
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DatabaseUrl({self})")
@@ -228,8 +228,8 @@ fn file(url: &str) -> Result<DatabaseUrl, DatabaseUrlError> {
     Ok(DatabaseUrl::new(Kind::File(path)))
 }
 
-/// An address without what could be a password, for a message: a password that is not escaped may
-/// have any character in it, so only what certainly stands before it is shown.
+/// An address for a message, without anything that could be part of a password. An unescaped
+/// password may contain any character, so only the scheme is shown.
 fn without_secret(url: &str) -> String {
     if !url.contains(['@', '?']) {
         return url.to_owned();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_server_extensions_share_the_database_of_the_host() {
+    fn extensions_share_the_database_of_the_host_on_a_server() {
         for url in [
             "postgres://ann:s%40cret@db.example.com:5433/shop?sslmode=require",
             "postgresql:///shop?host=/run/postgresql",
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_an_address_has_no_secret() {
+    fn a_displayed_address_contains_no_secret() {
         let shown = |url: &str| url.parse::<DatabaseUrl>().map(|url| format!("{url} {url:?}"));
         assert_eq!(
             shown("mariadb://ann:s3cret@db.example.com/shop"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_cannot_be_used_say_why() {
+    fn unusable_addresses_are_refused_with_a_reason() {
         let refused = |url: &str| url.parse::<DatabaseUrl>().err();
         assert_eq!(refused("sqlite::memory:"), Some(DatabaseUrlError::Memory));
         let kept = |url: &str| {

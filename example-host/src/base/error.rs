@@ -1,5 +1,5 @@
-//! What may go wrong with a site, each as one line for the person at the terminal. The errors
-//! for HTTP clients are another table, `api/problem.rs`.
+//! The errors of a site, each one line for the person at the terminal. The errors for HTTP clients
+//! are in `api/problem.rs`.
 
 use std::path::PathBuf;
 
@@ -7,45 +7,45 @@ use crate::base::database_url::DatabaseUrlError;
 use crate::base::text::one_line;
 use crate::base::tls_files::TlsError;
 
-/// Why something about the site could not be done.
+/// Why an operation on a site failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address of the database is none that this host can use.
+    /// The address of the database cannot be used.
     #[error(transparent)]
     DatabaseUrl(#[from] DatabaseUrlError),
-    /// The database refused or did not answer.
+    /// The database refused a statement or did not answer.
     #[error("the host's database failed: {}", one_line(.0))]
     Database(#[from] sqlx::Error),
     /// The host's tables could not be brought up to date.
     #[error("the host's tables could not be installed: {}", one_line(.0))]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    /// The host's tables are of a later version of this program.
+    /// The host's tables belong to a later version of this program.
     #[error(
         "the database {url} is newer than this program, which has no migration {version}; use the \
          version of the program with which it was last used, or a later one"
     )]
     NewerDatabase {
-        /// Which database, without its password.
+        /// The address of the database, without its password.
         url: String,
-        /// The first migration that this program does not know.
+        /// The first migration that this program does not have.
         version: i64,
     },
-    /// The lock was lost that keeps starts apart.
+    /// The lock that allows only one start at a time was lost.
     #[error(
         "this start has lost its lock on the database, and another may have begun; nothing is \
          served; start again"
     )]
-    TurnLost,
-    /// A site was being copied into the database, and that did not come to its end.
+    LockLost,
+    /// The database contains a copy of a site that was interrupted.
     #[error("{0} contains an unfinished copy of a site; copy again to start over")]
-    HalfACopy(String),
+    UnfinishedCopy(String),
     /// A file or folder could not be used.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A library could not be loaded.
@@ -54,17 +54,17 @@ pub enum Error {
     /// The certificate and its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A plugin failed before it could serve.
+    /// A plugin failed before it could answer requests.
     #[error("{plugin}: {step} failed: {}", one_line(.source))]
     Plugin {
-        /// The library, or the extension's name where that is known.
+        /// The library, or the extension's name once that is known.
         plugin: String,
-        /// What it was asked to do.
+        /// The call that failed.
         step: &'static str,
-        /// Its own words.
+        /// The plugin's error.
         source: host_interface::Error,
     },
-    /// A plugin describes itself in terms that cannot be served.
+    /// The description of a plugin is not valid.
     #[error("{plugin}: {reason}")]
     Description {
         /// The extension's name.
@@ -72,18 +72,18 @@ pub enum Error {
         /// What is wrong with its description.
         reason: String,
     },
-    /// Something was named that the site does not have.
+    /// The site has nothing of that name.
     #[error("there is no {kind} called {name:?}")]
     NotFound {
-        /// What kind of thing.
+        /// The kind of thing, for example `user`.
         kind: &'static str,
         /// The name that was given.
         name: String,
     },
-    /// Something was to be made that exists.
+    /// The name is already in use.
     #[error("there is already a {kind} {name:?}")]
     Taken {
-        /// What kind of thing.
+        /// The kind of thing, for example `user`.
         kind: &'static str,
         /// The name that was given.
         name: String,
@@ -91,7 +91,7 @@ pub enum Error {
     /// A value that was given is not acceptable.
     #[error("{0}")]
     Invalid(String),
-    /// The system gave no randomness, without which there are no secrets.
+    /// The system provided no random bytes, which secrets are made of.
     #[error("the system's random source failed: {0}")]
     Random(#[from] getrandom::Error),
     /// A password could not be hashed.
@@ -113,7 +113,7 @@ impl Error {
     }
 }
 
-/// Whether a database error means that something exists already.
+/// Whether a database error is the violation of a unique key.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }

@@ -1,5 +1,5 @@
-//! What everything else stands on: errors, settings, addresses, text and secrets. Knows nothing of the
-//! rest.
+//! The foundation of the crate: errors, settings, addresses, text and secrets. Depends on no other
+//! room.
 
 pub(crate) mod database_url;
 pub(crate) mod error;

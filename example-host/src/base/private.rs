@@ -1,11 +1,12 @@
-//! Files and folders for nobody but whoever runs the host. They are private from the moment on that
-//! they are there: what is closed afterwards may have been opened before.
+//! Files and folders that only the user who runs the host can access. They are created with these
+//! permissions: if the permissions were restricted later, another process could have opened the
+//! file before.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Makes a folder, with those above it, where it is missing.
+/// Creates a folder with its parents, unless it exists.
 pub(crate) fn create_dir_all(path: &Path) -> Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -14,7 +15,7 @@ pub(crate) fn create_dir_all(path: &Path) -> Result<()> {
     builder.create(path)
 }
 
-/// Makes a file that is not there yet, to write to.
+/// Creates a file for writing; fails if it exists.
 pub(crate) fn create_new(path: &Path) -> Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -23,9 +24,9 @@ pub(crate) fn create_new(path: &Path) -> Result<File> {
     options.open(path)
 }
 
-/// Makes the file of a database where it is missing. One that is there is not opened: closing it
-/// again would take away every lock that this process has on it. What SQLite puts beside it gets the
-/// same permissions.
+/// Creates the file of a database unless it exists. An existing file is not opened, because closing
+/// it would release every lock that this process holds on it. SQLite gives the files that it
+/// creates beside the database the same permissions.
 pub(crate) fn create_database(path: &Path) -> Result<()> {
     match create_new(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => may_write(path),
@@ -33,8 +34,8 @@ pub(crate) fn create_database(path: &Path) -> Result<()> {
     }
 }
 
-/// Opens a file that nothing but its lock is of use of, and makes it where it is missing. One that
-/// an earlier version has left open to everybody is closed to them.
+/// Opens a file that is only used for its lock, and creates it if it is missing. A file that an
+/// earlier version created with wider permissions is restricted.
 pub(crate) fn open_lock(path: &Path) -> Result<File> {
     let file = match create_new(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

@@ -1,11 +1,11 @@
-//! Secrets that the host makes, and what it keeps of them: a hash, of which the beginning may be shown.
-//! Knows nothing of what a secret opens.
+//! Secrets that the host generates, and the hashes that it stores of them. What a secret gives
+//! access to is not decided here.
 //!
-//! A secret is 32 random bytes and not a UUID, which has half of them.
+//! A secret is 32 random bytes and not a UUID, which has fewer than 16.
 
 use sha2::{Digest, Sha256};
 
-/// What is kept of a secret.
+/// The stored hash of a secret.
 pub(crate) type SecretHash = [u8; 32];
 
 /// 32 random bytes as text.
@@ -15,12 +15,13 @@ pub(crate) fn random_text() -> Result<String, getrandom::Error> {
     Ok(hex::encode(bytes))
 }
 
-/// What is kept of a secret: it has the full strength of 32 random bytes, so a fast hash is enough.
+/// The hash that is stored of a secret. A secret has the full strength of 32 random bytes, so a
+/// fast hash is enough.
 pub(crate) fn hash(secret: &str) -> SecretHash {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// The beginning of a hash, which distinguishes one secret from another and is of no use to anybody.
+/// The beginning of a hash. It identifies a secret and gives no access.
 pub(crate) fn fingerprint(hash: &[u8]) -> String {
     hex::encode(hash.get(..4).unwrap_or(hash))
 }

@@ -1,5 +1,5 @@
-//! Settings that come from the environment alone, with their defaults. What has a flag too is in
-//! `cli/arguments.rs`; what a site decides for its extensions is in `extensions/parameters.rs`.
+//! Settings from the environment, with their defaults. Options of the command line are in
+//! `cli/arguments.rs`, parameters of extensions in `extensions/parameters.rs`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::base::tls_files::{HalfTls, TlsFiles};
 /// How the program logs and serves.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which lines are logged, in the form that `tracing` filters have.
+    /// Which lines are logged, as a filter of `tracing`.
     pub log: String,
     /// How lines are written.
     pub log_format: LogFormat,
@@ -23,7 +23,7 @@ pub struct Settings {
     pub server: ServerSettings,
     /// How mails are sent.
     pub mail: MailSettings,
-    /// Where the metrics are served, as `address:port`; nowhere by default.
+    /// Where the metrics are served, as `address:port`; by default they are not served.
     pub metrics: Option<String>,
 }
 
@@ -40,36 +40,38 @@ pub enum LogFormat {
 /// How requests are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// The origins whose pages may call the interface, for example `https://www.example.com`.
+    /// The origins whose pages may call the API, for example `https://www.example.com`.
     pub cors_origins: Vec<String>,
     /// How long a request may take, its body included.
     pub request_timeout: Duration,
     /// How long a client may take to send a request's headers.
     pub header_timeout: Duration,
-    /// How long a client may send nothing of a body, or take nothing of an answer.
+    /// How long a client may pause while it sends a body or reads an answer.
     pub stall_timeout: Duration,
-    /// How many connections may be open, and how many changes under way. For more, those make room
-    /// on which nothing is asked; where there are none, new ones get a 503.
+    /// How many connections may be open, and how many changes may run at the same time. At the
+    /// limit, idle connections are closed for new ones; if there are none, new connections get a
+    /// 503.
     pub connections: usize,
-    /// How many of them one client may have, by its address; a network of IPv6 is one client.
+    /// How many connections one client may have, by its address; an IPv6 network counts as one
+    /// client.
     pub connections_per_address: usize,
-    /// How many bytes a request's body may have.
+    /// The maximum size of a request's body in bytes.
     pub body_limit: usize,
-    /// The certificate to serve with; in clear text without one.
+    /// The certificate to serve HTTPS with; without one, plain HTTP is served.
     pub tls: Option<TlsFiles>,
-    /// How many seconds browsers that have seen the site encrypted ask for it in no other way; 0
-    /// says nothing to them.
+    /// For how many seconds browsers use only HTTPS for the site after they have visited it by
+    /// HTTPS; with 0 no such header is sent.
     pub hsts_max_age: u64,
-    /// The proxies that are believed when they say whom they were asked by.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// How long all of stopping may take.
+    /// The time limit for stopping.
     pub stop_timeout: Duration,
-    /// How many entries of the audit trail stay; the oldest go first.
+    /// How many entries the audit trail keeps; the oldest are removed first.
     pub audit_entries: u64,
 }
 
 impl ServerSettings {
-    /// What addresses of the site begin with.
+    /// The scheme of the site's addresses.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
@@ -97,11 +99,11 @@ impl Default for ServerSettings {
 /// How mails are sent.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
-    /// Whom mails are from.
+    /// The sender of the mails.
     pub from: Mailbox,
     /// The mail server. Without one, mails are written into a folder beside the database.
     pub server: Option<SmtpUrl>,
-    /// How long the server may take for a mail.
+    /// The time limit for sending a mail to the server.
     pub timeout: Duration,
 }
 
@@ -112,20 +114,21 @@ impl Default for MailSettings {
     }
 }
 
-/// A variable of the environment that has no meaning.
+/// An environment variable with a value that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// It is set to something else than it takes.
+    /// The value is not of the expected form.
     #[error("{name} must be {expected}, not {value:?}")]
     Value {
         /// The variable.
         name: &'static str,
-        /// What it takes.
+        /// The expected form.
         expected: &'static str,
-        /// What it is set to.
+        /// The value.
         value: String,
     },
-    /// The address of the mail server is none. What it is set to may hold a password.
+    /// The address of the mail server is not valid. It is not shown, because it may contain a
+    /// password.
     #[error("HOST_SMTP_URL {0}; expected, for example, smtps://user:password@mail.example.com")]
     SmtpUrl(#[from] SmtpUrlError),
     /// A certificate without a key, or a key without a certificate.
@@ -137,15 +140,15 @@ impl Settings {
     /// Reads the settings of this process.
     ///
     /// # Errors
-    /// When a variable is set to something that has no meaning.
+    /// When a variable has a value that is not valid.
     pub fn from_env() -> Result<Self, SettingsError> {
         Self::read(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// Reads the settings from any source; a variable that is empty counts as not set.
+    /// Reads the settings from any source; an empty variable counts as not set.
     ///
     /// # Errors
-    /// When a variable is set to something that has no meaning.
+    /// When a variable has a value that is not valid.
     pub fn read(source: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let get = |name| source(name).filter(|value| !value.is_empty());
         let number = |name, expected, default: u64| match get(name) {
@@ -188,7 +191,7 @@ impl Settings {
             timeout: seconds("HOST_SMTP_TIMEOUT", default_mail.timeout)?,
         };
         let default = ServerSettings::default();
-        // More permits than a semaphore can hold would be a panic.
+        // A semaphore panics if it is given more permits than this.
         let connections =
             count("HOST_CONNECTIONS", "a number greater than 0", default.connections)?
                 .min(tokio::sync::Semaphore::MAX_PERMITS);
@@ -253,7 +256,7 @@ fn networks(value: Option<String>) -> Result<Vec<IpNet>, SettingsError> {
         .collect()
 }
 
-/// The comma-separated origins. `*` is none: a site names whom it trusts.
+/// The comma-separated origins. `*` is refused: a site has to name the origins that it trusts.
 fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
     let value = value.unwrap_or_default();
     let origins = value.split(',').map(str::trim).filter(|origin| !origin.is_empty());
@@ -262,7 +265,7 @@ fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
             let well_formed = origin.parse::<axum::http::Uri>().is_ok_and(|uri| {
                 matches!(uri.scheme_str(), Some("http" | "https"))
                     && uri.host().is_some_and(|host| !host.is_empty())
-                    // An origin ends with the host and port; a URI has a path at least of `/`.
+                    // An origin has no path; a parsed URI always has at least `/`.
                     && !origin.ends_with('/')
                     && uri.path() == "/"
                     && uri.query().is_none()
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_set_means_the_defaults() {
+    fn without_variables_the_defaults_apply() {
         let settings = Settings::read(|_| None).map(|settings| settings.server);
         assert_eq!(settings, Ok(ServerSettings::default()));
         let empty = Settings::read(|_| Some(String::new())).map(|settings| settings.server);
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_named_one_by_one() {
+    fn origins_must_be_listed_one_by_one() {
         let origins =
             |value| read("HOST_CORS_ORIGINS", value).map(|settings| settings.server.cors_origins);
         assert_eq!(
@@ -311,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_greater_than_zero() {
+    fn numbers_must_be_greater_than_zero() {
         for name in [
             "HOST_REQUEST_TIMEOUT",
             "HOST_STALL_TIMEOUT",

@@ -1,4 +1,4 @@
-//! The address of a mail server: how it is reached, and as whom. Connects to nothing.
+//! The address of a mail server: host, port, encryption and credentials. Opens no connection.
 
 use std::str::FromStr;
 
@@ -13,11 +13,11 @@ use url::Url;
 /// | address | meaning | port |
 /// |---|---|---|
 /// | `smtps://…` | TLS from the start | 465 |
-/// | `smtp://…?tls=required` | TLS by STARTTLS, or nothing | 587 |
+/// | `smtp://…?tls=required` | TLS by STARTTLS, and no mail without it | 587 |
 /// | `smtp://…?tls=opportunistic` | TLS if the server offers it | 587 |
-/// | `smtp://…` | in clear text, for a server on the same machine | 25 |
+/// | `smtp://…` | no encryption, for a server on the same machine | 25 |
 ///
-/// User, password and port may be left out. A path is the name that the server is greeted with.
+/// User, password and port are optional. A path is the name that is sent in the greeting.
 #[derive(Clone, Debug)]
 pub struct SmtpUrl {
     pub(crate) host: String,
@@ -35,22 +35,23 @@ pub(crate) enum Security {
     Wrapped,
 }
 
-/// Why an address is none of a mail server. Never shows the address, which may hold a password.
+/// Why the address of a mail server is not valid. Never shows the address, which may contain a
+/// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SmtpUrlError {
-    /// Not even a URL.
+    /// Not a URL.
     #[error("is not a URL")]
     Url,
     /// Another protocol.
     #[error("begins with neither smtp:// nor smtps://")]
     Scheme,
-    /// No server is named.
+    /// The address has no host.
     #[error("names no host")]
     Host,
-    /// An option that there is not: better refused than mails sent in clear text by mistake.
+    /// An unknown option. It is refused, because a misspelt one would send mails unencrypted.
     #[error("has an option other than tls=required and tls=opportunistic for smtp://")]
     Option,
-    /// Half of the credentials.
+    /// A user without a password, or a password without a user.
     #[error("has a user without a password, or a password without a user")]
     Credentials,
 }
@@ -85,7 +86,7 @@ impl FromStr for SmtpUrl {
             name => ClientId::Domain(name.to_owned()),
         };
         Ok(Self {
-            // An IPv6 address has brackets in a URL alone.
+            // Only in a URL does an IPv6 address have brackets.
             host: host.trim_matches(['[', ']']).to_owned(),
             port: url.port().unwrap_or(port),
             security,
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_how_the_server_is_reached() {
+    fn an_address_selects_host_port_and_encryption() {
         for (text, expected) in [
             ("smtp://localhost", ("localhost", 25, Security::None)),
             ("smtp://[::1]:2525", ("::1", 2525, Security::None)),
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_none_says_why_and_shows_no_password() {
+    fn an_invalid_address_is_refused_with_a_reason_and_without_its_password() {
         for (text, expected) in [
             ("", SmtpUrlError::Url),
             ("mail.example.com", SmtpUrlError::Url),

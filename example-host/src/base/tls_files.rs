@@ -1,20 +1,20 @@
-//! The files with a certificate and its key, and why a pair of them cannot be used. Opens neither.
+//! The paths of a certificate and its key, and the errors of such a pair. Opens no file.
 
 use std::path::PathBuf;
 
 use tokio_rustls::rustls;
 
-/// Where a certificate and its key lie, each in PEM form.
+/// The paths of a certificate and its key, both in PEM form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, and those between it and the one that clients trust.
+    /// The certificate, followed by the intermediate certificates.
     pub certificate: PathBuf,
     /// The private key.
     pub key: PathBuf,
 }
 
 impl TlsFiles {
-    /// Both or none.
+    /// Both files, or `None` if neither is named.
     ///
     /// # Errors
     /// When only one of them is named.
@@ -30,7 +30,7 @@ impl TlsFiles {
     }
 }
 
-/// Only one file of a certificate and its key is named.
+/// Only one of the two files is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "TLS needs a certificate and a key: --tls-cert and --tls-key, or HOST_TLS_CERT and \
@@ -38,29 +38,29 @@ impl TlsFiles {
 )]
 pub struct HalfTls;
 
-/// Why a certificate and a key cannot be used. Each names the file.
+/// Why a certificate and a key cannot be used. Each message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A file is no text of certificates.
+    /// A file contains no certificate.
     #[error("{}: has no certificate in PEM form", .0.display())]
     NoCertificate(PathBuf),
-    /// A file is no text of a key.
+    /// A file contains no private key.
     #[error("{}: has no private key in PEM form", .0.display())]
     NoKey(PathBuf),
-    /// The two do not belong together, or are of a kind that is not known.
+    /// The two do not belong together, or are of an unsupported kind.
     #[error("{} and {} cannot be used: {source}", .files.certificate.display(), .files.key.display())]
     Unusable {
-        /// Which ones.
+        /// The two files.
         files: TlsFiles,
-        /// What is wrong with them.
+        /// The reason.
         source: rustls::Error,
     },
 }

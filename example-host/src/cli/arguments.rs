@@ -1,12 +1,12 @@
-//! The arguments of the program: commands, options and their help. What a command does is not known
-//! here.
+//! The arguments of the program: commands, options and their help. What a command does is in
+//! `commands.rs`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-/// Where the program listens when it is not told.
+/// The default address to listen on.
 pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 pub(super) const EXAMPLES: &str = "\
@@ -27,7 +27,7 @@ Examples:
 
 Commands may be run while a host serves the same database; it picks up changes within a second.
 
-Environment (beside those named above):
+Environment variables (in addition to those named above):
   HOST_PLUGIN           libraries to load, separated like PATH
   HOST_LISTEN           where to listen [default: 127.0.0.1:8080]
   HOST_LOG              filter of log lines, e.g. info or debug,access=off [default: info]
@@ -35,13 +35,13 @@ Environment (beside those named above):
   HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
   HOST_REQUEST_TIMEOUT  seconds allowed for a request [default: 30]
   HOST_HEADER_TIMEOUT   seconds allowed for the headers of a request [default: 10]
-  HOST_STALL_TIMEOUT    seconds before a client that neither sends nor reads is cut off
+  HOST_STALL_TIMEOUT    seconds before a client that neither sends nor reads is disconnected
                         [default: 10]
   HOST_STOP_TIMEOUT     seconds allowed for stopping [default: 25]
   HOST_CONNECTIONS      simultaneous connections [default: 1024]
   HOST_CONNECTIONS_PER_ADDRESS  simultaneous connections of one client [default: 256]
-  HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate to serve with, and its key [default: none]
-  HOST_HSTS_MAX_AGE     seconds for which browsers insist on HTTPS, where it is served; 0 sends no
+  HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate for HTTPS and of its key [default: none]
+  HOST_HSTS_MAX_AGE     seconds for which browsers use only HTTPS after a visit by HTTPS; 0 sends no
                         such header [default: 31536000]
   HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, e.g. 127.0.0.1,10.0.0.0/8
@@ -62,8 +62,8 @@ Exit codes: 0 success, 1 failure with one line on standard error, 2 wrong usage.
 #[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(super) struct Cli {
     /// The host's own database: sqlite://FILE, postgres://USER:PASSWORD@HOST/NAME, or the same with
-    /// mysql. An extension keeps its tables in the same database, on SQLite in a file of its own
-    /// beside it that has the extension's name.
+    /// mysql. Extensions keep their tables in the same database; on SQLite each extension has a
+    /// file of its own beside it.
     #[arg(
         long,
         value_name = "URL",
@@ -72,7 +72,7 @@ pub(super) struct Cli {
         default_value = "sqlite://data/host.db"
     )]
     pub(super) database: String,
-    /// A replica of that database, which may lag behind it, to read reports from.
+    /// A replica of that database to read reports from; it may lag behind.
     #[arg(long, value_name = "URL", env = "DATABASE_REPORTS_URL", hide_env_values = true)]
     pub(super) database_reports: Option<String>,
     /// A library to load instead of the one beside this program; may be repeated. [env:
@@ -105,13 +105,13 @@ pub(super) enum Command {
     /// Manage the parameters of extensions.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Fill the site with data to try it with; `demo --help` lists the options of the extensions.
+    /// Fill the site with demonstration data; `demo --help` lists the options of the extensions.
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),
-    /// Compare the counts and sums that extensions keep with their records. Exits with 1 if any differ, and
-    /// prints for each: table, key, column, the number kept, the number counted.
+    /// Compare the counts and sums that extensions store with their records. Prints each one that
+    /// differs: table, key, column, stored number, counted number. The exit code is 1 if any differ.
     Check,
-    /// Correct the counts and sums that differ from the records, and print them.
+    /// Correct the stored counts and sums that differ from the records, and print them.
     Recount,
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
@@ -130,7 +130,7 @@ pub(super) struct CopyArgs {
     pub(super) to: String,
 }
 
-/// The addresses may hold passwords, which must not reach a log by way of a debug format.
+/// The addresses may contain passwords, which must not reach a log through a debug format.
 impl std::fmt::Debug for CopyArgs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CopyArgs").finish_non_exhaustive()
@@ -162,10 +162,10 @@ pub(super) enum UserCommand {
         /// The name to sign in with.
         name: String,
         /// The e-mail address.
-        #[arg(long, value_name = "E")]
+        #[arg(long, value_name = "EMAIL")]
         email: String,
         /// A group to join, by its title; may be repeated. `group list` shows them.
-        #[arg(long, value_name = "G", required = true)]
+        #[arg(long, value_name = "GROUP", required = true)]
         group: Vec<String>,
         /// Read the password from the first line of standard input. A user without a password
         /// cannot sign in to the administration but can have a token.
@@ -221,7 +221,7 @@ pub(super) enum GroupCommand {
         /// The title.
         name: String,
         /// The title of the parent group.
-        #[arg(long, value_name = "G")]
+        #[arg(long, value_name = "GROUP")]
         parent: String,
     },
 }
@@ -268,7 +268,7 @@ pub(super) enum ExtensionCommand {
         /// The name of the extension, for example webservices-shop or token-auth.
         name: String,
     },
-    /// Disable an extension: its routes answer with 404. Without token-auth nobody has access to
+    /// Disable an extension: its routes answer with 404. Without token-auth no user has access to
     /// the API.
     Disable {
         /// The name of the extension, for example webservices-shop or token-auth.
@@ -297,10 +297,10 @@ pub(super) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Options that the extensions declare.
+    /// The options that the extensions declare.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) options: Vec<String>,
-    /// What they are, as soon as the extensions are loaded.
+    /// The parsed options, set once the extensions are loaded.
     #[arg(skip)]
     pub(super) chosen: Map<String, Value>,
 }

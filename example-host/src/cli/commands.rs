@@ -1,4 +1,5 @@
-//! What each command does to a site, and what it prints. No rule of the site is in here.
+//! The commands: each calls a method of the site and prints the result. The rules of a site are in
+//! `site`.
 
 use host_interface::Difference;
 
@@ -16,21 +17,21 @@ use super::operator::Operator;
 use super::progress::Bar;
 use super::terminal::{Failure, ask_password, print, read_line};
 
-/// Does what a command asks for; what it changes is recorded with whoever gave it.
+/// Runs a command. Changes are recorded with the system user who runs it.
 pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
     match name(&command) {
-        Some(name) => perform(&site.on_behalf_of(by(name)), command).await,
+        Some(name) => perform(&site.on_behalf_of(actor(name)), command).await,
         None => perform(site, command).await,
     }
 }
 
-/// A command, and whoever has given it.
-pub(super) fn by(command: &'static str) -> Actor {
+/// The actor that the audit trail records for a command.
+pub(super) fn actor(command: &'static str) -> Actor {
     let Operator { name: username, uid } = Operator::of_this_process();
     Actor { command, username, uid }
 }
 
-/// What a command is called that changes something; nothing where it only reads, or serves.
+/// The name of a command that changes something; `None` if it only reads, or serves.
 fn name(command: &Command) -> Option<&'static str> {
     match command {
         Command::User(command) => match command {
@@ -63,7 +64,7 @@ fn name(command: &Command) -> Option<&'static str> {
 
 async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
-        // These were dealt with by the caller.
+        // The caller runs these two.
         Command::Serve(_) | Command::Copy(_) => Ok(()),
         Command::User(command) => users(site, command).await,
         Command::Token(TokenCommand::Generate { name }) => {
@@ -95,13 +96,14 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         Command::Check => {
             let found = site.recount(false, Bar::new).await?;
             print(found.iter().map(difference))?;
-            match found.len() {
-                0 => Ok(()),
-                count => Err(format!(
-                    "{count} numbers differ from what the records add up to; `recount` corrects them"
-                )
-                .into()),
-            }
+            let noun = match found.len() {
+                0 => return Ok(()),
+                1 => "number does",
+                _ => "numbers do",
+            };
+            let count = found.len();
+            Err(format!("{count} stored {noun} not match the records; `recount` corrects this")
+                .into())
         }
         Command::Recount => print(site.recount(true, Bar::new).await?.iter().map(difference)),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
@@ -127,7 +129,7 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             format!("{}\t{}\t{}\t{groups}\t{state}", user.id, user.username, user.email)
         })),
         UserCommand::Password { name } => {
-            // Nobody is to think of a password for a user that is not there.
+            // An unknown user is reported before the password is asked for.
             let user = site.user(&name).await?;
             Ok(site.set_password(&user.username, ask_password(&user.username)?).await?)
         }

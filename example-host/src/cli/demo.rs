@@ -1,5 +1,5 @@
-//! The arguments of the command `demo`, whose options the loaded extensions declare. Does not know
-//! what an option means.
+//! The arguments of the command `demo`, whose options are declared by the loaded extensions. The
+//! extensions also define what an option means.
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
@@ -10,8 +10,8 @@ use crate::extensions::demo::DemoOption;
 use crate::extensions::parameters::entered;
 use crate::site::Loaded;
 
-/// What was chosen, by the name of each option. Where the extensions could not be loaded, there is
-/// help without their options, and the failure is the caller's to report.
+/// The chosen values, by the name of each option. If the extensions could not be loaded, the help
+/// lists no options, and the caller reports the failure.
 pub(super) fn chosen(
     loaded: Option<&Loaded>,
     arguments: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) fn chosen(
 fn read(options: &[DemoOption], arguments: Vec<String>) -> Result<Map<String, Value>, clap::Error> {
     let command = Command::new("demo")
         .bin_name("example-host demo")
-        .about("Fill the site with data to try it with.")
+        .about("Fill the site with demonstration data.")
         .args(options.iter().map(argument));
     let words = ["demo".to_owned()].into_iter().chain(arguments);
     let matches: ArgMatches = command.try_get_matches_from(words)?;
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    fn tried(arguments: &str) -> Result<Value, String> {
+    fn parsed(arguments: &str) -> Result<Value, String> {
         let loaves = Parameter::new("loaves", ParameterKind::Integer, 12, "How many.").at_least(0);
         let bread = Parameter::new("of_bread", ParameterKind::Text, "rye", "Which.");
         let options =
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn options_are_those_that_extensions_declare() {
-        assert_eq!(tried(""), Ok(json!({})));
-        assert_eq!(tried("--loaves 3 --of-bread=a"), Ok(json!({"loaves": 3, "of_bread": "a"})));
+        assert_eq!(parsed(""), Ok(json!({})));
+        assert_eq!(parsed("--loaves 3 --of-bread=a"), Ok(json!({"loaves": 3, "of_bread": "a"})));
         for (wrong, why) in [
             ("--loaves many", "invalid value 'many' for '--loaves <VALUE>': it is a whole number"),
             ("--loaves -1", "it is a whole number, at least 0"),
@@ -83,8 +83,8 @@ mod tests {
             ("--rolls 1", "unexpected argument '--rolls' found"),
             ("--help", "--of-bread <VALUE>  Which. [default: rye]"),
         ] {
-            let said = tried(wrong).err().unwrap_or_default();
-            assert!(said.contains(why), "{wrong}: {said}");
+            let message = parsed(wrong).err().unwrap_or_default();
+            assert!(message.contains(why), "{wrong}: {message}");
         }
     }
 }

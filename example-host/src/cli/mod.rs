@@ -1,4 +1,4 @@
-//! The command line: reads arguments, calls the library, prints. No rule of the site is in here.
+//! The command line: reads arguments, calls the library, prints. The rules of a site are in `site`.
 
 mod arguments;
 mod commands;
@@ -26,7 +26,7 @@ use crate::extensions::loader;
 use crate::site::{Site, copy};
 
 use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
-use self::commands::by;
+use self::commands::actor;
 use self::progress::Bar;
 use self::terminal::{Failure, print};
 
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         start_log(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(run(cli, &settings));
-        // Whatever is still at work in the background has had its time.
+        // Work that still runs in the background has had time to finish.
         runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
     });
@@ -47,9 +47,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says why the program has failed. Wrong usage, and a request for help, have their own form.
+/// Prints why the program failed. Wrong usage, and a request for help, are printed by the parser.
 fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
-    // Nobody is left to tell when the output is gone.
+    // An error of standard error itself cannot be reported anywhere.
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         let _ = usage.print();
         return u8::try_from(usage.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
@@ -62,7 +62,7 @@ async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
     let plugins = plugins(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
         let (plugins, from, to) = (plugins?, from.parse()?, to.parse()?);
-        let copied = copy::copy_on_behalf_of(Some(by("copy")), &from, &to, &plugins, Bar::new);
+        let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &plugins, Bar::new);
         return print(copied.await?);
     }
     let url: DatabaseUrl = cli.database.parse()?;
@@ -70,13 +70,13 @@ async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
     let reports = reports.map(|url| url.parse()).transpose()?;
     let load = |plugins: Vec<PathBuf>| Site::load(&url, reports.as_ref(), &plugins, &settings.mail);
     let loaded = plugins.and_then(|plugins| Ok(load(plugins)?));
-    // Wrong usage is found before there is a database.
+    // Wrong usage is reported before a database is created.
     if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
         *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
     }
-    let site = loaded?.on_behalf_of(by("install")).open().await?;
+    let site = loaded?.on_behalf_of(actor("install")).open().await?;
     let done = match cli.command {
-        None => serve::quick_start(&site.on_behalf_of(by("quick start")), settings).await,
+        None => serve::quick_start(&site.on_behalf_of(actor("quick start")), settings).await,
         Some(Command::Serve(args)) => serve::serve(&site, args, settings).await,
         Some(command) => commands::administer(&site, command).await,
     };
@@ -84,7 +84,7 @@ async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
     done
 }
 
-/// What was named, else what the environment names, else the library beside the program.
+/// The libraries in the arguments, else those in the environment, else the one beside the program.
 fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     if !named.is_empty() {
         return Ok(named);

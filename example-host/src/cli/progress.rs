@@ -1,4 +1,4 @@
-//! How far a long command has come: a bar on a terminal, lines of the log elsewhere.
+//! The progress of a long command: a bar on a terminal, otherwise log lines.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use host_interface::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A progress bar on standard error, gone when the work is. If that is not a terminal, a line of
-/// the log now and then.
+/// A progress bar on standard error, which disappears when the work is done. If that is not a
+/// terminal, a log line every ten seconds.
 pub(super) struct Bar {
     bar: ProgressBar,
-    /// When a line was written last.
+    /// When the last line was logged.
     logged: Mutex<Instant>,
 }
 
@@ -23,7 +23,7 @@ impl Bar {
         let style = ProgressStyle::with_template(
             "{prefix:24} [{bar:30}] {human_pos}/{human_len} {per_sec:0}, {eta} left",
         );
-        // The template is fixed; without it the bar is merely plainer.
+        // The template is a constant; if it were invalid, the default style would be used.
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { bar, logged: Mutex::new(Instant::now()) }
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_estimates_each_step_by_itself() {
+    fn a_bar_estimates_each_step_separately() {
         let bar = Bar::new();
         bar.report("products", 0, 1_000);
         std::thread::sleep(Duration::from_millis(20));
@@ -66,6 +66,9 @@ mod tests {
         assert!(bar.bar.per_sec() > 1.0);
         bar.report("orders", 0, 2_000);
         assert_eq!((bar.bar.position(), bar.bar.length()), (0, Some(2_000)));
-        assert!(bar.bar.per_sec() < 1.0, "nothing is known of the new step");
+        assert!(
+            bar.bar.per_sec() < 1.0,
+            "the rate of the first step does not count for the second"
+        );
     }
 }

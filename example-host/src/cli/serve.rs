@@ -1,4 +1,4 @@
-//! Serving a site until a signal ends it: where it listens, and what the first start prints.
+//! Serving a site until a signal ends the program: addresses, and the output of the first start.
 
 use std::net::SocketAddr;
 
@@ -31,7 +31,7 @@ pub(super) async fn serve(
     until_signalled(signals, running, metrics).await
 }
 
-/// The metrics, at their own address where there is one.
+/// Serves the metrics, if an address is set for them.
 async fn serve_metrics(site: &Site, settings: &Settings) -> Result<Option<MetricsServer>, Failure> {
     match &settings.metrics {
         Some(listen) => Ok(Some(site.serve_metrics(bind(listen).await?)?)),
@@ -77,7 +77,7 @@ pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), 
         }
         lines.push(String::new());
     }
-    // The site serves whether or not anybody reads this.
+    // The site is served even if this cannot be printed.
     if let Err(error) = print(lines) {
         tracing::error!(%error, "the address could not be printed");
     }
@@ -109,8 +109,8 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Serves until a signal, then stops gracefully; a second signal ends it at once. The metrics can
-/// be read to the end.
+/// Serves until a signal, then stops gracefully; a second signal ends the program at once. The
+/// metrics are served until the end.
 async fn until_signalled(
     mut signals: Signals,
     mut running: Running,

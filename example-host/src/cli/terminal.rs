@@ -1,12 +1,12 @@
-//! Lines and passwords at the terminal, and the one line that the program fails with.
+//! Reading and printing lines at the terminal, and the type of the program's errors.
 
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
 
-/// Why the program ends with an error: one line for people.
+/// Why the program failed; it is printed as one line.
 pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// One line each. A reader that has seen enough and goes away is no error.
+/// Prints each item on a line. A closed pipe is no error: the reader has read enough.
 pub(super) fn print<T: Display>(lines: impl IntoIterator<Item = T>) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written =
@@ -23,7 +23,7 @@ pub(super) fn read_line() -> Result<String, Failure> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A password: typed twice and not shown, or a line of standard input.
+/// Reads a password: entered twice without echo, or a line of standard input.
 pub(super) fn ask_password(username: &str) -> Result<String, Failure> {
     if !std::io::stdin().is_terminal() {
         return read_line();

@@ -1,5 +1,4 @@
-//! Changes that the database refuses because of others at the same time, and trying them again. Knows
-//! nothing of what is changed.
+//! Retrying changes that the database refuses because of concurrent ones.
 
 use std::time::Duration;
 
@@ -7,18 +6,17 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use crate::base::error::Error;
 
-/// How often a change is tried that the database refuses because of others at the same time.
+/// The maximum number of attempts at a change.
 const ATTEMPTS: u32 = 8;
 
-/// Writes all or nothing: the work is given a transaction, and what it gives is a result.
+/// Runs work in a transaction, which is committed if the work returns `Ok`.
 ///
-/// Changes of all processes wait for each other at the row of the site's state, so nothing that
-/// the work reads can change before it is done, and none meets another half-way. What the database
-/// refuses all the same because of others at the same time, as a cluster does when its nodes
-/// disagree, is done again from the start.
+/// The changes of all processes wait for each other at the row of the site's state, so the data
+/// that the work reads cannot change before it is done. If the database still refuses a change
+/// because of a concurrent one, as the nodes of a cluster do, the work is run again from the start.
 ///
-/// A macro and not a function, because the compiler does not see of a closure which borrows what
-/// it works with that its future may be sent to another thread.
+/// This is a macro because the compiler cannot prove that the future of a closure with borrowed
+/// arguments is `Send`.
 macro_rules! transact {
     ($database:expr, |$transaction:ident| $work:expr) => {{
         let mut attempts = $crate::database::conflict::Attempts::default();
@@ -27,7 +25,7 @@ macro_rules! transact {
                 let mut connection = $database.begin_write().await?;
                 let $transaction = &mut connection;
                 let done = async { $work }.await;
-                connection.settle(done).await
+                connection.finish(done).await
             }
             .await;
             match attempt {
@@ -39,12 +37,12 @@ macro_rules! transact {
 }
 pub(crate) use transact;
 
-/// How often a change has been tried.
+/// The number of attempts at a change so far.
 #[derive(Default)]
 pub(crate) struct Attempts(u32);
 
 impl Attempts {
-    /// Whether to try again, as soon as whoever is in the way has had a moment.
+    /// Whether to try again; waits before it returns, so that the other change can finish.
     pub(crate) async fn another(&mut self, error: &Error) -> bool {
         self.0 += 1;
         if self.0 >= ATTEMPTS || !is_conflict(error) {
@@ -56,19 +54,19 @@ impl Attempts {
     }
 }
 
-/// Whether the database undid a change because of others at the same time, so that it may well
-/// succeed now: a deadlock, a conflict of snapshots, or the refusal of a cluster to commit.
+/// Whether the database rolled a change back because of a concurrent one, so that a retry may
+/// succeed: a deadlock, a serialisation failure, or a failed certification in a cluster.
 fn is_conflict(error: &Error) -> bool {
     let Error::Database(error) = error else { return false };
     refused_for_others(error)
 }
 
-/// The same of an error that is the database's own.
+/// The same for an error of the database driver.
 pub(super) fn refused_for_others(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(error) = error else { return false };
     if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
-        // Lock wait timeout, deadlock (which is also what a cluster says), changed since last read,
-        // and a transaction that has gone with its savepoint.
+        // Lock wait timeout, deadlock (also reported by a cluster), record changed since last read,
+        // and a missing savepoint, because the transaction was rolled back.
         return matches!(error.number(), 1205 | 1213 | 1020 | 1305);
     }
     matches!(error.code().as_deref(), Some("40001" | "40P01"))

@@ -1,5 +1,5 @@
-//! A connection that speaks for any of the engines: runs statements, gives rows as tuples, and is
-//! never waited for without end. What a transaction is for is decided beside this file.
+//! A connection to any of the engines: runs statements with a time limit and returns rows as
+//! tuples.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::base::error::Error;
 use super::conflict::refused_for_others;
 use super::statement::{Engine, Statement, arguments};
 
-/// How long the database may take over one statement, and how long a connection is waited for.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for a statement, and for getting a connection.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a row can be read into: a tuple, on every engine the same.
+/// A tuple that a row can be read into, on every engine.
 pub(crate) trait Record:
     for<'r> FromRow<'r, SqliteRow>
     + for<'r> FromRow<'r, PgRow>
@@ -38,14 +38,14 @@ impl<T> Record for T where
 
 /// A connection from one of the pools.
 ///
-/// One that is dropped while the database owes it an answer, or within a transaction, is closed
-/// and not given back: nobody knows what it would say next.
+/// A connection that is dropped while an answer is outstanding, or within a transaction, is closed
+/// and not returned to the pool, because its state is unknown.
 pub(crate) struct Connection {
     raw: Raw,
-    /// Whether the database has been asked something and not answered.
-    asked: bool,
-    /// The transaction that it is in.
-    within: Option<Words>,
+    /// Whether a statement has been sent and not answered.
+    pending: bool,
+    /// The open transaction, if any.
+    transaction: Option<TransactionSql>,
 }
 
 pub(super) enum Raw {
@@ -54,22 +54,22 @@ pub(super) enum Raw {
     MySql(PoolConnection<MySql>),
 }
 
-/// An engine's words for a transaction of the kind that is wanted.
+/// The SQL that begins and ends a transaction.
 #[derive(Clone, Copy)]
-pub(super) struct Words {
+pub(super) struct TransactionSql {
     pub(super) begin: &'static str,
     pub(super) commit: &'static str,
     pub(super) rollback: &'static str,
 }
 
-impl Words {
-    /// A transaction that begins with this word and ends as all do.
+impl TransactionSql {
+    /// A transaction with this beginning and the usual ends.
     pub(super) fn beginning(begin: &'static str) -> Self {
         Self { begin, commit: "COMMIT", rollback: "ROLLBACK" }
     }
 }
 
-/// The same code for the connection of each engine.
+/// Runs the same code with the connection of any engine.
 macro_rules! on {
     ($raw:expr, |$connection:ident| $code:expr) => {
         match &mut $raw {
@@ -82,10 +82,10 @@ macro_rules! on {
 
 impl Connection {
     pub(super) fn new(raw: Raw) -> Self {
-        Self { raw, asked: false, within: None }
+        Self { raw, pending: false, transaction: None }
     }
 
-    /// What it is a connection to.
+    /// The engine of the database.
     pub(crate) fn engine(&self) -> Engine {
         match self.raw {
             Raw::Sqlite(_) => Engine::Sqlite,
@@ -99,8 +99,8 @@ impl Connection {
         &mut self,
         statement: Statement,
     ) -> Result<Vec<T>, sqlx::Error> {
-        let (text, values) = statement.spoken(self.engine());
-        self.asked = true;
+        let (text, values) = statement.render(self.engine());
+        self.pending = true;
         let answer = on!(self.raw, |connection| {
             let query = sqlx::query_as_with(text, arguments(connection, values)?);
             in_time(query.fetch_all(&mut **connection)).await
@@ -113,8 +113,8 @@ impl Connection {
         &mut self,
         statement: Statement,
     ) -> Result<Option<T>, sqlx::Error> {
-        let (text, values) = statement.spoken(self.engine());
-        self.asked = true;
+        let (text, values) = statement.render(self.engine());
+        self.pending = true;
         let answer = on!(self.raw, |connection| {
             let query = sqlx::query_as_with(text, arguments(connection, values)?);
             in_time(query.fetch_optional(&mut **connection)).await
@@ -122,7 +122,7 @@ impl Connection {
         self.answered(answer)
     }
 
-    /// The first row, which is certain to be there.
+    /// The first row of a statement that always returns one.
     pub(crate) async fn fetch_one<T: Record>(
         &mut self,
         statement: Statement,
@@ -130,10 +130,10 @@ impl Connection {
         self.fetch_optional(statement).await?.ok_or(sqlx::Error::RowNotFound)
     }
 
-    /// Writes, and gives how many rows were changed.
+    /// Executes a statement and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
-        let (text, values) = statement.spoken(self.engine());
-        self.asked = true;
+        let (text, values) = statement.render(self.engine());
+        self.pending = true;
         let answer = on!(self.raw, |connection| {
             let query = sqlx::query_with(text, arguments(connection, values)?);
             in_time(query.execute(&mut **connection))
@@ -143,12 +143,12 @@ impl Connection {
         self.answered(answer)
     }
 
-    /// Inserts a row, and gives the key that the database gave it.
+    /// Inserts a row and returns its generated key.
     pub(crate) async fn insert(&mut self, statement: Statement) -> Result<i64, sqlx::Error> {
         match &mut self.raw {
             Raw::MySql(connection) => {
-                let (text, values) = statement.spoken(Engine::MySql);
-                self.asked = true;
+                let (text, values) = statement.render(Engine::MySql);
+                self.pending = true;
                 let query = sqlx::query_with(text, arguments(connection, values)?);
                 let answer = in_time(query.execute(&mut **connection)).await;
                 let key = self.answered(answer)?.last_insert_id();
@@ -162,23 +162,24 @@ impl Connection {
     }
 
     /// Begins a transaction.
-    pub(super) async fn begin(&mut self, words: Words) -> Result<(), sqlx::Error> {
-        self.within = Some(words);
-        self.say(words.begin).await
+    pub(super) async fn begin(&mut self, words: TransactionSql) -> Result<(), sqlx::Error> {
+        self.transaction = Some(words);
+        self.execute_raw(words.begin).await
     }
 
-    /// Ends a transaction: whatever was written stays.
+    /// Commits the transaction.
     pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
         self.end(|words| words.commit).await
     }
 
-    /// Ends a transaction: what was written stays if the work is done, else nothing does.
-    pub(crate) async fn settle<T>(mut self, done: Result<T, Error>) -> Result<T, Error> {
+    /// Commits the transaction if the work succeeded, and rolls it back otherwise.
+    pub(crate) async fn finish<T>(mut self, done: Result<T, Error>) -> Result<T, Error> {
         match &done {
             Ok(_) => self.end(|words| words.commit).await?,
-            // Where this fails the connection is closed, which undoes everything as well.
+            // If this fails, the connection is closed, which also rolls the transaction back.
             Err(_) => match self.end(|words| words.rollback).await {
-                // It was undone before, and no failure in it means what it says.
+                // The database rolled the transaction back earlier, so the error of the work
+                // is only a consequence of that.
                 Err(error) if refused_for_others(&error) => return Err(error.into()),
                 _ => {}
             },
@@ -186,17 +187,18 @@ impl Connection {
         done
     }
 
-    async fn end(&mut self, word: fn(Words) -> &'static str) -> Result<(), sqlx::Error> {
-        if let Some(words) = self.within {
-            self.say(word(words)).await?;
+    async fn end(&mut self, word: fn(TransactionSql) -> &'static str) -> Result<(), sqlx::Error> {
+        if let Some(words) = self.transaction {
+            self.execute_raw(word(words)).await?;
         }
-        self.within = None;
+        self.transaction = None;
         Ok(())
     }
 
-    /// Not every engine lets itself be told about transactions in a prepared statement.
-    async fn say(&mut self, word: &'static str) -> Result<(), sqlx::Error> {
-        self.asked = true;
+    /// Executes SQL without preparing it: some engines do not accept transaction control in a
+    /// prepared statement.
+    async fn execute_raw(&mut self, word: &'static str) -> Result<(), sqlx::Error> {
+        self.pending = true;
         let answer = on!(self.raw, |connection| {
             in_time(sqlx::raw_sql(word).execute(&mut **connection))
                 .await
@@ -205,29 +207,29 @@ impl Connection {
         self.answered(answer)
     }
 
-    /// Takes an answer down, unless it did not come in time.
+    /// Records that the database has answered, unless the answer timed out.
     fn answered<T>(
         &mut self,
         answer: Result<Result<T, sqlx::Error>, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
         let answer = answer?;
-        self.asked = false;
+        self.pending = false;
         answer
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.asked || self.within.is_some() {
+        if self.pending || self.transaction.is_some() {
             on!(self.raw, |connection| connection.close_on_drop());
         }
     }
 }
 
-/// What the database answers, or that it has not.
+/// The answer of the database, or an error if it takes too long.
 pub(super) async fn in_time<T>(answer: impl Future<Output = T>) -> Result<T, sqlx::Error> {
-    tokio::time::timeout(PATIENCE, answer).await.map_err(|_| {
-        let seconds = PATIENCE.as_secs();
+    tokio::time::timeout(TIMEOUT, answer).await.map_err(|_| {
+        let seconds = TIMEOUT.as_secs();
         let message = format!("no answer within {seconds} seconds");
         sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, message))
     })

@@ -1,6 +1,6 @@
-//! The turn of a start on a Galera cluster. Its nodes know nothing of one another's locks, but of two
-//! changes of one row at the same time one is refused: so the turn is a row that says whose it is.
-//! Does not know what the turn is for.
+//! The lease of a start on a Galera cluster. Locks are not shared between its nodes, but of two
+//! concurrent changes to the same row one is refused. The lease is therefore a row with the name of
+//! its holder.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,48 +14,48 @@ use crate::base::error::Error;
 use super::conflict::refused_for_others;
 use super::connection::in_time;
 
-/// How often whoever has the turn shows to be alive.
-const BEAT: Duration = Duration::from_secs(2);
+/// How often the holder renews its lease.
+const RENEW_EVERY: Duration = Duration::from_secs(2);
 
-/// How long whoever has the turn may show no life before it is taken over. Longer than a cluster
-/// needs to notice that a node is gone, which keeps everybody waiting.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a lease may go without renewal before another start takes it over. This is longer than
+/// a cluster needs to notice that a node is gone, because all writes wait during that time.
+const EXPIRY: Duration = Duration::from_secs(20);
 
-/// The number of the error that a table is not there.
+/// The error number for a missing table.
 const NO_SUCH_TABLE: u16 = 1146;
 
-/// A turn that can be taken, or has been.
+/// A lease that can be taken or has been taken.
 pub(super) struct Lease {
-    /// The node that is asked for it.
+    /// The node that this start is connected to.
     node: String,
-    /// Who takes it, which no other one is called: the node and a number.
+    /// The unique name of this start: the node and a random number.
     name: String,
     options: Arc<MySqlConnectOptions>,
-    /// What stood in the row when it was last seen to change, and since when.
+    /// The row as it was last read, and when it was first read with this content.
     seen: Option<(Row, Instant)>,
-    /// Shows life while the turn is taken.
-    beating: Option<JoinHandle<()>>,
+    /// The task that renews the lease while it is held.
+    renewal: Option<JoinHandle<()>>,
 }
 
-/// Whose turn it is, nobody's where that is empty, and how often that was said.
+/// The holder, which is empty if the lease is free, and the number of renewals.
 type Row = (String, i64);
 
 impl Lease {
-    /// The turn of a cluster, where the server is a node of one.
+    /// The lease of a cluster; `None` if the server is not a node of one.
     pub(super) async fn of_a_cluster(
         session: &mut MySqlConnection,
         pool: &MySqlPool,
     ) -> Result<Option<Lease>, Error> {
-        // What a node is called by the others, which is nothing where there are none.
+        // The id of the node in its cluster; empty if the server is not in a cluster.
         let asked = sqlx::query_as("SHOW STATUS LIKE 'wsrep_gcomm_uuid'").fetch_optional(session);
         let answer: Option<(String, String)> = in_time(asked).await??;
         let Some((_, node)) = answer.filter(|(_, node)| !node.is_empty()) else { return Ok(None) };
         let name = format!("{node}/{:016x}", getrandom::u64()?);
-        Ok(Some(Lease { node, name, options: pool.connect_options(), seen: None, beating: None }))
+        Ok(Some(Lease { node, name, options: pool.connect_options(), seen: None, renewal: None }))
     }
 
-    /// Whether the turn is taken now. Whoever asks has the lock of the node already, so that nobody
-    /// else of this node can still be at it.
+    /// Tries to take the lease. The caller already holds the lock of the node, so a lease of the
+    /// same node is left over from a start that has ended.
     pub(super) async fn try_take(
         &mut self,
         session: &mut MySqlConnection,
@@ -76,8 +76,8 @@ impl Lease {
             Some((seen, since)) if seen == row => since,
             _ => Instant::now(),
         };
-        let over = row.0.is_empty() || row.0.starts_with(&self.node);
-        if !over && since.elapsed() < PATIENCE {
+        let free = row.0.is_empty() || row.0.starts_with(&self.node);
+        if !free && since.elapsed() < EXPIRY {
             self.seen = Some((row, since));
             return Ok(false);
         }
@@ -91,24 +91,24 @@ impl Lease {
             Err(error) if refused_for_others(&error) => return Ok(false),
             Err(error) => return Err(error),
         }
-        self.beating = Some(tokio::spawn(beat(self.name.clone(), Arc::clone(&self.options))));
+        self.renewal = Some(tokio::spawn(renew(self.name.clone(), Arc::clone(&self.options))));
         Ok(true)
     }
 
-    /// Whether another start has taken it over.
+    /// Whether another start has taken the lease over.
     pub(super) fn is_lost(&self) -> bool {
-        self.beating.as_ref().is_some_and(JoinHandle::is_finished)
+        self.renewal.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
-    /// Ends the turn.
-    pub(super) async fn give_back(mut self, session: &mut MySqlConnection) {
-        if let Some(beating) = self.beating.take() {
-            beating.abort();
+    /// Releases the lease.
+    pub(super) async fn release(mut self, session: &mut MySqlConnection) {
+        if let Some(renewal) = self.renewal.take() {
+            renewal.abort();
         }
-        let free =
+        let release =
             sqlx::query("UPDATE host_start SET holder = '' WHERE holder = ?").bind(&self.name);
-        if let Ok(Err(error)) | Err(error) = in_time(free.execute(session)).await {
-            // It is taken over when it has shown no life for long enough.
+        if let Ok(Err(error)) | Err(error) = in_time(release.execute(session)).await {
+            // It expires, since it is no longer renewed.
             tracing::debug!(%error, "the lease of this start was not released");
         }
     }
@@ -116,8 +116,8 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(beating) = &self.beating {
-            beating.abort();
+        if let Some(renewal) = &self.renewal {
+            renewal.abort();
         }
     }
 }
@@ -128,7 +128,8 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS host_start (
     beats BIGINT NOT NULL
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
-/// Does what another start may be doing at the same time, so that it is done either way.
+/// Executes a statement that another start may be executing at the same time; a refusal because of
+/// that is no error.
 async fn write(session: &mut MySqlConnection, statement: &'static str) -> Result<(), sqlx::Error> {
     match in_time(session.execute(statement)).await? {
         Err(error) if !refused_for_others(&error) => Err(error),
@@ -136,17 +137,17 @@ async fn write(session: &mut MySqlConnection, statement: &'static str) -> Result
     }
 }
 
-/// Shows life until it is aborted, each time by a session of its own: one may be lost. Ends by itself
-/// when there is nothing left to show life for.
-async fn beat(name: String, options: Arc<MySqlConnectOptions>) {
+/// Renews the lease until the task is aborted. Each renewal uses a new session, because one may be
+/// lost. The task ends when another start has taken the lease over.
+async fn renew(name: String, options: Arc<MySqlConnectOptions>) {
     loop {
-        tokio::time::sleep(BEAT).await;
-        let beaten = async {
+        tokio::time::sleep(RENEW_EVERY).await;
+        let renewed = async {
             let mut session = options.connect().await?;
             let beat = sqlx::query("UPDATE host_start SET beats = beats + 1 WHERE holder = ?");
             beat.bind(&name).execute(&mut session).await
         };
-        match beaten.await {
+        match renewed.await {
             Ok(done) if done.rows_affected() == 0 => {
                 tracing::warn!("another start has taken over the lease of this one");
                 return;

@@ -1,15 +1,16 @@
-//! The migrations of the host's tables, compiled into the program: a list for each engine. A file that
-//! has run somewhere is never changed, because what it did is known by its checksum.
+//! The migrations of the host's tables, compiled into the program: a list for each engine. A
+//! released file is never changed, because databases store the checksum of each migration that has
+//! run.
 //!
-//! They are listed by hand, since the macro that reads the folder compiles the drivers of all engines
-//! a second time. A test compares the lists with the folders.
+//! They are listed by hand, because the macro that reads the folder compiles the drivers of all
+//! engines a second time. A test compares the lists with the folders.
 
 use std::borrow::Cow;
 
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-/// Files of migrations with their text, by name.
+/// Migration files: name and text.
 pub(super) type Files = &'static [(&'static str, &'static str)];
 
 macro_rules! files {
@@ -44,7 +45,7 @@ pub(super) const MYSQL: Files = files![
     "0005_trust",
 ];
 
-/// What runs these migrations.
+/// A migrator for these files.
 pub(super) fn migrator(files: Files) -> Migrator {
     let migrations = files.iter().filter_map(|(name, text)| {
         // Named like `0001_setup`.

@@ -1,6 +1,6 @@
-//! The host's own database: its pools, its transactions, and what differs between the engines.
-//! Knows nothing of what the tables mean but the one row that every change is written down in, and
-//! never touches the tables of an extension.
+//! The host's own database: pools, transactions, and the differences between the engines. The only
+//! table that this room uses itself is `host_state`, at whose row all changes wait for each other.
+//! It never touches the tables of an extension.
 
 pub(crate) mod conflict;
 mod connection;

@@ -1,5 +1,4 @@
-//! The pools of the host's own database, and what is different about each engine's. Knows nothing of
-//! what the tables mean but the one row at which changes wait for each other.
+//! The connection pools of the host's own database, with the settings of each engine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,20 +16,20 @@ use crate::base::private;
 
 use crate::base::database_url::{self, DatabaseUrl, DatabaseUrlError, Kind};
 
-use super::connection::{Connection, PATIENCE, Raw, Record, Words};
+use super::connection::{Connection, Raw, Record, TIMEOUT, TransactionSql};
 use super::statement::{Engine, Statement, sql};
 
-/// How many connections a process has to a server at most. A request needs one for as long as a
-/// token is looked up that has not been seen before.
+/// The maximum number of connections to a server. A request needs one only while a token that is
+/// not in memory is looked up.
 const CONNECTIONS: u32 = 8;
 
-/// How long a connection that was idle may take to show that it still is one.
-const PROMPT: Duration = Duration::from_secs(1);
+/// The time limit for checking that an idle connection still works.
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pools.
 ///
-/// On SQLite one connection writes and a few only read: transactions that read before they write
-/// fail by the thousand when several compete; one writer that takes its lock at the start never
+/// On SQLite one connection writes and a few only read. If several connections wrote, transactions
+/// that read before they write would often fail; a single writer that locks at the start never
 /// does.
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
@@ -46,8 +45,8 @@ enum Access {
 }
 
 impl Database {
-    /// The database at this address. A file is created where it is missing, and its folder; a
-    /// server is not asked anything yet.
+    /// The database at this address. A missing file is created with its folder; a server is not
+    /// connected to yet.
     pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Error> {
         let unknown = || Error::DatabaseUrl(DatabaseUrlError::Unknown(url.to_string()));
         match url.kind() {
@@ -70,17 +69,17 @@ impl Database {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
         }
-        // It holds e-mail addresses and hashes of passwords.
+        // The file contains e-mail addresses and password hashes, so it is private.
         private::create_database(path).map_err(|error| Error::file(path, error))?;
         let options =
-            SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(PATIENCE);
+            SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(TIMEOUT);
         let writing = options
             .clone()
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
         let pool = || {
-            // A file does not go away: asking it before each use would only cost time.
-            SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false)
+            // A connection to a file does not break, so testing it before each use is not needed.
+            SqlitePoolOptions::new().acquire_timeout(TIMEOUT).test_before_acquire(false)
         };
         let writer = pool().max_connections(1).connect_with(writing).await?;
         let readers = pool().max_connections(4).connect_lazy_with(options.read_only(true));
@@ -100,12 +99,12 @@ impl Database {
         Ok(self.connect(Access::Read).await?.fetch_optional(statement).await?)
     }
 
-    /// The first row of a statement that only reads, which is certain to be there.
+    /// The first row of a statement that only reads and always returns one.
     pub(crate) async fn fetch_one<T: Record>(&self, statement: Statement) -> Result<T, Error> {
         Ok(self.connect(Access::Read).await?.fetch_one(statement).await?)
     }
 
-    /// Begins a transaction in which everything is read as it stood at one moment.
+    /// Begins a transaction that reads a snapshot.
     pub(crate) async fn begin_read(&self) -> Result<Connection, Error> {
         let mut connection = self.connect(Access::Read).await?;
         let begin = match self {
@@ -113,23 +112,23 @@ impl Database {
             Self::Postgres(_) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Self::MySql(_) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         };
-        connection.begin(Words::beginning(begin)).await?;
+        connection.begin(TransactionSql::beginning(begin)).await?;
         Ok(connection)
     }
 
-    /// Begins a transaction that is certain to write, when its turn has come. [`transact!`] is how
-    /// one is written.
+    /// Begins a transaction that writes, once no other one does. It is used through [`transact!`].
     pub(crate) async fn begin_write(&self) -> Result<Connection, Error> {
         let mut connection = self.connect(Access::Write).await?;
         let words = match self {
-            Self::Sqlite { .. } => Words::beginning("BEGIN IMMEDIATE"),
+            Self::Sqlite { .. } => TransactionSql::beginning("BEGIN IMMEDIATE"),
             Self::Postgres(_) => {
-                Words::beginning("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+                TransactionSql::beginning("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
             }
-            // A node of a cluster may undo a transaction for the sake of another node's and lose the
-            // error, or make one up. Then the savepoint has gone, too, and what was written since
-            // must not have been committed by itself.
-            Self::MySql(_) => Words {
+            // A node of a cluster may roll a transaction back in favour of another node's and lose
+            // the error or report a different one. The savepoint is then missing, which reveals
+            // this. Without autocommit, statements after such a rollback are not committed on their
+            // own.
+            Self::MySql(_) => TransactionSql {
                 begin: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
                 commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
                 rollback: "RELEASE SAVEPOINT begun; ROLLBACK; SET autocommit = ON",
@@ -137,13 +136,13 @@ impl Database {
         };
         connection.begin(words).await?;
         if connection.engine() != Engine::Sqlite {
-            let turn = sql("SELECT revision FROM host_state WHERE id = 1 FOR UPDATE");
-            let _: (i64,) = connection.fetch_one(turn).await?;
+            let lock_row = sql("SELECT revision FROM host_state WHERE id = 1 FOR UPDATE");
+            let _: (i64,) = connection.fetch_one(lock_row).await?;
         }
         Ok(connection)
     }
 
-    /// What it runs on.
+    /// The engine of the database.
     pub(crate) fn engine(&self) -> Engine {
         match self {
             Self::Sqlite { .. } => Engine::Sqlite,
@@ -190,31 +189,30 @@ impl Database {
     }
 }
 
-/// What the pools of all servers have in common: they are bounded, and so is every wait for one of
-/// their connections. A connection is asked whether it still is one before it is used and when it
-/// is given back, because a server may have gone and come back meanwhile; the answer is not waited
-/// for long, because it may never come.
+/// The common options of the pools of servers: the number of connections and the wait for one are
+/// limited. A connection is tested before it is used and when it is returned, because the server
+/// may have been restarted meanwhile. The test has a time limit, because an answer may never come.
 fn server_pool<DB: sqlx::Database>(options: PoolOptions<DB>) -> PoolOptions<DB> {
     options
         .max_connections(CONNECTIONS)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(TIMEOUT)
         .test_before_acquire(false)
         .before_acquire(|connection, _| Box::pin(answers(connection)))
         .after_release(|connection, _| Box::pin(answers(connection)))
 }
 
 async fn answers(connection: &mut impl sqlx::Connection) -> Result<bool, sqlx::Error> {
-    match tokio::time::timeout(PROMPT, connection.ping()).await {
+    match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
         Ok(answer) => answer.map(|()| true),
         Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
     }
 }
 
-/// Text that is too long is an error and never cut, and a transaction reads what stood when it
-/// began, whatever the server does by default.
+/// Sets the session up independently of the server's defaults: text that is too long is an error
+/// and is not truncated, and a transaction reads a snapshot.
 async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
     connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
-    // Keys that are put together into one text, which would be cut otherwise: ten thousand fit.
+    // Long enough for a list of ten thousand keys, which would be truncated otherwise.
     connection.execute("SET SESSION group_concat_max_len = 1048576").await?;
     connection
         .execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")

@@ -1,5 +1,5 @@
-//! What happens before a site is open: one start at a time brings the tables up to date, however
-//! many hosts start together.
+//! The start of a site: only one process at a time migrates and installs, even if several hosts
+//! start together.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -20,20 +20,19 @@ use super::migrations;
 use super::pools::Database;
 use crate::base::database_url::DatabaseUrl;
 
-/// How often a start that waits for another one looks whether it is done.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often a waiting start tries to get the lock.
+const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// How often a start that is at it looks whether it still has the turn.
+/// How often a running start checks that it still holds the lock.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The turn of a start. Whoever else starts on the same database waits until it is over, or its
+/// The lock of a start. Other starts on the same database wait until it is released, or until its
 /// connection or process has ended.
 pub(crate) struct Start(Lock);
 
-/// What holds the turn: a locked file, or a session with the lock of a server. The lock that the
-/// migrations take by themselves does not do: it holds for one library alone, and MariaDB
-/// understands its timeout as not to wait. On a cluster the lock of a server is that of one node,
-/// so there is a lease beside it.
+/// A locked file, or a session with a lock of the server. The lock that the migrator takes is not
+/// enough: it covers only the migrations of one library, and MariaDB takes its timeout to mean that
+/// it should not wait. On a cluster a lock covers only one node, so there is also a lease.
 enum Lock {
     File(File),
     Postgres(Box<PgConnection>),
@@ -41,14 +40,14 @@ enum Lock {
 }
 
 impl Database {
-    /// Waits for the turn of this start, and brings the host's tables up to date.
+    /// Waits for the lock, and migrates the host's tables.
     pub(crate) async fn start(&self, url: &DatabaseUrl) -> Result<Start, Error> {
         let mut start = Start(match self {
             Self::Sqlite { .. } => Lock::File(lock_file(url.beside("host.lock")).await?),
             Self::Postgres(pool) => {
                 let options = Arc::clone(&pool.connect_options());
                 let mut session = in_time(options.connect()).await??;
-                // A table that exists already is no news.
+                // Suppresses the notices about tables that already exist.
                 in_time(session.execute("SET client_min_messages = warning")).await??;
                 Lock::Postgres(Box::new(session))
             }
@@ -59,15 +58,15 @@ impl Database {
                 Lock::MySql(Box::new(session), lease)
             }
         });
-        let mut told = false;
+        let mut logged = false;
         while !start.try_lock().await? {
-            if !told {
+            if !logged {
                 tracing::info!(
                     "another process is installing or migrating this site; waiting for it"
                 );
-                told = true;
+                logged = true;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
         }
         let migrated = start.migrate(self).await;
         if let Err(error) = migrated {
@@ -84,9 +83,9 @@ impl Database {
 }
 
 impl Start {
-    /// Does what this turn is for. As soon as the turn is lost, that is given up: another start may
-    /// have begun, and two at it would be worse than none.
-    pub(crate) async fn keep<T>(
+    /// Runs the work of the start. It is cancelled as soon as the lock is lost, because another
+    /// start may have begun and the two must not run at the same time.
+    pub(crate) async fn run<T>(
         &mut self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
@@ -94,14 +93,14 @@ impl Start {
         loop {
             match timeout(CHECK_EVERY, work.as_mut()).await {
                 Ok(done) => return done,
-                Err(_) if self.is_kept().await => {}
-                Err(_) => return Err(Error::TurnLost),
+                Err(_) if self.holds_lock().await => {}
+                Err(_) => return Err(Error::LockLost),
             }
         }
     }
 
-    /// Whether the turn is still this start's. A server gives a lock away with its session.
-    async fn is_kept(&mut self) -> bool {
+    /// Whether this start still holds the lock. A server releases it when the session ends.
+    async fn holds_lock(&mut self) -> bool {
         match &mut self.0 {
             Lock::File(_) => true,
             Lock::Postgres(session) => {
@@ -122,7 +121,9 @@ impl Start {
             (Lock::MySql(session, _), _) => {
                 let migrations = in_own_table(migrations::MYSQL);
                 match migrations.run(&mut **session).await {
-                    // Cut off half-way, as this engine can be. They are written to be run again.
+                    // The last migration was interrupted: this engine cannot roll one back. The
+                    // files
+                    // are written so that they can run again.
                     Err(MigrateError::Dirty(_)) => {
                         session.execute("DELETE FROM host_migrations WHERE NOT success").await?;
                         migrations.run(&mut **session).await
@@ -133,23 +134,23 @@ impl Start {
             (Lock::File(_), Database::Sqlite { writer, .. }) => {
                 migrations::migrator(migrations::SQLITE).run(writer).await
             }
-            // A file is locked for SQLite alone.
+            // Only SQLite uses a locked file.
             (Lock::File(_), _) => Ok(()),
         }
     }
 
-    /// Whether it is this start's turn now.
+    /// Tries to get the lock.
     async fn try_lock(&mut self) -> Result<bool, Error> {
         let locked: Option<bool> = match &mut self.0 {
-            // Locked when it was opened.
+            // The file was locked when it was opened.
             Lock::File(_) => Some(true),
             Lock::Postgres(session) => {
-                // A number that this program chose; the lock is the database's.
+                // An arbitrary number; the lock belongs to the database.
                 let lock = sqlx::query_scalar("SELECT pg_try_advisory_lock(7310868735974043764)");
                 in_time(lock.fetch_one(&mut **session)).await??
             }
             Lock::MySql(session, lease) => {
-                // Locks are the server's, so the database gives this one its name.
+                // Locks belong to the server, so the name of this one contains the database.
                 let lock = sqlx::query_scalar(
                     "SELECT GET_LOCK(CONCAT('host_start.', MD5(DATABASE())), 0) = 1",
                 );
@@ -163,10 +164,10 @@ impl Start {
         Ok(locked.unwrap_or(false))
     }
 
-    /// Ends the turn.
+    /// Releases the lock.
     pub(crate) async fn end(self) {
-        // A server gives a lock back some time after its session has been closed, and the next
-        // start would find it taken by nobody.
+        // The lock is released explicitly, because a server may release it only some time after the
+        // session is closed.
         let closed = match self.0 {
             Lock::File(file) => {
                 drop(file);
@@ -180,7 +181,7 @@ impl Start {
             }
             Lock::MySql(mut session, lease) => {
                 if let Some(lease) = lease {
-                    lease.give_back(&mut session).await;
+                    lease.release(&mut session).await;
                 }
                 match session.execute("DO RELEASE_ALL_LOCKS()").await {
                     Ok(_) => session.close().await,
@@ -189,20 +190,21 @@ impl Start {
             }
         };
         if let Err(error) = closed {
-            // The server notices by itself, and gives the turn to the next.
+            // The server notices this later and releases the lock.
             tracing::debug!(%error, "the session of this start was not closed properly");
         }
     }
 }
 
-/// Migrations whose table can be told from those of the extensions in the same database.
+/// Migrations that are recorded in a table of their own, apart from those of the extensions in the
+/// same database.
 fn in_own_table(files: migrations::Files) -> Migrator {
     let mut migrator = migrations::migrator(files);
     migrator.dangerous_set_table_name("host_migrations");
     migrator
 }
 
-/// Waits for the lock of a file, which is given back when the file is dropped.
+/// Waits for the lock of a file; it is released when the file is dropped.
 async fn lock_file(path: PathBuf) -> Result<File, Error> {
     let fail = {
         let path = path.clone();

@@ -1,12 +1,12 @@
-//! A statement with its values, written once for every engine: what the engines spell differently
-//! is put right here, when the statement is run.
+//! A statement with its values, written once for every engine. Differences in syntax are resolved
+//! here when the statement is run.
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Arguments, AssertSqlSafe, Encode, SqlSafeStr, SqlStr, Type};
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
-/// What a database runs on.
+/// The engine of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Sqlite,
@@ -28,14 +28,14 @@ pub(crate) fn sql(text: &'static str) -> Statement {
 }
 
 impl Statement {
-    /// Gives the next placeholder its value.
+    /// Binds a value to the next placeholder.
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
         self
     }
 
-    /// The text and the values as an engine takes them.
-    pub(super) fn spoken(self, engine: Engine) -> (SqlStr, Vec<Value>) {
+    /// The text and the values in the form that an engine expects.
+    pub(super) fn render(self, engine: Engine) -> (SqlStr, Vec<Value>) {
         match engine {
             Engine::MySql => (self.text, self.values),
             Engine::Sqlite => {
@@ -49,14 +49,15 @@ impl Statement {
         }
     }
 
-    /// The statement, which inserts a row, as one that gives the row's key.
+    /// The same `INSERT` with a clause that returns the key of the row.
     pub(super) fn returning_key(self) -> Self {
         let text = format!("{} RETURNING id", self.text.as_str());
         Self { text: AssertSqlSafe(text).into_sql_str(), values: self.values }
     }
 }
 
-/// Placeholders as PostgreSQL counts them. No text in a statement has a question mark.
+/// Replaces the placeholders by those of PostgreSQL. No literal in a statement contains a question
+/// mark.
 fn numbered(text: &str) -> String {
     let mut parts = text.split('?');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -75,7 +76,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// SQLite has no type for moments; they are kept as text that sorts like them.
+    /// SQLite has no type for moments; they are stored as text that sorts in the same order.
     fn without_moment(self) -> Self {
         match self {
             Value::Moment(moment) => {
@@ -136,7 +137,7 @@ impl From<PrimitiveDateTime> for Value {
     }
 }
 
-/// The values as the arguments of an engine, which is that of the connection.
+/// The values as arguments for the engine of the connection.
 pub(super) fn arguments<DB>(
     _of: &PoolConnection<DB>,
     values: Vec<Value>,
@@ -168,18 +169,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_numbered_where_the_engine_wants_it() {
+    fn placeholders_are_numbered_for_postgres() {
         let statement = || sql("UPDATE t SET a = ? WHERE b = ?").bind("x").bind(2);
-        let text = |engine| statement().spoken(engine).0.as_str().to_owned();
+        let text = |engine| statement().render(engine).0.as_str().to_owned();
         assert_eq!(text(Engine::Postgres), "UPDATE t SET a = $1 WHERE b = $2");
         assert_eq!(text(Engine::Sqlite), "UPDATE t SET a = ? WHERE b = ?");
         assert_eq!(text(Engine::MySql), "UPDATE t SET a = ? WHERE b = ?");
     }
 
     #[test]
-    fn a_moment_is_text_that_sorts_where_there_is_no_type_for_it() {
+    fn a_moment_is_sortable_text_on_sqlite() {
         let moment = time::macros::datetime!(2026-02-03 04:05:06);
-        let (_, values) = sql("SELECT ?").bind(moment).spoken(Engine::Sqlite);
+        let (_, values) = sql("SELECT ?").bind(moment).render(Engine::Sqlite);
         assert_eq!(values, [Value::Text(Some("2026-02-03T04:05:06".to_owned()))]);
     }
 }

@@ -1,5 +1,5 @@
-//! What can be chosen about demonstration data: the options that extensions declare, and the values
-//! that they are given. What an option means is the extension's.
+//! The options of demonstration data that extensions declare, and the values given to them. What an
+//! option means is defined by its extension.
 
 use host_interface::{Description, Parameter};
 use serde_json::{Map, Value};
@@ -10,14 +10,14 @@ use crate::extensions::parameters::full_name;
 /// An option of demonstration data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DemoOption {
-    /// Its name, after that of its extension and a slash where several extensions have one of the
-    /// same name.
+    /// Its name; with the name of its extension and a slash before it if several extensions have an
+    /// option of that name.
     pub name: String,
-    /// What values it takes.
+    /// Its type, limits and default.
     pub parameter: Parameter,
 }
 
-/// The options of all these extensions, in the order they declare them.
+/// The options of all these extensions, in the order of declaration.
 pub(crate) fn options(descriptions: &[&Description]) -> Vec<DemoOption> {
     let own = |of: &&Description| {
         let named = |option: &Parameter| DemoOption {
@@ -29,7 +29,7 @@ pub(crate) fn options(descriptions: &[&Description]) -> Vec<DemoOption> {
     descriptions.iter().flat_map(own).collect()
 }
 
-/// For each extension a value of each option: the chosen one, or the default.
+/// For each extension the values of all its options: the chosen ones, else the defaults.
 pub(crate) fn values(
     descriptions: &[&Description],
     chosen: &Map<String, Value>,

@@ -1,6 +1,6 @@
-//! Opening a plugin's library without trusting the file: a truncated one would end the process
-//! with a signal inside the system's loader, so its headers are checked first. What a plugin is
-//! belongs to the contract; nothing of the plugin has run when this is done.
+//! Opening the library of a plugin. Its headers are checked first, because with a truncated file
+//! the system's loader would end the process by a signal. The check itself runs no code of the
+//! plugin.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
 /// Opens a library and checks that it is a plugin of this contract.
 ///
 /// # Errors
-/// One line with the file and the reason.
+/// If the file cannot be used; the message is one line with the file and the reason.
 pub fn load(path: &Path) -> Result<Library, LoadError> {
     check(path)?;
     // The system's loader looks up a bare name in the system's folders, not in the current one.
@@ -24,17 +24,17 @@ pub fn load(path: &Path) -> Result<Library, LoadError> {
     })
 }
 
-/// The library that is used when none is named: the one beside the running executable.
+/// The default library: the one beside the running executable.
 ///
 /// # Errors
-/// When the system does not say where the executable is.
+/// When the path of the executable cannot be determined.
 pub fn default_library() -> Result<PathBuf, std::io::Error> {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let executable = std::env::current_exe()?;
     Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
 }
 
-/// Refuses a file that is no whole library.
+/// Refuses a file that is not a complete library.
 fn check(path: &Path) -> Result<(), LoadError> {
     let because = |reason: String| LoadError::because(path, reason);
     let unreadable = |error: std::io::Error| because(format!("cannot be read: {error}"));

@@ -1,5 +1,5 @@
-//! Extensions: which there are, whether they are in use, their libraries, their parameters and their
-//! routes. Knows nothing of HTTP and of who asks.
+//! Extensions: the list of them, whether they are enabled, their libraries, parameters and routes.
+//! Requests and users are handled above.
 
 pub(crate) mod demo;
 pub(crate) mod loader;

@@ -1,5 +1,5 @@
-//! The parameters that extensions declare and a site may set. Checks values against what the
-//! extension declared, then has the extension check them; what they mean is the extension's.
+//! The parameters that extensions declare and a site may set. A value is checked against the
+//! declaration and then by the extension, which defines what it means.
 
 use host_interface::{Description, LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
@@ -8,32 +8,32 @@ use crate::base::error::Error;
 use crate::base::text::one_line;
 use crate::database::{Connection, sql};
 
-/// A parameter with the value that is in force.
+/// A parameter with its effective value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterEntry {
     /// The extension that declares it.
     pub extension: String,
     /// Its name.
     pub name: String,
-    /// Whether another extension has one of the same name, so that the name alone tells neither.
+    /// Whether another extension has a parameter of the same name, so that the name is ambiguous.
     pub shared: bool,
-    /// The value in force.
+    /// The effective value.
     pub value: Value,
-    /// Whether the site has set it; else it is the extension's default.
+    /// Whether the site has set it; otherwise the value is the extension's default.
     pub set: bool,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
 }
 
 impl ParameterEntry {
-    /// What it has to be called to be told from all others: its name, where another extension has
-    /// one of the same after that of its extension and a slash.
+    /// The unambiguous name: the name of the parameter, with that of its extension and a slash
+    /// before it if several extensions have a parameter of that name.
     pub fn full_name(&self) -> String {
         if self.shared { full_name(&self.extension, &self.name) } else { self.name.clone() }
     }
 }
 
-/// The parameters of all loaded extensions, in the order they declare them.
+/// The parameters of all loaded extensions, in the order of declaration.
 pub(crate) fn entries(descriptions: &[Description], values: &Parameters) -> Vec<ParameterEntry> {
     let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
     let entry = |extension: &str, parameter: &Parameter| {
@@ -53,12 +53,13 @@ pub(crate) fn entries(descriptions: &[Description], values: &Parameters) -> Vec<
         .collect()
 }
 
-/// The name of a parameter with that of its extension, in which no slash can be.
+/// The name of a parameter with that of its extension, which never contains a slash.
 pub(crate) fn full_name(extension: &str, name: &str) -> String {
     format!("{extension}/{name}")
 }
 
-/// What somebody has entered as a value. What is none of the kind stays text, which no number admits.
+/// The value of text that a user entered. Text that is not of the kind stays text, which the check
+/// of the value then refuses.
 pub(crate) fn entered(kind: ParameterKind, text: &str) -> Value {
     let number = |text: &str| text.trim().parse::<i64>().ok().map(Value::from);
     let read = match kind {
@@ -76,13 +77,13 @@ pub(crate) fn entered(kind: ParameterKind, text: &str) -> Value {
 /// Why a parameter may not have a value.
 #[derive(Debug)]
 pub(crate) enum Rejection {
-    /// It is not what the extension has declared, which is this.
+    /// It is not of the declared form, which is given here.
     Kind(String),
-    /// The extension does not take it, for this reason.
+    /// The extension refused it for this reason.
     Refused(String),
 }
 
-/// Why a parameter of a loaded extension may not have this value, or none for its default.
+/// Why a parameter of a loaded extension may not have this value; no value means the default.
 pub(crate) async fn rejection(
     extension: &str,
     plugin: &LoadedPlugin,
@@ -92,16 +93,16 @@ pub(crate) async fn rejection(
     if value.is_some_and(|value| !parameter.admits(value)) {
         return Ok(Some(Rejection::Kind(parameter.expectation().to_string())));
     }
-    // A default may have become impossible too: what it names is a record like any other.
-    let in_force = value.unwrap_or(&parameter.default);
-    match plugin.check_parameter(&parameter.name, in_force).await {
+    // A default may have become invalid too, for example if it refers to a record that was deleted.
+    let effective = value.unwrap_or(&parameter.default);
+    match plugin.check_parameter(&parameter.name, effective).await {
         Ok(()) => Ok(None),
         Err(host_interface::Error::Refused(why)) => Ok(Some(Rejection::Refused(one_line(why)))),
         Err(source) => Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source }),
     }
 }
 
-/// Sets a parameter to a value that fits, or gives it back its default.
+/// Sets a parameter to a value that was checked before, or restores its default.
 pub(crate) async fn put(
     transaction: &mut Connection,
     extension: &str,
@@ -119,7 +120,7 @@ pub(crate) async fn put(
     Ok(())
 }
 
-/// What a site has set, and the whole of each extension's parameters as text.
+/// The parameters that the site has set, and all parameters of each extension as text.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     set: Vec<(String, String, Value)>,
@@ -129,15 +130,14 @@ pub(crate) struct Parameters {
 #[derive(Debug)]
 struct Text {
     extension: String,
-    /// A JSON object, defaults filled in.
+    /// A JSON object that includes the defaults.
     json: String,
     /// The revision of the site at which it last changed.
     revision: u64,
 }
 
 impl Parameters {
-    /// Puts together what extensions ask for. An object that is as it was `before` keeps its
-    /// revision.
+    /// Builds the text for each extension. If it is the same as `before`, it keeps its revision.
     pub(crate) fn new(
         rows: Vec<(String, String, String)>,
         descriptions: &[Description],
@@ -165,7 +165,7 @@ impl Parameters {
         parameters
     }
 
-    /// What the site has set, if it has.
+    /// The value that the site has set, if any.
     pub(crate) fn set(&self, extension: &str, name: &str) -> Option<&Value> {
         let found = self.set.iter().find(|(of, called, _)| of == extension && called == name);
         found.map(|(_, _, value)| value)
@@ -185,7 +185,9 @@ impl Parameters {
         self.texts.iter().find(|text| text.extension == extension)
     }
 
-    /// A value that a newer version of the extension no longer admits counts as not set.
+    /// All parameters of an extension. A value that a newer version of the extension no longer
+    /// allows
+    /// counts as not set.
     fn object(&self, description: &Description) -> Value {
         let members = description.parameters.iter().map(|parameter| {
             let set = self.set(&description.name, &parameter.name);

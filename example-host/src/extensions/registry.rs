@@ -1,5 +1,5 @@
-//! Extensions: which the site has, whether they are enabled, and what registering one brings: its
-//! assets, and once, the rules that it suggests. Knows no library and no route.
+//! The extensions of the site, whether they are enabled, and their registration, which creates
+//! their assets and, the first time, the rules that they suggest.
 
 use host_interface::{Asset, Description};
 
@@ -18,9 +18,9 @@ pub struct ExtensionEntry {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Whether it is in use.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether the host brings it itself, so that there is no library to load.
+    /// Whether it is part of the host, so that no library is loaded for it.
     pub built_in: bool,
 }
 
@@ -35,12 +35,12 @@ pub(crate) async fn all(database: &Database) -> Result<Vec<ExtensionEntry>, Erro
 }
 
 /// Enables or disables an extension.
-pub(crate) async fn switch(
+pub(crate) async fn set_enabled(
     transaction: &mut Connection,
     name: &str,
     enabled: bool,
 ) -> Result<(), Error> {
-    // Engines count the rows of an update differently where it changes nothing.
+    // The engines differ in how they count the rows of an update that changes nothing.
     let statement = sql("SELECT name FROM host_extensions WHERE name = ?");
     let known: Option<(String,)> = transaction.fetch_optional(statement.bind(name)).await?;
     if known.is_none() {
@@ -51,22 +51,22 @@ pub(crate) async fn switch(
     Ok(())
 }
 
-/// Registers what the host brings itself, and returns whether anything changed.
+/// Registers the built-in extensions, and returns whether anything changed.
 pub(crate) async fn register_built_in(transaction: &mut Connection) -> Result<bool, Error> {
     upsert(transaction, TOKEN_AUTH, env!("CARGO_PKG_VERSION"), true)
         .await
         .map(|registered| registered.changed)
 }
 
-/// What registering an extension has changed.
+/// The changes made by registering an extension.
 #[derive(Debug, Default)]
 pub(crate) struct Registration {
     pub(crate) changed: bool,
-    /// The rules that it suggested and the site now has, each in words.
+    /// The suggested rules that were added, each as text.
     pub(crate) granted: Vec<String>,
 }
 
-/// Registers an extension as it describes itself.
+/// Registers an extension by its description.
 pub(crate) async fn register(
     transaction: &mut Connection,
     description: &Description,
@@ -123,7 +123,7 @@ async fn write_asset(
     }
 }
 
-/// Applies the suggested rules. From then on the site decides, so this happens once.
+/// Adds the suggested rules. This happens once; afterwards the rules belong to the site.
 async fn suggest(
     transaction: &mut Connection,
     description: &Description,
@@ -132,7 +132,7 @@ async fn suggest(
     for grant in &description.grants {
         let group = match groups::find(transaction, &grant.group).await {
             Ok(group) => group,
-            // A site without that group gives the rule to nobody.
+            // A site without that group does not get the rule.
             Err(Error::NotFound { .. }) => continue,
             Err(error) => return Err(error),
         };

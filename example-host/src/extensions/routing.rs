@@ -1,5 +1,5 @@
-//! From a method and a path to a route of a plugin. Built once when the server starts; knows
-//! nothing of users and bodies.
+//! Finds the route of a plugin for a method and a path. The table is built once when the server
+//! starts.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ pub(crate) struct Extension {
     pub(crate) plugin: Arc<LoadedPlugin>,
 }
 
-/// What a pattern leads to: one route for each method.
+/// The routes of a pattern, one for each method.
 struct Endpoint {
-    /// The pattern without the names of its parameters, to tell the same one again.
+    /// The pattern without the names of its parameters, to recognise the same pattern.
     shape: String,
-    /// For each parameter, whether only digits fit.
+    /// For each parameter, whether it matches only digits.
     digits: Vec<bool>,
     routes: Vec<Route>,
 }
@@ -38,14 +38,14 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) name: Arc<str>,
     pub(crate) public: bool,
-    /// What kind of record it is about: the word of the pattern before its first parameter, or its
-    /// last word.
+    /// The kind of record: the segment of the pattern before its first parameter, or its last
+    /// segment.
     kind: Arc<str>,
     pub(crate) handler: u32,
     pub(crate) extension: Arc<Extension>,
 }
 
-/// A path that some route has, with the values of its parameters.
+/// A path that matched a pattern, with the values of its parameters.
 pub(crate) struct Matched<'routes, 'path> {
     endpoint: &'routes Endpoint,
     params: matchit::Params<'routes, 'path>,
@@ -87,7 +87,7 @@ impl Routes {
         Ok(Self { router, extensions })
     }
 
-    /// What has this path, below the host's entry point and without a slash at the front.
+    /// Finds a path, which is relative to the host's entry point and has no leading slash.
     pub(crate) fn at<'routes, 'path>(
         &'routes self,
         path: &'path str,
@@ -109,12 +109,12 @@ impl Routes {
 }
 
 impl Matched<'_, '_> {
-    /// The routes of the path that are in use, given which extensions are.
+    /// The routes of the path that belong to enabled extensions.
     pub(crate) fn enabled(&self, enabled: impl Fn(&str) -> bool) -> Vec<&Route> {
         self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
     }
 
-    /// The record that a request by this route is about, as far as its path names it.
+    /// The record that a request on this route refers to, as far as its path names it.
     pub(crate) fn record(&self, route: &Route) -> Record {
         let id = self.params().next().unwrap_or_default().to_owned();
         Record { kind: route.kind.as_ref().to_owned(), id }
@@ -149,7 +149,7 @@ pub(crate) fn allow(routes: &[&Route]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The word before the first parameter of a pattern, or its last one.
+/// The segment before the first parameter of a pattern, or its last segment.
 fn kind(pattern: &str) -> String {
     let pattern = Pattern::parse(pattern);
     let words = pattern.segments().iter().map_while(|segment| match segment {
@@ -159,8 +159,8 @@ fn kind(pattern: &str) -> String {
     words.last().map(ToString::to_string).unwrap_or_default()
 }
 
-/// The pattern as the router writes it, its shape, and which parameters are digits only. Names of
-/// parameters are replaced by their places, so that patterns may name them differently.
+/// The pattern in the router's syntax, its shape, and which parameters are digits only. Names of
+/// parameters are replaced by their positions, so that patterns may name them differently.
 fn keys(pattern: &str) -> (String, String, Vec<bool>) {
     let mut digits = Vec::new();
     let mut key = Vec::new();
@@ -191,7 +191,7 @@ fn insert(
     key: &str,
     endpoint: Endpoint,
 ) -> Result<(), String> {
-    // The router gives a value back only by removing it.
+    // The router has no way to change a value other than to remove it.
     let mut endpoints = router.remove(key).unwrap_or_default();
     match endpoints.iter_mut().find(|known| known.shape == endpoint.shape) {
         Some(known) => {
@@ -204,7 +204,7 @@ fn insert(
         }
         None => endpoints.push(endpoint),
     }
-    // Where both fit, digits come before any text, as a literal comes before a parameter.
+    // If both match, digits take precedence over any text, as a literal does over a parameter.
     endpoints.sort_by_key(|endpoint| {
         endpoint.digits.iter().map(|digits| !digits).collect::<Vec<bool>>()
     });
@@ -225,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn a_route_is_about_what_stands_before_its_parameter() {
+    fn the_kind_of_a_route_is_the_segment_before_its_parameter() {
         assert_eq!(kind("v1/shop/orders/{id:digits}/history"), "orders");
         assert_eq!(kind("v1/shop/manufacturers"), "manufacturers");
         assert_eq!(kind("{name}"), "");
     }
 
     #[test]
-    fn literal_braces_are_no_parameters_to_the_router() {
+    fn literal_braces_are_escaped_for_the_router() {
         assert_eq!(keys("a{b/c").0, "a{{b/c");
     }
 

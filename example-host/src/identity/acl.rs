@@ -1,5 +1,5 @@
 //! Access control: assets and rules, the decision whether a user may do something, and the reason
-//! for it. Decides from memory alone; knows neither tokens nor requests.
+//! for it. Decisions are made in memory, without the database.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,27 +8,27 @@ use std::sync::OnceLock;
 use crate::base::error::Error;
 use crate::database::{Connection, Database, Engine, sql};
 
-/// The asset that all others stand below.
+/// The asset at the top of the tree.
 pub const ROOT: &str = "root";
 /// Allows everything, on [`ROOT`].
 pub const CORE_ADMIN: &str = "core.admin";
-/// Lets a user use the API by a token, on [`ROOT`].
+/// Gives a user access to the API with a token, on [`ROOT`].
 pub const CORE_LOGIN_API: &str = "core.login.api";
-/// Lets a user into the administration pages, on [`ROOT`].
+/// Gives a user access to the administration, on [`ROOT`].
 pub const CORE_MANAGE: &str = "core.manage";
 
 /// The effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// Members may, unless another rule denies it.
+    /// Allowed, unless another rule denies it.
     Allow,
-    /// Members may not, whatever another rule allows.
+    /// Denied, even if another rule allows it.
     Deny,
-    /// No rule: the rules above count.
+    /// No rule here: the rules above apply.
     Inherit,
 }
 
-/// A rule by the names of what it is about.
+/// A rule, with names instead of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleEntry {
     /// The title of the group.
@@ -37,16 +37,16 @@ pub struct RuleEntry {
     pub action: String,
     /// The asset.
     pub asset: String,
-    /// Whether it allows; else it denies.
+    /// Whether it allows the action; otherwise it denies it.
     pub allowed: bool,
 }
 
-/// Whether something is allowed, and by which rule.
+/// Whether something is allowed, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The outcome.
     pub allowed: bool,
-    /// What decided it, for example `allow store.view on com_shop for Manager`.
+    /// The rule that decided, for example `allow store.view on com_shop for Manager`.
     pub reason: String,
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn rules(database: &Database) -> Result<Vec<RuleEntry>, Error> 
     Ok(rows.into_iter().map(entry).collect())
 }
 
-/// Sets a rule within a transaction, in place of the one before, or takes it away.
+/// Replaces or removes a rule within a transaction.
 pub(crate) async fn put_rule(
     transaction: &mut Connection,
     asset: i64,
@@ -84,7 +84,7 @@ pub(crate) async fn put_rule(
     }
 }
 
-/// Adds a rule where none is.
+/// Adds a rule; there must be none for the same group, action and asset.
 pub(crate) async fn insert_rule(
     transaction: &mut Connection,
     asset: i64,
@@ -105,8 +105,8 @@ pub(crate) async fn find_asset(connection: &mut Connection, name: &str) -> Resul
     found.map(|(id,)| id).ok_or_else(|| Error::not_found("asset", name))
 }
 
-/// Who is in which group, but for users who are blocked, in the order of both. There may be many
-/// users, and a row for each would take longer than all else: thousands come in one, by their keys.
+/// The pairs of user and group, sorted, without blocked users. There may be many users, and reading
+/// a row for each would take most of the time, so each row contains the keys of thousands of them.
 async fn members(transaction: &mut Connection) -> Result<Vec<(i64, i64)>, Error> {
     macro_rules! members {
         ($keys:literal, $thousands:literal) => {
@@ -138,7 +138,7 @@ async fn members(transaction: &mut Connection) -> Result<Vec<(i64, i64)>, Error>
     Ok(members)
 }
 
-/// Everything that decisions are made from, as it stood at one revision of the site.
+/// All data for decisions, at one revision of the site.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
     groups: HashMap<i64, Node>,
@@ -146,7 +146,7 @@ pub(crate) struct Access {
     asset_index: HashMap<String, usize>,
     action_index: HashMap<String, usize>,
     rules: Vec<Rule>,
-    /// Who is in which set of groups; users who are blocked are nobody.
+    /// For each user the set of groups; blocked users are not included.
     members: HashMap<i64, usize>,
     sets: Vec<GroupSet>,
 }
@@ -154,7 +154,7 @@ pub(crate) struct Access {
 #[derive(Debug)]
 struct Node {
     name: String,
-    /// A group's key, or an asset's place in the list.
+    /// The key of a group, or the index of an asset.
     parent: Option<i64>,
 }
 
@@ -166,12 +166,12 @@ struct Rule {
     allowed: bool,
 }
 
-/// A set of groups that some users share, with the answer to every question about it.
+/// A set of groups that some users share, with all decisions about it.
 #[derive(Debug)]
 struct GroupSet {
-    /// The groups and all above them, nearest first.
+    /// The groups and all groups above them, nearest first.
     closure: Vec<i64>,
-    /// Made when it is first asked: one flag for each asset and action.
+    /// One flag for each asset and action, computed on first use.
     answers: OnceLock<Box<[bool]>>,
 }
 
@@ -186,7 +186,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Reads what decides about groups, and nothing of who is in them.
+    /// Reads groups, assets and rules, without the members of the groups.
     pub(crate) async fn read_rules(
         transaction: &mut Connection,
         actions: impl IntoIterator<Item = String>,
@@ -223,7 +223,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Whether a user may do something; unknown users, actions and assets may not.
+    /// Whether a user may do something; `false` if the user, action or asset is unknown.
     pub(crate) fn allows(&self, user: i64, action: &str, asset: &str) -> bool {
         let (Some(set), Some(&action), Some(&asset)) = (
             self.members.get(&user).and_then(|set| self.sets.get(*set)),
@@ -247,13 +247,13 @@ impl Access {
         self.members.contains_key(&user)
     }
 
-    /// Whether any rule or extension knows the action.
-    pub(crate) fn knows_action(&self, action: &str) -> bool {
+    /// Whether the action occurs in a rule or an extension.
+    pub(crate) fn has_action(&self, action: &str) -> bool {
         self.action_index.contains_key(action)
     }
 
     /// Whether the site has the asset.
-    pub(crate) fn knows_asset(&self, asset: &str) -> bool {
+    pub(crate) fn has_asset(&self, asset: &str) -> bool {
         self.asset_index.contains_key(asset)
     }
 
@@ -271,8 +271,8 @@ impl Access {
         Decision { allowed, reason: self.reason(rule) }
     }
 
-    /// Whether somebody in exactly these groups may do something, and the rule that decides.
-    pub(crate) fn of_groups(
+    /// Whether a user in exactly these groups may do something, and the rule that decides.
+    pub(crate) fn decide_for_groups(
         &self,
         groups: &[i64],
         action: &str,
@@ -284,8 +284,13 @@ impl Access {
         (allowed, rule.map(|rule| self.entry(rule)))
     }
 
-    /// All rules that apply in whether somebody in these groups may do something.
-    pub(crate) fn considered(&self, groups: &[i64], action: &str, asset: &str) -> Vec<RuleEntry> {
+    /// All rules that affect whether a user in these groups may do something.
+    pub(crate) fn applicable_rules(
+        &self,
+        groups: &[i64],
+        action: &str,
+        asset: &str,
+    ) -> Vec<RuleEntry> {
         let found = (self.action_index.get(action), self.asset_index.get(asset));
         let (Some(&action), Some(&asset)) = found else { return Vec::new() };
         let groups = self.groups_and_above(groups);
@@ -300,8 +305,8 @@ impl Access {
         self.rules.iter().filter(matters).map(|rule| self.entry(rule)).collect()
     }
 
-    /// The one place where a decision is made: administrators may do everything; else any denial
-    /// counts, else any allowance, else the answer is no.
+    /// The only place where a decision is made: administrators may do everything; otherwise any
+    /// denial wins, then any allowance; without a rule the answer is no.
     fn decide(&self, groups: &[i64], action: usize, asset: usize) -> (bool, Option<&Rule>) {
         let root = self.asset_index.get(ROOT);
         let admin = self.action_index.get(CORE_ADMIN);
@@ -315,7 +320,7 @@ impl Access {
         (decided.is_some_and(|rule| rule.allowed), decided)
     }
 
-    /// The nearest denial, or where there is none the nearest allowance.
+    /// The nearest denial; if there is none, the nearest allowance.
     fn deciding_rule(&self, groups: &[i64], action: usize, asset: usize) -> Option<&Rule> {
         let assets = self.asset_and_above(asset);
         self.rules
@@ -337,7 +342,7 @@ impl Access {
         format!("{verb} {action} on {asset} for {group}")
     }
 
-    /// A rule by the names of what it is about.
+    /// A rule, with names instead of keys.
     fn entry(&self, rule: &Rule) -> RuleEntry {
         let action = self.action_index.iter().find(|(_, place)| **place == rule.action);
         let action = action.map(|(name, _)| name.clone());
@@ -365,7 +370,7 @@ impl Access {
         chain
     }
 
-    /// Users who share all of their groups share one set, of which there are only a few.
+    /// Users with the same groups share one set, so there are only a few sets.
     fn set_members(&mut self, members: &[(i64, i64)]) {
         let mut known: HashMap<Vec<i64>, usize> = HashMap::new();
         for user in members.chunk_by(|left, right| left.0 == right.0) {
@@ -447,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_a_denial() {
+    fn without_a_rule_everything_is_denied() {
         let access = access(&[]);
         assert_eq!(explained(&access, 10, "view", "products"), "denied\tno rule");
         assert_eq!(explained(&access, 99, "view", "products"), "denied\tno rule");
@@ -477,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn administrators_may_do_everything_unless_that_is_denied_itself() {
+    fn administrators_may_do_everything_unless_core_admin_is_denied() {
         let allow = ("root", SUPER, CORE_ADMIN, true);
         let deny_view = ("root", PUBLIC, "view", false);
         let access_of = access(&[allow, deny_view]);

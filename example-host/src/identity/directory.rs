@@ -1,5 +1,5 @@
-//! Users as administrators look for them: pages of a list with a search, and one user in full.
-//! Reads only; what is changed of a user is in `users.rs`.
+//! The list of users with search and pages, and the details of one user. Reads only; changes are in
+//! `users.rs`.
 
 use time::PrimitiveDateTime;
 
@@ -7,24 +7,24 @@ use crate::base::error::Error;
 use crate::base::text::fold;
 use crate::database::{Database, sql};
 
-/// How many users a page has.
+/// The number of users on a page.
 const PAGE: usize = 20;
 
-/// What a list of users shows.
+/// The selection of users to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    /// Text in the name to sign in with, the name or the e-mail, in any case; empty for all.
+    /// Text to find in user name, name or e-mail, ignoring case; empty for all users.
     pub(crate) search: String,
-    /// Only blocked users, or only those who are not.
+    /// Only blocked users, or only active ones.
     pub(crate) blocked: Option<bool>,
     /// Only users in the group with this key.
     pub(crate) group: Option<i64>,
-    /// The place from which the list goes on.
+    /// Where the page begins or ends.
     pub(crate) from: Cursor,
 }
 
-/// A place in the list, named by the user that it is beside: finding it costs the same on every
-/// page, however many users there are.
+/// A position in the list, given by the user next to it: with an index, every page takes the same
+/// time to find, however many users there are.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Cursor {
     /// The beginning.
@@ -40,9 +40,9 @@ pub(crate) enum Cursor {
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) users: Vec<UserLine>,
-    /// The folded name that the page before ends ahead of, if there is such a page.
+    /// The folded name that the previous page ends before, if there is a previous page.
     pub(crate) before: Option<String>,
-    /// The folded name that the next page begins after, if there is such a page.
+    /// The folded name that the next page begins after, if there is a next page.
     pub(crate) after: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct UserLine {
     fold: String,
 }
 
-/// A user in full.
+/// The details of a user.
 #[derive(Clone, Debug)]
 pub(crate) struct UserDetails {
     pub(crate) id: i64,
@@ -77,7 +77,7 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
     let (mut users, more) = lines(database, wanted).await?;
     let first = users.first().map(|user| user.fold.clone());
     let last = users.last().map(|user| user.fold.clone());
-    // Whoever came from one side knows that there is something on it.
+    // A page that was reached from one side has another page on that side.
     let (before, after) = match wanted.from {
         Cursor::Start => (None, last.filter(|_| more)),
         Cursor::After(_) => (first, last.filter(|_| more)),
@@ -102,15 +102,15 @@ pub(crate) async fn user(database: &Database, id: i64) -> Result<UserDetails, Er
     Ok(UserDetails { id, username, name, email, blocked, has_password, created_on, groups })
 }
 
-/// How many users there are, counted up to a bound.
+/// The number of users, counted up to a bound.
 pub(crate) async fn count(database: &Database, bound: i64) -> Result<i64, Error> {
     let statement = sql("SELECT count(*) FROM (SELECT id FROM host_users LIMIT ?) AS some_users");
     let (count,): (i64,) = database.fetch_one(statement.bind(bound)).await?;
     Ok(count)
 }
 
-/// The statement of a page: what is looked up first, if anything is, and the direction in which the
-/// list goes on.
+/// The statement of a page: the condition to look up first, if any, the comparison and the sort
+/// direction.
 macro_rules! page {
     ($first:literal, $beyond:literal, $order:literal) => {
         concat!(
@@ -129,7 +129,7 @@ macro_rules! page {
     };
 }
 
-/// The users of a page without their groups, and whether there are more in that direction.
+/// The users of a page without their groups, and whether there are more users in that direction.
 async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, bool), Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = [page!("", ">", "ASC"), page!("", "<", "DESC")];
@@ -182,7 +182,8 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
     Ok((users, more))
 }
 
-/// Whether a group is best read whole and sorted; of a larger one a page is soon full.
+/// Whether a group is small. The members of a small group are read and sorted; for a larger group
+/// it is faster to go through the users in order until the page is full.
 async fn is_small(database: &Database, group: i64) -> Result<bool, Error> {
     const FEW: i64 = 1000;
     let statement = sql("SELECT count(*) FROM \
@@ -193,7 +194,7 @@ async fn is_small(database: &Database, group: i64) -> Result<bool, Error> {
 
 /// Gives each user of a page the titles of its groups.
 async fn put_groups(database: &Database, users: &mut [UserLine]) -> Result<(), Error> {
-    // As many places as a page has; those that are not needed name nobody.
+    // One placeholder for each user of a full page; unused ones get the key 0, which no user has.
     let statement = sql("SELECT m.user_id, g.title FROM host_user_groups m \
          JOIN host_groups g ON g.id = m.group_id WHERE m.user_id IN \
          (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ORDER BY m.user_id, g.id");
@@ -208,7 +209,7 @@ async fn put_groups(database: &Database, users: &mut [UserLine]) -> Result<(), E
     Ok(())
 }
 
-/// The pattern of text that may stand anywhere. What means something in a pattern is escaped.
+/// A `LIKE` pattern for text at any position. Special characters are escaped.
 fn anywhere(search: &str) -> String {
     let mut pattern = String::from("%");
     for character in fold(search.trim()).chars() {
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_is_text_and_no_pattern() {
+    fn special_characters_of_a_search_are_escaped() {
         assert_eq!(anywhere(" Ann_1% "), "%ann!_1!%%");
         assert_eq!(anywhere("a!b"), "%a!!b%");
         assert_eq!(anywhere(""), "%%");

@@ -1,4 +1,4 @@
-//! Groups of users, a tree: what a group may, those below it may too. Knows nothing of rules.
+//! The tree of groups. A group inherits the permissions of the group above it.
 
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::fold;
@@ -10,13 +10,13 @@ use crate::identity::names::name_of;
 pub struct GroupEntry {
     /// The primary key.
     pub id: i64,
-    /// What it is called, unique without regard to case.
+    /// Its title, unique without regard to case.
     pub title: String,
     /// The title of the group above it; `None` for the topmost.
     pub parent: Option<String>,
 }
 
-/// All groups, in the order they were made.
+/// All groups, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<GroupEntry>, Error> {
     let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
          LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
@@ -24,12 +24,12 @@ pub(crate) async fn all(database: &Database) -> Result<Vec<GroupEntry>, Error> {
     Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
 }
 
-/// A title that a group may have, trimmed.
+/// The trimmed title, if it is acceptable for a group.
 pub(crate) fn title_of(title: &str) -> Result<&str, Error> {
     name_of("the name of a group", title)
 }
 
-/// Makes a group below another one, within a transaction.
+/// Creates a group below another one, within a transaction.
 pub(crate) async fn insert(
     transaction: &mut Connection,
     title: &str,
@@ -43,7 +43,7 @@ pub(crate) async fn insert(
     }
 }
 
-/// Gives a group another title, within a transaction.
+/// Renames a group within a transaction.
 pub(crate) async fn rename(
     transaction: &mut Connection,
     id: i64,
@@ -57,7 +57,8 @@ pub(crate) async fn rename(
     }
 }
 
-/// Removes a group with its rules, within a transaction, unless somebody is in it or below it.
+/// Removes a group with its rules, within a transaction. A group with users or with groups below it
+/// is refused.
 pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), Error> {
     let members = sql("SELECT user_id FROM host_user_groups WHERE group_id = ? LIMIT 1");
     let member: Option<(i64,)> = transaction.fetch_optional(members.bind(id)).await?;
@@ -81,12 +82,12 @@ pub(crate) async fn find(connection: &mut Connection, title: &str) -> Result<i64
     found.map(|(id,)| id).ok_or_else(|| Error::not_found("group", title))
 }
 
-/// Groups in the order of their tree, each with how many stand above it.
+/// The groups in the order of the tree, each with its depth.
 pub(crate) fn as_tree(groups: Vec<GroupEntry>) -> Vec<(GroupEntry, usize)> {
     let mut ordered: Vec<(GroupEntry, usize)> = Vec::with_capacity(groups.len());
     for group in groups {
-        // A group is never older than the one above it, so that one has its place already. Behind
-        // it come those below it that are older.
+        // A group is never older than its parent, so the parent is already in the list. The group
+        // is placed after the descendants of its parent that are in the list.
         let above =
             ordered.iter().position(|(other, _)| Some(&other.title) == group.parent.as_ref());
         let (place, depth) = match above {
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_stand_below_the_one_above_them() {
+    fn groups_are_listed_below_their_parent() {
         let groups = [
             (1, "Public", None),
             (2, "Registered", Some("Public")),

@@ -1,5 +1,4 @@
-//! Who somebody is and what they may do: users, groups, rules, tokens, passwords and sessions. Knows
-//! nothing of requests, pages and extensions.
+//! Identity and permissions: users, groups, rules, tokens, passwords and sessions.
 
 pub(crate) mod acl;
 pub(crate) mod directory;

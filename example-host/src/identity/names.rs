@@ -1,8 +1,8 @@
-//! What users and groups may be called. Knows neither of them.
+//! The rule for names of users and groups.
 
 use crate::base::error::Error;
 
-/// A name that fits into a tab-separated line, trimmed.
+/// The trimmed name, if it is acceptable. It must fit into a tab-separated line.
 pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
     let name = name.trim();
     let acceptable = (1..=150).contains(&name.chars().count());

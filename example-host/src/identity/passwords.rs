@@ -1,5 +1,5 @@
-//! Passwords: what one has to be, what is kept of one, and whether one is right. Refuses to know
-//! whose a password is and how often somebody has tried.
+//! Passwords: the rule for their length, hashing and verification. Failed attempts are counted in
+//! `admin/throttle.rs`.
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
@@ -8,44 +8,44 @@ use tokio::sync::Semaphore;
 
 use crate::base::error::Error;
 
-/// Whose turn it is to hash: two at the same time in the whole process, because each takes 19 MiB
-/// and a processor.
-static TURNS: Semaphore = Semaphore::const_new(2);
+/// Limits hashing to two passwords at a time in the whole process, because each takes 19 MiB of
+/// memory and a processor.
+static SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// How many characters a password has at least. Length is what makes one hard to guess, so nothing
-/// is said about which characters.
-const SHORTEST: usize = 12;
+/// The minimum number of characters. Length makes a password hard to guess, so there is no rule
+/// about which characters it contains.
+const MIN_LENGTH: usize = 12;
 
-/// How many it has at most: more than anybody types, and nothing to keep a processor busy with.
-const LONGEST: usize = 1000;
+/// The maximum number of characters: more than anyone types, and few enough to hash quickly.
+const MAX_LENGTH: usize = 1000;
 
-/// What is kept of a password: Argon2id with its recommended parameters.
+/// The hash to store for a password: Argon2id with its recommended parameters.
 pub(crate) async fn hash(password: String) -> Result<String, Error> {
     check(&password)?;
-    apart(&TURNS, move || hash_now(&password)).await
+    run_blocking(&SLOTS, move || hash_now(&password)).await
 }
 
-/// Whether a password is the one that this was kept of. Where nothing was kept it never is, which
-/// takes just as long to find out, so that nobody learns from it who has a password.
+/// Whether a password matches the stored hash. Without a stored hash the answer is `false` after
+/// the same time, so that the time does not reveal which users have a password.
 pub(crate) async fn verify(password: String, kept: Option<String>) -> Result<bool, Error> {
-    if password.chars().count() > LONGEST {
+    if password.chars().count() > MAX_LENGTH {
         return Ok(false);
     }
-    apart(&TURNS, move || match kept {
+    run_blocking(&SLOTS, move || match kept {
         Some(kept) => Ok(is_hash_of(&password, &kept)),
         None => hash_now(&password).map(|_| false),
     })
     .await
 }
 
-/// Refuses what is no password.
+/// Refuses a password of the wrong length.
 fn check(password: &str) -> Result<(), Error> {
     match password.chars().count() {
         0 => Err(Error::Invalid("the password is empty".to_owned())),
-        SHORTEST..=LONGEST => Ok(()),
-        _ => {
-            Err(Error::Invalid(format!("a password must have {SHORTEST} to {LONGEST} characters")))
-        }
+        MIN_LENGTH..=MAX_LENGTH => Ok(()),
+        _ => Err(Error::Invalid(format!(
+            "a password must have {MIN_LENGTH} to {MAX_LENGTH} characters"
+        ))),
     }
 }
 
@@ -58,16 +58,16 @@ fn is_hash_of(password: &str, kept: &str) -> bool {
     Argon2::default().verify_password(password.as_bytes(), kept).is_ok()
 }
 
-/// Does the work on a thread that may be kept busy, when it has its turn.
-async fn apart<T: Send + 'static>(
-    turns: &'static Semaphore,
+/// Runs work on a blocking thread once a slot is free.
+async fn run_blocking<T: Send + 'static>(
+    slots: &'static Semaphore,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    // Nobody closes the semaphore; if somebody did, there would merely be no limit.
-    let turn = turns.acquire().await;
+    // The semaphore is never closed; if it were, there would be no limit.
+    let slot = slots.acquire().await;
     let working = tokio::task::spawn_blocking(move || {
-        // Whoever asked may leave meanwhile and the work goes on, so the turn ends with the work.
-        let _turn = turn;
+        // If the caller is cancelled, the work continues, so the slot is released with the work.
+        let _slot = slot;
         work()
     });
     let done = working.await;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_right_and_every_other_one_is_wrong() {
+    async fn only_the_hashed_password_is_accepted() {
         let kept = hash("correct horse battery".to_owned()).await.ok();
         assert!(kept.as_ref().is_some_and(|kept| kept.starts_with("$argon2id$")));
         for (password, right) in [
@@ -95,25 +95,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_lasts_until_the_work_is_done_although_nobody_waits_for_it() {
+    async fn a_slot_is_held_until_the_work_ends_even_if_the_caller_is_cancelled() {
         static OWN: Semaphore = Semaphore::const_new(1);
-        let (go_on, waiting) = std::sync::mpsc::channel::<()>();
+        let (finish, waiting) = std::sync::mpsc::channel::<()>();
         let (started, begun) = tokio::sync::oneshot::channel();
-        let left = tokio::spawn(apart(&OWN, move || {
+        let left = tokio::spawn(run_blocking(&OWN, move || {
             let _ = started.send(());
             let _ = waiting.recv();
             Ok(())
         }));
         assert!(begun.await.is_ok());
         left.abort();
-        assert!(left.await.is_err_and(|error| error.is_cancelled()), "whoever asked has left");
-        assert_eq!(OWN.available_permits(), 0, "the work still has the turn");
-        drop(go_on);
-        assert_eq!(apart(&OWN, || Ok(1)).await.ok(), Some(1), "the next one has it afterwards");
+        assert!(left.await.is_err_and(|error| error.is_cancelled()), "the caller is cancelled");
+        assert_eq!(OWN.available_permits(), 0, "the work still holds the slot");
+        drop(finish);
+        assert_eq!(run_blocking(&OWN, || Ok(1)).await.ok(), Some(1), "the slot is free afterwards");
     }
 
     #[test]
-    fn only_length_counts() {
+    fn only_the_length_of_a_password_is_checked() {
         assert!(check("").is_err());
         assert!(check("elevenchars").is_err());
         assert!(check("twelve chars").is_ok());

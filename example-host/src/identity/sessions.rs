@@ -1,6 +1,6 @@
-//! Sessions: who has signed in to the pages, and for how long that holds. They are kept in the
-//! database, so that they end in every process at once; only the hash of what a browser has is
-//! kept. How the browser keeps it, and how somebody signs in, is the pages' concern.
+//! The sessions of users who have signed in to the administration. They are stored in the database,
+//! so that they end in every process at once; of the browser's secret only the hash is stored.
+//! Cookies and sign-in are handled in `admin`.
 
 use std::time::Duration;
 
@@ -12,48 +12,48 @@ use crate::base::secret;
 use crate::base::text;
 use crate::database::{Connection, Database, sql, transact};
 
-/// How long a session lasts that is not used.
+/// After this time without use a session ends.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// How long a session lasts, used or not.
+/// After this time a session ends even if it is used.
 pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// How long it counts that whoever has signed in has entered their password.
+/// For how long after entering it users are not asked for their password again.
 const CONFIRMED: Duration = Duration::from_secs(10 * 60);
 
-/// How often at most it is written down that a session is used.
+/// The minimum time between two records of the use of a session.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
-/// A session that holds.
+/// A valid session.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) user: i64,
     pub(crate) username: String,
     pub(crate) name: String,
-    /// When the password was entered last.
+    /// When the password was last entered.
     confirmed_on: PrimitiveDateTime,
 }
 
 impl Session {
-    /// Whether the password was entered lately.
+    /// Whether the password was entered recently.
     pub(crate) fn is_confirmed(&self) -> bool {
         text::now() - self.confirmed_on < CONFIRMED
     }
 }
 
-/// A session as its user sees it.
+/// A session in the list that its user sees.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionEntry {
     pub(crate) address: String,
     pub(crate) created_on: PrimitiveDateTime,
     pub(crate) used_on: PrimitiveDateTime,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of the current request.
     pub(crate) current: bool,
 }
 
-/// Begins a session of a user whose password is kept as this hash, and gives the secret that tells
-/// it; nothing where the password has been changed since, or the user blocked. The one `before`
-/// ends, so that nobody goes on by a secret that was known before the password was.
+/// Begins a session and returns its secret; `None` if the password hash has changed since it was
+/// verified, or the user was blocked. The session `before` ends, so that a secret from before the
+/// sign-in is of no use after it.
 pub(crate) async fn begin(
     database: &Database,
     user: i64,
@@ -64,15 +64,15 @@ pub(crate) async fn begin(
     let secret = secret::random_text()?;
     let now = text::now();
     let begun: Result<bool, Error> = transact!(database, |transaction| {
-        if !still_has(transaction, user, hash).await? {
+        if !has_password_hash(transaction, user, hash).await? {
             return Ok(false);
         }
         if let Some(before) = before {
             remove(transaction, before).await?;
         }
-        // Nobody asks for those that have run out, so this is when they go.
-        let over = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
-        transaction.execute(over.bind(now - LONGEST).bind(now - IDLE)).await?;
+        // Expired sessions are never looked up again, so they are removed here.
+        let expired = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
+        transaction.execute(expired.bind(now - LONGEST).bind(now - IDLE)).await?;
         let statement = sql("INSERT INTO host_sessions \
              (hash, user_id, address, created_on, used_on, confirmed_on) \
              VALUES (?, ?, ?, ?, ?, ?)");
@@ -83,8 +83,8 @@ pub(crate) async fn begin(
     Ok(begun?.then_some(secret))
 }
 
-/// Takes down that the password has been entered again in the session with this secret. Gives
-/// whether it is still the one that is kept as this hash.
+/// Records that the password was entered again in the session with this secret. Returns whether the
+/// password hash is still the one that was verified.
 pub(crate) async fn confirm(
     database: &Database,
     secret: &str,
@@ -92,7 +92,7 @@ pub(crate) async fn confirm(
     hash: Option<&str>,
 ) -> Result<bool, Error> {
     transact!(database, |transaction| {
-        if !still_has(transaction, user, hash).await? {
+        if !has_password_hash(transaction, user, hash).await? {
             return Ok(false);
         }
         let statement =
@@ -103,8 +103,8 @@ pub(crate) async fn confirm(
     })
 }
 
-/// Whether a user who is not blocked has the password that is kept as this hash.
-async fn still_has(
+/// Whether the user is not blocked and still has this password hash.
+async fn has_password_hash(
     transaction: &mut Connection,
     user: i64,
     hash: Option<&str>,
@@ -114,16 +114,15 @@ async fn still_has(
     Ok(kept.is_some_and(|(kept,)| kept.is_some() && kept.as_deref() == hash))
 }
 
-/// Whether the session with this secret has not been ended, within a transaction that it changes
-/// something by.
-pub(crate) async fn is_there(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
+/// Whether the session with this secret still exists, within the transaction of a change.
+pub(crate) async fn exists(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
     let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?");
     let statement = statement.bind(secret::hash(secret).as_slice());
     let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
     Ok(found.is_some())
 }
 
-/// The session with this secret, if it holds.
+/// The session with this secret, if it is valid.
 pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Session>, Error> {
     let hash = secret::hash(secret);
     let now = text::now();
@@ -144,14 +143,14 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             Ok(())
         });
         if let Err(error) = noted {
-            // Whoever only looks is served while nothing can be written.
+            // Pages can be read even while the database cannot be written to.
             tracing::debug!(%error, "the last use of a session could not be recorded");
         }
     }
     Ok(Some(Session { user, username, name, confirmed_on }))
 }
 
-/// The sessions of a user that hold, the one with this secret among them, newest first.
+/// The valid sessions of a user, newest first; the one with this secret is marked as current.
 pub(crate) async fn of_user(
     database: &Database,
     user: i64,
@@ -176,7 +175,7 @@ pub(crate) async fn end(database: &Database, secret: &str) -> Result<(), Error> 
     transact!(database, |transaction| remove(transaction, secret).await)
 }
 
-/// Ends all sessions of a user, within the transaction of what calls for it.
+/// Ends all sessions of a user, within the transaction of the change that requires it.
 pub(crate) async fn end_all(transaction: &mut Connection, user: i64) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_sessions WHERE user_id = ?").bind(user)).await?;
     Ok(())

@@ -1,5 +1,5 @@
-//! API tokens: making them, and telling the user by one. Only the hash of a token is ever kept or
-//! compared. What the user may do is decided elsewhere.
+//! API tokens: creating them, and finding the user of one. Only the hash of a token is stored and
+//! compared.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::base::secret::{SecretHash, fingerprint, hash, random_text};
 use crate::base::text::now;
 use crate::database::{Connection, Database, sql, transact};
 
-/// How often it is written down which tokens have been used.
+/// How often the uses of tokens are written to the database.
 const WRITE_EVERY: Duration = Duration::from_secs(5);
 
-/// How often at most that is done for one token: whoever reads it wants to know the day.
+/// The minimum time between two such writes for one token: its readers want to know the day.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
 /// Replaces a user's token within a transaction.
@@ -30,19 +30,19 @@ pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<St
     Ok(token)
 }
 
-/// Takes a user's token away within a transaction.
+/// Revokes a user's token within a transaction.
 pub(crate) async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_tokens WHERE user_id = ?").bind(user)).await?;
     Ok(())
 }
 
-/// What may be known of a token.
+/// The information about a token that may be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenEntry {
-    /// What the audit trail calls it.
+    /// Its identification in the audit trail.
     pub(crate) fingerprint: String,
     pub(crate) created_on: PrimitiveDateTime,
-    /// To the minute; not at all if it never was.
+    /// The last use, to the minute; `None` if it was never used.
     pub(crate) used_on: Option<PrimitiveDateTime>,
 }
 
@@ -59,23 +59,23 @@ pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<Tok
     }))
 }
 
-/// Which tokens are used. A request only leaves a note in memory, which is written down afterwards;
-/// a host that is killed forgets the last few seconds.
+/// The last use of tokens. A request only records it in memory, and a background task writes it to
+/// the database; if the host is killed, the uses of the last few seconds are lost.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Which tokens were used, and when last.
+    /// The tokens with uses to write, and the time of the last use.
     noted: Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
-    /// What was written down within the last minute.
+    /// The uses that were written within the last minute.
     written: tokio::sync::Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
 }
 
 impl Usage {
-    /// Takes down that a token has just been used.
+    /// Records the use of a token.
     pub(crate) fn note(&self, token: SecretHash) {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, now());
     }
 
-    /// Writes down what is noted, again and again until it is dropped.
+    /// Writes the recorded uses periodically, until the future is dropped.
     pub(crate) async fn follow(&self, database: &Database) {
         loop {
             tokio::time::sleep(WRITE_EVERY).await;
@@ -83,7 +83,7 @@ impl Usage {
         }
     }
 
-    /// Writes down what is noted now.
+    /// Writes the recorded uses.
     pub(crate) async fn write(&self, database: &Database) {
         let mut written = self.written.lock().await;
         let now = now();
@@ -92,12 +92,11 @@ impl Usage {
             let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
             noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
         };
-        // Hosts that write at the same time take the rows in one order, and none waits for another
-        // that waits for it.
+        // All hosts lock the rows in the same order, which rules out deadlocks.
         due.sort_unstable();
         match write_uses(database, &due).await {
             Ok(()) => written.extend(due),
-            // It is only said later than it might be.
+            // The date of the last use is then merely too early.
             Err(error) => tracing::debug!(%error, "the last use of tokens could not be recorded"),
         }
     }
@@ -112,7 +111,7 @@ async fn write_uses(
     }
     transact!(database, |transaction| {
         for (token, at) in due {
-            // A token that has been replaced meanwhile is not there, and the next one was not used.
+            // A token that was replaced meanwhile matches no row; its successor was not used.
             let removal = sql("DELETE FROM host_token_uses WHERE user_id IN \
                  (SELECT user_id FROM host_tokens WHERE hash = ?)");
             transaction.execute(removal.bind(token.as_slice())).await?;
@@ -139,7 +138,7 @@ pub(crate) async fn identify(
     }))
 }
 
-/// The user with this key, unless blocked; for authenticators that answer with a key.
+/// The user with this key, unless blocked; for plugins that authenticate users by key.
 pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<User>, Error> {
     let statement =
         sql("SELECT username, name, email FROM host_users WHERE id = ? AND NOT blocked");

@@ -1,6 +1,6 @@
-//! Users: names, addresses, membership, and who is blocked. Refuses to know what a user may do
-//! (`acl.rs`), what a password is (`passwords.rs`), and how a request proves who sends it
-//! (`tokens.rs`, `sessions.rs`).
+//! Users: names, addresses, groups, and whether they are blocked. Permissions are in `acl.rs`,
+//! passwords in `passwords.rs`, and the authentication of requests in `tokens.rs` and
+//! `sessions.rs`.
 
 use std::collections::HashSet;
 
@@ -12,20 +12,21 @@ use crate::identity::names::name_of;
 use crate::identity::passwords;
 use crate::identity::sessions;
 
-/// What a new user is made from.
+/// The values for a new user.
 #[derive(Clone, Debug)]
 pub struct NewUser {
     /// The name to sign in with, unique without regard to case.
     pub username: String,
     /// The e-mail address, unique without regard to case.
     pub email: String,
-    /// The titles of the groups to join, one at least.
+    /// The titles of the groups to join, at least one.
     pub groups: Vec<String>,
-    /// Without one the user cannot sign in to the pages, but may have a token.
+    /// The password. A user without a password cannot sign in to the administration, but can have a
+    /// token.
     pub password: Option<String>,
 }
 
-/// A user as administrators see one.
+/// A user in the list that administrators see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserEntry {
     /// The primary key.
@@ -36,11 +37,11 @@ pub struct UserEntry {
     pub email: String,
     /// The titles of the user's groups.
     pub groups: Vec<String>,
-    /// Whether every token and password is refused.
+    /// Whether the user is blocked, so that token and password are refused.
     pub blocked: bool,
 }
 
-/// All users, in the order they were made.
+/// All users, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<UserEntry>, Error> {
     let mut transaction = database.begin_read().await?;
     let rows: Vec<(i64, String, String, bool)> = transaction
@@ -76,7 +77,7 @@ pub(crate) async fn by_name(database: &Database, username: &str) -> Result<UserE
     Ok(UserEntry { id, username, email, groups, blocked })
 }
 
-/// Blocks a user or lifts that, within a transaction.
+/// Blocks or unblocks a user, within a transaction.
 pub(crate) async fn block(
     transaction: &mut Connection,
     id: i64,
@@ -84,12 +85,12 @@ pub(crate) async fn block(
 ) -> Result<(), Error> {
     let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
     transaction.execute(statement.bind(blocked).bind(id)).await?;
-    // A token works again when the user is unblocked; whoever had signed in does so anew.
+    // After unblocking, the token works again, but the user has to sign in again.
     sessions::end_all(transaction, id).await
 }
 
-/// Sets what is kept of a user's password, within a transaction.
-pub(crate) async fn keep_password(
+/// Sets the password hash of a user, within a transaction.
+pub(crate) async fn set_password_hash(
     transaction: &mut Connection,
     id: i64,
     hash: &str,
@@ -105,7 +106,7 @@ pub(crate) async fn remove(transaction: &mut Connection, id: i64) -> Result<(), 
     Ok(())
 }
 
-/// What may be changed of a user, known to be acceptable.
+/// The editable values of a user, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     pub(crate) username: String,
@@ -113,7 +114,7 @@ pub(crate) struct Profile {
     pub(crate) email: String,
 }
 
-/// What of a user is not acceptable, and why.
+/// A value of a user that is not acceptable, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Username(String),
@@ -122,7 +123,7 @@ pub(crate) enum Fault {
 }
 
 impl Profile {
-    /// The profile with these values, or everything that is wrong with them.
+    /// The profile with these values, or all faults of them.
     pub(crate) fn new(username: &str, name: &str, email: &str) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let username = name_of("the name of a user", username);
@@ -141,7 +142,8 @@ impl Profile {
         }
     }
 
-    /// What of it another user has already; `id` is whose profile it is, if it is anybody's yet.
+    /// The values that another user already has; `id` is the user with this profile, if it exists
+    /// yet.
     pub(crate) async fn taken(
         &self,
         transaction: &mut Connection,
@@ -165,7 +167,7 @@ impl Profile {
         Ok(faults)
     }
 
-    /// Makes a user of it, who is in no group yet.
+    /// Adds a user with this profile, without groups.
     pub(crate) async fn insert(
         &self,
         transaction: &mut Connection,
@@ -190,7 +192,7 @@ impl Profile {
         }
     }
 
-    /// Gives it to a user in place of the one before.
+    /// Replaces the profile of a user.
     pub(crate) async fn update(&self, transaction: &mut Connection, id: i64) -> Result<(), Error> {
         let statement = sql("UPDATE host_users SET username = ?, username_fold = ?, name = ?, \
              email = ?, email_fold = ?, search_fold = ? WHERE id = ?");
@@ -205,7 +207,7 @@ impl Profile {
         Ok(())
     }
 
-    /// What a search for users looks through.
+    /// The text that a search for users looks in.
     fn searched(&self) -> String {
         let name = if self.name == self.username { "" } else { &self.name };
         let words = [self.username.as_str(), name, self.email.as_str()];
@@ -239,8 +241,8 @@ pub(crate) async fn groups_of(connection: &mut Connection, id: i64) -> Result<Ve
     Ok(groups.into_iter().map(|(group,)| group).collect())
 }
 
-/// A new user whose values are known to be acceptable and whose password has been hashed, which
-/// takes too long to do while the database is locked.
+/// A new user with checked values and a hashed password. Hashing takes too long to do while the
+/// database is locked.
 pub(crate) struct Prepared {
     profile: Profile,
     groups: Vec<String>,
@@ -248,7 +250,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) async fn from(new: NewUser) -> Result<Self, Error> {
+    pub(crate) async fn new(new: NewUser) -> Result<Self, Error> {
         let username = name_of("the name of a user", &new.username)?.to_owned();
         let email = address_of(&new.email)?;
         if new.groups.is_empty() {

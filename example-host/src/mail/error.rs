@@ -9,19 +9,19 @@ use crate::base::error::Error;
 /// Why a mail was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MailError {
-    /// No mail can be like that.
+    /// The mail has a value that is not valid.
     #[error("{value:?} is not a valid {what} of a mail")]
     Impossible { what: &'static str, value: String },
-    /// The server will not have this mail, today or tomorrow.
+    /// The server rejected the mail permanently.
     #[error("the mail server rejects it: {0}")]
     Refused(transport::smtp::Error),
-    /// The server takes no such address, and announces that beforehand.
+    /// The server does not announce support for such an address.
     #[error("the mail server accepts only addresses in ASCII")]
     NotAscii,
-    /// The server cannot be reached, or has no time.
+    /// The server cannot be reached, or rejected the mail temporarily.
     #[error("the mail server cannot be used: {0}")]
     Unavailable(transport::smtp::Error),
-    /// The server was given time enough.
+    /// The server did not answer in time.
     #[error("the mail server did not answer within {} seconds", .0.as_secs())]
     TooSlow(Duration),
     /// The folder cannot be written to.

@@ -1,5 +1,5 @@
-//! Mails as one `.eml` file each, for a site without a mail server. Only whoever runs the host can
-//! read them.
+//! Mails as one `.eml` file each, for a site without a mail server. Only the user who runs the host
+//! can read them.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ impl Folder {
         Self { path }
     }
 
-    /// Writes a mail, unless one of its id has been written before.
+    /// Writes a mail, unless a mail with its id was written before.
     pub(crate) async fn write(&self, id: &str, text: Vec<u8>) -> Result<(), Error> {
         let folder = self.path.clone();
         let path = folder.join(format!("{id}.eml"));
@@ -33,7 +33,8 @@ impl Folder {
     }
 }
 
-/// Whoever collects mails must never see half of one, so it gets its name when it is whole.
+/// A program that collects mails must never see half of one, so the file is renamed when it is
+/// complete.
 fn write(folder: &Path, path: &Path, unfinished: &Path, text: &[u8]) -> std::io::Result<()> {
     if path.exists() {
         return Ok(());

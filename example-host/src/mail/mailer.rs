@@ -1,5 +1,4 @@
-//! Mails that extensions ask for: what stands in one, and the two ways that it goes, to a mail
-//! server or into a folder. Knows nothing of why a mail is sent.
+//! Builds the mails that extensions send, and delivers them to a mail server or into a folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use super::error::MailError;
 use super::folder::Folder;
 use super::smtp::Server;
 
-/// Sends the mails of a site. Clones are the same.
+/// Sends the mails of a site. Clones share their state.
 #[derive(Clone, Debug)]
 pub(crate) struct Mailer {
     inner: Arc<Inner>,
@@ -37,7 +36,7 @@ enum Delivery {
 }
 
 impl Mailer {
-    /// Sends to the server that the settings name, else into this folder.
+    /// A mailer for the server in the settings, or for this folder if none is set.
     pub(crate) fn new(
         settings: &MailSettings,
         folder: PathBuf,
@@ -71,7 +70,7 @@ impl Mailer {
     }
 }
 
-/// A mail as it is sent. What comes from an extension stands where it belongs and nowhere else.
+/// Builds a mail. Values from an extension are checked or escaped, so that none can add headers.
 fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
     let impossible = |what, value: &str| MailError::Impossible { what, value: value.to_owned() };
     // The id becomes a header and the name of a file.
@@ -89,7 +88,7 @@ fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
         .subject(one_line(&mail.subject))
         .message_id(Some(id))
         .date_now()
-        // Keeps holiday notices and other machines from answering (RFC 3834).
+        // Prevents automatic replies such as holiday notices (RFC 3834).
         .raw_header(HeaderValue::new(
             HeaderName::new_from_ascii_str("Auto-Submitted"),
             "auto-generated".to_owned(),
@@ -100,7 +99,7 @@ fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
         .map_err(|error| impossible("content", &error.to_string()))
 }
 
-/// The same address with its domain as the domain name system knows it, which every server takes.
+/// The same address with its domain in ASCII form, which every server accepts.
 fn with_ascii_domain(address: Address) -> Option<Address> {
     if address.domain().is_ascii() {
         return Some(address);
@@ -109,7 +108,7 @@ fn with_ascii_domain(address: Address) -> Option<Address> {
     Address::new(address.user(), domain).ok()
 }
 
-/// A text for a header: what would begin another line, or is no character, becomes a space.
+/// Text for a header: white space and control characters become single spaces.
 fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

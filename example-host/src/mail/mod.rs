@@ -1,5 +1,5 @@
-//! Mails that extensions ask for: what stands in one, and the two ways in which it is delivered, to a
-//! mail server or into a folder. Knows nothing of why a mail is sent.
+//! The mails that extensions send: their content, and their delivery to a mail server or into a
+//! folder.
 
 mod error;
 mod folder;

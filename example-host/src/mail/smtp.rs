@@ -1,4 +1,4 @@
-//! Mails by SMTP: conversations with a mail server that never outlast their time. What stands in a mail is no matter here.
+//! Delivery of mails by SMTP, with a time limit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,44 +17,44 @@ use crate::base::smtp_url::{Security, SmtpUrl};
 
 use super::error::MailError;
 
-/// How many mails are sent at the same time. Mail servers allow few connections of one client.
+/// How many mails are sent at the same time. Mail servers allow a client only a few connections.
 const CONNECTIONS: usize = 4;
 
-/// A mail server, and the connections to it that are of use for the next mail.
+/// A mail server with its idle connections.
 ///
-/// The connections are kept here and not in the library's own pool: its time limit ends with the
-/// connecting, and a conversation that is given up would be taken up again in the middle, where
-/// the answer to one mail is read as that to another.
+/// The library's own pool is not used: its time limit covers only connecting, and it would reuse a
+/// connection whose conversation was cancelled, where the answer to one mail is taken for that to
+/// the next.
 pub(crate) struct Server {
     url: SmtpUrl,
     tls: Option<TlsParameters>,
-    time: Duration,
-    turns: Semaphore,
+    timeout: Duration,
+    slots: Semaphore,
     idle: Mutex<Vec<AsyncSmtpConnection>>,
 }
 
 impl Server {
-    pub(crate) fn new(url: SmtpUrl, time: Duration) -> Result<Self, Error> {
+    pub(crate) fn new(url: SmtpUrl, timeout: Duration) -> Result<Self, Error> {
         let tls = match url.security {
             Security::None => None,
             _ => Some(TlsParameters::new(url.host.clone()).map_err(|error| {
                 Error::Invalid(format!("TLS to the mail server is not possible: {error}"))
             })?),
         };
-        let (turns, idle) = (Semaphore::new(CONNECTIONS), Mutex::default());
-        Ok(Self { url, tls, time, turns, idle })
+        let (slots, idle) = (Semaphore::new(CONNECTIONS), Mutex::default());
+        Ok(Self { url, tls, timeout, slots, idle })
     }
 
-    /// Sends a mail within the time that there is, the wait for its turn included.
+    /// Sends a mail within the time limit, which includes the wait for a free slot.
     pub(crate) async fn send(&self, envelope: &Envelope, text: &[u8]) -> Result<(), MailError> {
-        // Dropping a conversation closes its connection.
-        let sent = timeout(self.time, self.converse(envelope, text)).await;
-        sent.unwrap_or(Err(MailError::TooSlow(self.time)))
+        // Cancelling a conversation drops its connection, which closes it.
+        let sent = timeout(self.timeout, self.converse(envelope, text)).await;
+        sent.unwrap_or(Err(MailError::TooSlow(self.timeout)))
     }
 
     async fn converse(&self, envelope: &Envelope, text: &[u8]) -> Result<(), MailError> {
-        // Nobody closes the semaphore; if somebody did, there would merely be no limit.
-        let _turn = self.turns.acquire().await;
+        // The semaphore is never closed; if it were, there would be no limit.
+        let _slot = self.slots.acquire().await;
         let mut connection = self.connection().await.map_err(MailError::Unavailable)?;
         let ascii = envelope.to().iter().all(|to| to.user().is_ascii() && to.domain().is_ascii());
         let takes_more = connection.server_info().supports_feature(Extension::SmtpUtfEight);
@@ -68,7 +68,7 @@ impl Server {
         sent
     }
 
-    /// A connection on which the server waits for a mail.
+    /// An idle connection that still works, or a new one.
     async fn connection(&self) -> Result<AsyncSmtpConnection, SmtpError> {
         while let Some(mut kept) = self.kept() {
             if kept.test_connected().await {
@@ -103,9 +103,9 @@ impl Server {
     }
 }
 
-/// What an error in the middle of a mail means for this mail.
+/// Whether an error while sending is final for this mail.
 fn refusal(error: SmtpError) -> MailError {
-    // A client that has to sign in first gets this for each mail; the site has to mend that.
+    // Missing or wrong credentials fail for every mail until the site's settings are corrected.
     let sign_in = matches!(error.status().map(u16::from), Some(530 | 534 | 535 | 538));
     match error.is_permanent() && !sign_in {
         true => MailError::Refused(error),

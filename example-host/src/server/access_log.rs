@@ -1,5 +1,5 @@
-//! What is the same for every request, whatever answers it: its id, the host that it names, its span
-//! in the log, the line in the access log, and the headers of every response.
+//! The handling that all requests have in common: the id, the check of the `Host` header, the log
+//! span, the line in the access log, and the headers of every response.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::api::answer::below_base;
 use crate::api::handled::Handled;
 use crate::api::request_id::{self, RequestId};
 
-/// Gives the request its id, passes it on, and logs what became of it.
+/// Gives the request its id, passes it on, and logs the outcome.
 pub(crate) async fn observe(
     State(context): State<Arc<Context>>,
     Extension(peer): Extension<Peer>,
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
-    let believed = client::is_known(peer, &context.trusted_proxies);
-    let id = context.ids.of(request.headers(), believed);
+    let trusted = client::is_trusted(peer, &context.trusted_proxies);
+    let id = context.ids.of(request.headers(), trusted);
     request.extensions_mut().insert(id.clone());
     let span = tracing::info_span!("request", request_id = id.as_str());
     let client = client::of(peer, request.headers(), &context.trusted_proxies);
@@ -46,7 +46,7 @@ pub(crate) async fn observe(
         handled: Handled::default(),
     };
 
-    let mut response = match host_header::settle(&mut request) {
+    let mut response = match host_header::validate(&mut request) {
         Ok(()) => next.run(request).instrument(span).await,
         Err(refusal) => refusal.response(&id),
     };
@@ -62,11 +62,12 @@ pub(crate) async fn observe(
     response
 }
 
-/// The status in the log of a request whose client left before it was answered; none of HTTP.
+/// The status in the log for a request whose client disconnected before the answer; not an HTTP
+/// status.
 const CLIENT_GONE: u16 = 499;
 
-/// A line of the access log, and a request that is counted. It is written when it is dropped,
-/// because a request whose client leaves is dropped where it stands.
+/// A line of the access log and of the metrics. It is written on drop, because the future of a
+/// request is dropped when its client disconnects.
 struct Line {
     began: Instant,
     span: Span,

@@ -1,12 +1,11 @@
-//! Requests to the administration: hands over what it needs to know of one. What is on a page, and
-//! who may see it, is not known here.
+//! Requests to the administration: reads the request, and passes it to the pages in `admin`.
 
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 
-use crate::admin::{Arrival, BASE};
+use crate::admin::{BASE, PageRequest};
 
 use super::client::{self, Peer};
 use super::context::Context;
@@ -15,10 +14,10 @@ use crate::api::problem::Refusal;
 use crate::api::request_id::RequestId;
 use crate::api::{body, notes};
 
-/// The header in which a proxy names the protocol of its client.
+/// The header in which a proxy sends the protocol of its client.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Answers a request to it.
+/// Answers a request to the administration.
 pub(crate) async fn answer(
     context: Arc<Context>,
     id: &RequestId,
@@ -42,7 +41,7 @@ async fn page(
         return Ok(to_the_first_page());
     };
     let peer = parts.extensions.get::<Peer>().copied().ok_or(Refusal::Internal)?;
-    let mut arrival = Arrival {
+    let mut request = PageRequest {
         path: path.to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
         body: Vec::new(),
@@ -54,13 +53,13 @@ async fn page(
         headers: parts.headers,
         session: None,
     };
-    let answered = if notes::changes(&arrival.method) {
-        arrival.body = form(&context, &mut arrival, body).await?;
-        let place = context.forms.place().await.ok_or(Refusal::Unavailable)?;
+    let answered = if notes::changes(&request.method) {
+        request.body = form(&context, &mut request, body).await?;
+        let slot = context.forms.slot().await.ok_or(Refusal::Unavailable)?;
         let at = Arc::clone(&context);
-        // What has been sent is dealt with to its end, also when the browser has gone.
-        let dealing = async move { at.administration.answer(arrival).await };
-        match context.forms.run(place, dealing).await {
+        // A form is processed completely, even if the browser disconnects.
+        let processing = async move { at.administration.answer(request).await };
+        match context.forms.run(slot, processing).await {
             Ok(Some(answered)) => answered,
             Ok(None) => return Err(Refusal::Unavailable),
             Err(error) => {
@@ -69,7 +68,7 @@ async fn page(
             }
         }
     } else {
-        context.administration.answer(arrival).await
+        context.administration.answer(request).await
     };
     let mut response = answered.response;
     let handled = Handled { route: answered.page.into(), user: answered.user };
@@ -77,33 +76,33 @@ async fn page(
     Ok(response)
 }
 
-/// What a form has sent, if it is no larger than whoever sends it may send.
+/// Reads the body of a form, up to the size that is allowed for its sender.
 async fn form(
     context: &Context,
-    arrival: &mut Arrival,
+    request: &mut PageRequest,
     mut body: Body,
 ) -> Result<Vec<u8>, Refusal> {
-    let longest = context.administration.recognise(arrival).await.map_err(|error| {
+    let longest = context.administration.recognise(request).await.map_err(|error| {
         tracing::error!(%error, "a session could not be looked up");
         Refusal::Unavailable
     })?;
     let limit = longest.min(context.api.body_limit);
-    let read = match body::is_too_large(&arrival.headers, limit) {
+    let read = match body::is_too_large(&request.headers, limit) {
         true => Err(Refusal::BodyTooLarge { limit }),
         false => body::read(&mut body, limit, context.api.stall_time).await,
     };
     if matches!(read, Err(Refusal::BodyTooLarge { .. }))
-        && !arrival.headers.contains_key(header::EXPECT)
+        && !request.headers.contains_key(header::EXPECT)
     {
         body::discard(body).await;
     }
     read
 }
 
-/// Whether a proxy that is known names TLS as the protocol of its client.
+/// Whether a trusted proxy reports that its client uses TLS.
 fn speaks_tls(context: &Context, peer: Peer, headers: &HeaderMap) -> bool {
-    let known = client::is_known(peer, &context.trusted_proxies);
-    known && headers.get(FORWARDED_PROTO).is_some_and(|protocol| protocol == "https")
+    let trusted = client::is_trusted(peer, &context.trusted_proxies);
+    trusted && headers.get(FORWARDED_PROTO).is_some_and(|protocol| protocol == "https")
 }
 
 fn to_the_first_page() -> Response<Body> {

@@ -1,25 +1,25 @@
-//! The address of the client of a request. A proxy sends it in a header, which counts only from a proxy
-//! that the site knows: anybody can send such a header.
+//! The address of the client of a request. A proxy sends it in a header. The header is used only
+//! from trusted proxies, because any client can send it.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
-/// The header in which each proxy adds whom it was asked by, the nearest last.
+/// The header to which each proxy appends the address of its client.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The other end of the connection that a request came on, left in the request's extensions.
+/// The remote address of the connection, stored in the extensions of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(super) IpAddr);
 
-/// Whether the peer is a proxy that is known.
-pub(crate) fn is_known(peer: Peer, proxies: &[IpNet]) -> bool {
+/// Whether the peer is a trusted proxy.
+pub(crate) fn is_trusted(peer: Peer, proxies: &[IpNet]) -> bool {
     let peer = peer.0.to_canonical();
     proxies.iter().any(|proxy| proxy.contains(&peer))
 }
 
-/// The client: the peer, or as long as that is a proxy that is known, whom it was asked by.
+/// The client: the peer, or the nearest address in the header that is not a trusted proxy.
 pub(crate) fn of(peer: Peer, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let values = headers.get_all(FORWARDED_FOR);
     let values: Vec<&str> = values.iter().map(|value| value.to_str().unwrap_or_default()).collect();
@@ -34,7 +34,7 @@ pub(crate) fn of(peer: Peer, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     client
 }
 
-/// An address as proxies write it: some add the port.
+/// Parses an address from the header; some proxies add the port.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// The client of a request from `peer` with these headers, of a site that knows two proxies.
+    /// The client of a request from `peer` with these headers, with two trusted proxies.
     fn client(peer: &str, forwarded: &[&'static str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for value in forwarded {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_proxy_that_is_known_is_believed() {
+    fn the_header_is_used_only_from_trusted_proxies() {
         for (peer, forwarded, expected) in [
             ("192.0.2.7", &[][..], "192.0.2.7"),
             ("192.0.2.7", &["203.0.113.5"], "192.0.2.7"),
@@ -68,11 +68,11 @@ mod tests {
             ("::ffff:10.1.2.3", &["203.0.113.5:4711"], "203.0.113.5"),
             ("fd00::1", &["[2001:db8::5]:4711"], "2001:db8::5"),
             ("10.1.2.3", &["[2001:db8::5]"], "2001:db8::5"),
-            // What the client has written itself stands further left.
+            // Values that the client sent itself are further left.
             ("10.1.2.3", &["198.51.100.9, 203.0.113.5"], "203.0.113.5"),
             ("10.1.2.3", &["198.51.100.9", "203.0.113.5"], "203.0.113.5"),
             ("10.1.2.3", &["198.51.100.9, 203.0.113.5, 10.9.9.9"], "203.0.113.5"),
-            // The last that is known, where there is no more or no address.
+            // The last trusted proxy, if the next value is missing or not an address.
             ("10.1.2.3", &[], "10.1.2.3"),
             ("10.1.2.3", &["10.9.9.9"], "10.9.9.9"),
             ("10.1.2.3", &["203.0.113.5, unknown"], "10.1.2.3"),

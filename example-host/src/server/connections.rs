@@ -1,5 +1,5 @@
-//! Connections: takes them, bounds what they may cost, and ends them without cutting a request
-//! off. What is answered on them is a router's.
+//! Accepts connections, limits their number and duration, and closes them gracefully. Requests are
+//! answered by a router.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -24,62 +24,61 @@ use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
 
 use super::client::{self, Peer};
+use super::limits::{ConnectionLimit, Permit};
 use super::progress::Progress;
-use super::room::{Guest, Room};
 use super::tls::Tls;
 
-/// How many connections may be open beside those for which there is room, to be told so.
-const OUTSIDE: usize = 16;
-/// How many of them one client may have.
-const OUTSIDE_OF_ONE: usize = 4;
-/// How long each step of such a connection may take.
-const OUTSIDE_TIME: Duration = Duration::from_secs(2);
+/// The number of additional connections above the limit, which only get the answer 503.
+const EXTRA_CONNECTIONS: usize = 16;
+/// How many of these one client may have.
+const EXTRA_PER_CLIENT: usize = 4;
+/// The time limit for each step of such a connection.
+const EXTRA_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many bytes of a request are kept until its head is whole. Who does not come to its end has as
-/// much for each connection.
+/// The maximum size of a request's head. Each connection can occupy this much memory.
 const BUFFER: usize = 64 * 1024;
 
-/// How long a connection that makes room for another may take over its last answer.
-const LEAVING_TIME: Duration = Duration::from_secs(2);
+/// The time limit for the last answer of a connection that is closed in favour of another.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
 
-/// What is done with connections.
+/// How connections are served.
 #[derive(Clone)]
 pub(crate) struct Connections {
     pub(crate) router: Router,
-    /// What answers those for whom there is no room. Without it they are closed.
+    /// Answers on connections above the limit. Without it they are closed.
     pub(crate) full: Option<Router>,
     pub(crate) tls: Option<Arc<Tls>>,
-    /// How long the headers of a request may take, and before them the beginning of TLS.
+    /// The time limit for the headers of a request, and for the TLS handshake.
     pub(crate) header_timeout: Duration,
-    /// How long the other end may take nothing of what it is sent.
+    /// How long the client may pause while it reads an answer.
     pub(crate) stall_time: Duration,
-    /// How many there may be.
+    /// The maximum number of connections.
     pub(crate) limit: usize,
-    /// How many one client may have.
+    /// The maximum number of connections of one client.
     pub(crate) limit_of_one: usize,
-    /// The proxies that may have more.
+    /// The proxies to which the limit for one client does not apply.
     pub(crate) trusted_proxies: Vec<IpNet>,
-    /// Where they are counted.
+    /// The metrics that count the connections.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
-/// When to stop.
+/// The deadlines of a stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
-    /// Until when requests in flight may finish.
-    pub(crate) patience: Instant,
-    /// Until when those that did not are waited for that have been cut off.
-    pub(crate) end: Instant,
+    /// Until then requests in progress may finish.
+    pub(crate) finish_by: Instant,
+    /// Until then aborted requests are waited for.
+    pub(crate) abort_by: Instant,
 }
 
-/// The word to stop, when there is one.
+/// The signal to stop, once it is given.
 pub(crate) type Stopping = watch::Receiver<Option<Stop>>;
 
 impl Connections {
-    /// Takes connections until it is stopped, then waits for the requests in flight.
+    /// Accepts connections until the signal to stop, then waits for the requests in progress.
     pub(crate) async fn accept(self, listener: TcpListener, mut stopping: Stopping) {
-        let room = Room::new(self.limit, self.limit_of_one);
-        let outside = Room::new(OUTSIDE, OUTSIDE_OF_ONE);
+        let limit = ConnectionLimit::new(self.limit, self.limit_of_one);
+        let extra = ConnectionLimit::new(EXTRA_CONNECTIONS, EXTRA_PER_CLIENT);
         let (cut, cutting) = watch::channel(());
         // Each connection has a sender, so that the receiver ends with the last of them.
         let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
@@ -91,15 +90,16 @@ impl Connections {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, most likely: connections that end give some back.
+                    // Probably no file descriptor is free; the pause gives connections time to
+                    // close.
                     tracing::warn!(%error, "a connection was not accepted");
                     sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             let peer = Peer(address.ip());
-            let proxy = client::is_known(peer, &self.trusted_proxies);
-            let Some(connection) = self.place(&room, &outside, peer, proxy) else {
+            let proxy = client::is_trusted(peer, &self.trusted_proxies);
+            let Some(connection) = self.place(&limit, &extra, peer, proxy) else {
                 tracing::debug!(%address, "the limit of connections is reached");
                 continue;
             };
@@ -119,48 +119,48 @@ impl Connections {
         };
         drop((listener, open));
         let now = Instant::now();
-        let Stop { patience, end } = stop.unwrap_or(Stop { patience: now, end: now });
-        if timeout_at(patience, all_closed.recv()).await.is_err() {
+        let Stop { finish_by, abort_by } = stop.unwrap_or(Stop { finish_by: now, abort_by: now });
+        if timeout_at(finish_by, all_closed.recv()).await.is_err() {
             tracing::warn!("requests that took too long to finish were aborted");
         }
-        // Dropping the sender ends the connections that are left.
+        // Dropping the sender aborts the remaining connections.
         drop(cut);
-        if timeout_at(end, all_closed.recv()).await.is_err() {
+        if timeout_at(abort_by, all_closed.recv()).await.is_err() {
             tracing::warn!("a request could not be aborted");
         }
     }
 
-    /// What becomes of a new connection.
+    /// Assigns a new connection to one of the limits, or refuses it.
     fn place(
         &self,
-        room: &Arc<Room>,
-        outside: &Arc<Room>,
+        limit: &Arc<ConnectionLimit>,
+        extra: &Arc<ConnectionLimit>,
         peer: Peer,
         proxy: bool,
     ) -> Option<Connection> {
-        let connection = |guest, router: &Router, outside| Connection {
+        let connection = |permit, router: &Router, extra| Connection {
             peer,
-            guest: Arc::new(guest),
+            permit: Arc::new(permit),
             router: router.clone(),
-            outside,
-            header_timeout: if outside { OUTSIDE_TIME } else { self.header_timeout },
-            stall_time: if outside { OUTSIDE_TIME } else { self.stall_time },
+            extra,
+            header_timeout: if extra { EXTRA_TIMEOUT } else { self.header_timeout },
+            stall_time: if extra { EXTRA_TIMEOUT } else { self.stall_time },
         };
-        if let Some(guest) = room.enter(peer.0, proxy) {
-            return Some(connection(guest, &self.router, false));
+        if let Some(permit) = limit.acquire(peer.0, proxy) {
+            return Some(connection(permit, &self.router, false));
         }
         let full = self.full.as_ref()?;
-        Some(connection(outside.enter(peer.0, false)?, full, true))
+        Some(connection(extra.acquire(peer.0, false)?, full, true))
     }
 }
 
-/// A connection that has been taken.
+/// An accepted connection.
 struct Connection {
     peer: Peer,
-    guest: Arc<Guest>,
+    permit: Arc<Permit>,
     router: Router,
-    /// Whether there was no room for it, so that it is closed after one answer.
-    outside: bool,
+    /// Whether it is above the limit, so that it is closed after one answer.
+    extra: bool,
     header_timeout: Duration,
     stall_time: Duration,
 }
@@ -170,9 +170,9 @@ impl Connection {
         let stream = Progress::within(self.stall_time, stream);
         let Some(tls) = tls else { return self.answer(stream, stopping).await };
         let begun = tokio::select! {
-            // Nothing is in flight yet.
-            () = told(&mut stopping) => return,
-            () = self.guest.has_to_leave() => return,
+            // No request is in progress yet.
+            () = stopped(&mut stopping) => return,
+            () = self.permit.evicted() => return,
             begun = timeout(self.header_timeout, tls.acceptor().accept(stream)) => begun,
         };
         match begun {
@@ -182,7 +182,7 @@ impl Connection {
         }
     }
 
-    /// Answers requests until the other end has had enough, or this one.
+    /// Answers requests until the client or the server closes the connection.
     async fn answer(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -190,30 +190,30 @@ impl Connection {
     ) {
         let service = Watched {
             peer: self.peer,
-            guest: Arc::clone(&self.guest),
+            permit: Arc::clone(&self.permit),
             inner: TowerToHyperService::new(self.router.clone()),
         };
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.header_timeout);
-        http.keep_alive(!self.outside).max_buf_size(BUFFER);
+        http.keep_alive(!self.extra).max_buf_size(BUFFER);
         let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
         let mut closing = false;
         let closed = loop {
             tokio::select! {
                 served = served.as_mut() => break served,
-                () = told(&mut stopping), if !closing => {
-                    // What has only been begun to be asked is not in flight.
-                    if !self.guest.has_asked() {
+                () = stopped(&mut stopping), if !closing => {
+                    // A request whose head is incomplete is not in progress.
+                    if !self.permit.was_used() {
                         return;
                     }
                 }
-                () = self.guest.has_to_leave(), if !closing => {
-                    if !self.guest.has_asked() {
+                () = self.permit.evicted(), if !closing => {
+                    if !self.permit.was_used() {
                         return;
                     }
-                    // An answer that is on its way is finished, if that does not take long.
+                    // The current answer is finished, if that does not take long.
                     served.as_mut().graceful_shutdown();
-                    match timeout(LEAVING_TIME, served.as_mut()).await {
+                    match timeout(CLOSING_TIME, served.as_mut()).await {
                         Ok(served) => break served,
                         Err(_) => return,
                     }
@@ -228,16 +228,16 @@ impl Connection {
     }
 }
 
-/// Waits for the word to stop.
-async fn told(stopping: &mut Stopping) {
-    // Nobody is left who would say it, which is as good.
+/// Waits for the signal to stop.
+async fn stopped(stopping: &mut Stopping) {
+    // An error means that the sender was dropped, which also means to stop.
     let _ = stopping.wait_for(Option::is_some).await;
 }
 
-/// Tells each request where it comes from, and the room whether there is one.
+/// Adds the peer to each request, and marks the connection as busy while a request is answered.
 struct Watched<S> {
     peer: Peer,
-    guest: Arc<Guest>,
+    permit: Arc<Permit>,
     inner: S,
 }
 
@@ -254,18 +254,18 @@ where
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
-        self.guest.is_busy();
-        let guest = Arc::clone(&self.guest);
+        self.permit.mark_busy();
+        let permit = Arc::clone(&self.permit);
         let answering = self.inner.call(request);
         Box::pin(async move {
             let answered = answering.await;
-            guest.is_idle();
+            permit.mark_idle();
             answered
         })
     }
 }
 
-/// The address that a listener has got.
+/// The local address of a listener.
 pub(crate) fn address(listener: &TcpListener) -> Result<SocketAddr, Error> {
     let address = listener.local_addr();
     address.map_err(|error| Error::Invalid(format!("the listener has no address: {error}")))

@@ -1,4 +1,4 @@
-//! What every request needs, whatever answers it. Does nothing by itself.
+//! The data that all requests have in common.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::api::request_id::RequestIds;
 
 use super::health::Watch;
 
-/// What every request needs.
+/// The data that all requests have in common.
 pub(crate) struct Context {
     pub(crate) api: Arc<Api>,
     pub(crate) administration: Administration,
-    /// The forms of the administration that are being dealt with.
+    /// The forms of the administration that are being processed.
     pub(crate) forms: Changes,
     pub(crate) health: Watch,
     /// Whether connections to this server are encrypted.
     pub(crate) encrypted: bool,
-    /// The header that keeps browsers to encrypted connections, if there is one.
+    /// The value of the HSTS header, if it is sent.
     pub(crate) strict_transport: Option<HeaderValue>,
     pub(crate) trusted_proxies: Vec<IpNet>,
     pub(crate) ids: RequestIds,

@@ -1,5 +1,4 @@
-//! The answer to monitors that ask for the state of the site, found out once for all that ask at the same
-//! moment. What is looked at is not known here.
+//! The answer to `GET /health`. Concurrent requests share one check.
 
 use std::time::Instant;
 
@@ -10,16 +9,16 @@ use tokio::sync::Mutex;
 use crate::site::Site;
 use crate::site::health::failing;
 
-/// How a site is, found out once for all who ask at the same moment: anybody may ask, and as often as
-/// they like.
+/// The health of the site. Concurrent requests share one check, because the address needs no
+/// authentication.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// What was found last, and when that was begun.
+    /// The last result, and when its check began.
     last: Mutex<Option<(Instant, Vec<String>)>>,
 }
 
 impl Watch {
-    /// The same as [`failing`], by a look that was begun after it was asked for.
+    /// The result of [`failing`] from a check that began after this call.
     async fn failing(&self, site: &Site) -> Vec<String> {
         let asked = Instant::now();
         let mut last = self.last.lock().await;

@@ -1,14 +1,14 @@
-//! The host that a request is for. A request that names no host, or two of them, may mean one thing to
-//! one program on its way and another to the next, so it is refused whatever it asks for.
+//! The host of a request. Programs on the way may interpret a request with no host, or with two,
+//! differently, so such a request is refused.
 
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Request, Version, header};
 
 use crate::api::problem::Refusal;
 
-/// Refuses a request that does not name one host. What stands in the target itself counts in place
-/// of the header, which then says the same.
-pub(crate) fn settle<B>(request: &mut Request<B>) -> Result<(), Refusal> {
+/// Refuses a request that does not name exactly one host. A host in the request target takes
+/// precedence and replaces the header.
+pub(crate) fn validate<B>(request: &mut Request<B>) -> Result<(), Refusal> {
     let named = of_header(request.headers(), request.version())?;
     let uri = request.uri();
     let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
@@ -25,7 +25,7 @@ pub(crate) fn settle<B>(request: &mut Request<B>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether there is a header; only clients of HTTP/1.0 need not send one.
+/// Whether there is a header; it is optional only in HTTP/1.0.
 fn of_header(headers: &HeaderMap, version: Version) -> Result<bool, Refusal> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -35,13 +35,13 @@ fn of_header(headers: &HeaderMap, version: Version) -> Result<bool, Refusal> {
     }
 }
 
-/// Whether a text is the name or address of a host, with a port or without. What a name may have by
-/// the letter and none has is refused as well: a comma is what two headers become that are put
-/// together.
+/// Whether a text is the name or address of a host, with or without a port. Characters that the
+/// syntax allows but no host name contains are refused too: a comma, for example, results from
+/// joining two headers.
 fn is_host(text: &str) -> bool {
     let Ok(authority) = text.parse::<Authority>() else { return false };
     let host = authority.host();
-    // What does not begin with the host begins with a user.
+    // A text that does not begin with the host begins with user information.
     let Some(port) = text.strip_prefix(host) else { return false };
     let ported =
         port.is_empty() || port == ":" || (port.starts_with(':') && authority.port_u16().is_some());
@@ -53,48 +53,48 @@ fn is_host(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn settled(version: Version, target: &str, hosts: &[&str]) -> Option<String> {
+    fn validated(version: Version, target: &str, hosts: &[&str]) -> Option<String> {
         let mut request = Request::builder().version(version).uri(target);
         for host in hosts {
             request = request.header(header::HOST, *host);
         }
         let mut request = request.body(()).ok()?;
-        settle(&mut request).ok()?;
+        validate(&mut request).ok()?;
         let host = request.headers().get(header::HOST);
         Some(host.and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned())
     }
 
     #[test]
     fn a_request_names_one_host() {
-        let settled = |hosts: &[&str]| settled(Version::HTTP_11, "/health", hosts);
+        let validated = |hosts: &[&str]| validated(Version::HTTP_11, "/health", hosts);
         for host in ["shop.example", "shop.example:8080", "127.0.0.1", "[::1]:80", "shop:"] {
-            assert_eq!(settled(&[host]).as_deref(), Some(host));
+            assert_eq!(validated(&[host]).as_deref(), Some(host));
         }
         for host in [
             "", " ", "a b", "a/b", "a@b", "b@b:80", "a:b", "a:99999", "[::1", "a,b", "a;b", ":80",
             "ä",
         ] {
-            assert_eq!(settled(&[host]), None, "{host:?}");
+            assert_eq!(validated(&[host]), None, "{host:?}");
         }
-        assert_eq!(settled(&[]), None);
-        assert_eq!(settled(&["a", "a"]), None);
+        assert_eq!(validated(&[]), None);
+        assert_eq!(validated(&["a", "a"]), None);
     }
 
     #[test]
-    fn clients_of_the_first_http_need_name_none() {
-        let settled = |hosts: &[&str]| settled(Version::HTTP_10, "/health", hosts);
-        assert_eq!(settled(&[]).as_deref(), Some(""));
-        assert_eq!(settled(&["a"]).as_deref(), Some("a"));
-        assert_eq!(settled(&["a", "b"]), None);
-        assert_eq!(settled(&["a b"]), None);
+    fn the_host_is_optional_in_http_1_0() {
+        let validated = |hosts: &[&str]| validated(Version::HTTP_10, "/health", hosts);
+        assert_eq!(validated(&[]).as_deref(), Some(""));
+        assert_eq!(validated(&["a"]).as_deref(), Some("a"));
+        assert_eq!(validated(&["a", "b"]), None);
+        assert_eq!(validated(&["a b"]), None);
     }
 
     #[test]
-    fn a_target_that_names_the_host_counts_more_than_the_header() {
-        let settled = |target: &str, hosts: &[&str]| settled(Version::HTTP_11, target, hosts);
-        assert_eq!(settled("http://shop.example/x", &["other"]).as_deref(), Some("shop.example"));
-        assert_eq!(settled("http://shop.example/x", &[]), None, "it is sent all the same");
-        assert_eq!(settled("http://a@shop.example/x", &["shop.example"]), None);
-        assert_eq!(settled("ftp://shop.example/x", &["shop.example"]), None);
+    fn a_host_in_the_target_takes_precedence_over_the_header() {
+        let validated = |target: &str, hosts: &[&str]| validated(Version::HTTP_11, target, hosts);
+        assert_eq!(validated("http://shop.example/x", &["other"]).as_deref(), Some("shop.example"));
+        assert_eq!(validated("http://shop.example/x", &[]), None, "the header is still required");
+        assert_eq!(validated("http://a@shop.example/x", &["shop.example"]), None);
+        assert_eq!(validated("ftp://shop.example/x", &["shop.example"]), None);
     }
 }

@@ -1,5 +1,4 @@
-//! The HTTP server: serves a site until it is stopped. How connections are taken and what is answered is in
-//! the files beside this one.
+//! The HTTP server: serves a site until it is stopped.
 
 mod access_log;
 mod administration;
@@ -8,9 +7,9 @@ mod connections;
 mod context;
 mod health;
 mod host_header;
+mod limits;
 mod progress;
 mod readings;
-mod room;
 mod router;
 mod scrape;
 mod tasks;
@@ -55,7 +54,7 @@ pub struct Running {
     audit: Writing,
     stop_timeout: Duration,
     stop: watch::Sender<Option<Stop>>,
-    /// None as soon as it is known to have ended.
+    /// `None` once the task is known to have ended.
     accepting: Option<JoinHandle<()>>,
     following: [Background; 3],
 }
@@ -66,8 +65,7 @@ impl Running {
         self.addr
     }
 
-    /// Waits for the server to end although nobody has asked for it, which it does for no reason
-    /// but a fault of the program.
+    /// Waits until the server ends without having been stopped, which only a bug can cause.
     pub async fn failed(&mut self) {
         match &mut self.accepting {
             Some(accepting) => {
@@ -80,16 +78,18 @@ impl Running {
         }
     }
 
-    /// Stops taking connections, lets requests in flight and changes finish, then lets the plugins
-    /// finish and closes the site. All of that together takes no longer than a stop may take.
+    /// Stops accepting connections, waits for requests and changes in progress, then shuts the
+    /// plugins down and closes the site. All of this together takes no longer than the time limit
+    /// for a stop.
     ///
-    /// Each step ends at a part of that time; what one leaves over, the next has.
+    /// Each step has a deadline within that time; the next step also gets the time that is left of
+    /// it.
     pub async fn shutdown(self) {
         let begun = Instant::now();
         let after = |percent: u32| begun + self.stop_timeout * percent / 100;
-        let (patience, end) = (after(50), after(55));
-        // Only fails when the task has ended, which is what is asked for.
-        let _ = self.stop.send(Some(Stop { patience, end }));
+        let (finish_by, abort_by) = (after(50), after(55));
+        // This only fails if the task has ended already.
+        let _ = self.stop.send(Some(Stop { finish_by, abort_by }));
         if let Some(accepting) = self.accepting {
             match timeout_at(after(60), accepting).await {
                 Ok(Ok(())) => {}
@@ -97,13 +97,16 @@ impl Running {
                 Err(_) => tracing::error!("the server did not stop in time"),
             }
         }
-        // Those whose clients have gone.
+        // Changes continue after their clients have disconnected.
         let api = &self.context.api;
-        tokio::join!(api.changes.finish(patience, end), self.context.forms.finish(patience, end));
-        // Nothing is answered any more, so nothing more is noted.
+        tokio::join!(
+            api.changes.finish(finish_by, abort_by),
+            self.context.forms.finish(finish_by, abort_by)
+        );
+        // No more requests are answered, so no more entries are queued.
         self.audit.finish(after(70)).await;
         drop(self.following);
-        // A database that does not answer any more is not waited for: it is only about minutes.
+        // This may be given up early: only the last few seconds of use would be lost.
         let written = api.gate.usage.write(self.site.state().database());
         if timeout_at(after(72), written).await.is_err() {
             tracing::debug!("the last use of tokens could not be recorded");
@@ -116,8 +119,8 @@ impl Site {
     /// Serves the site on a listener until it is stopped.
     ///
     /// # Errors
-    /// When the routes of the plugins contradict each other, the certificate cannot be used, or
-    /// the listener is of no use.
+    /// When the routes of the plugins conflict, the certificate cannot be used, or the listener has
+    /// no address.
     pub fn serve(
         &self,
         listener: TcpListener,
@@ -152,8 +155,8 @@ impl Site {
             ids: RequestIds::new()?,
         });
         let connections = Connections {
-            router: router::with_room(&context, settings)?,
-            full: Some(router::without_room(&context, settings)?),
+            router: router::within_limit(&context, settings)?,
+            full: Some(router::above_limit(&context, settings)?),
             tls: tls.clone(),
             header_timeout: settings.header_timeout,
             stall_time: settings.stall_timeout,
@@ -172,7 +175,7 @@ impl Site {
         let (stop, stopping) = watch::channel(None);
         let state = Arc::clone(self.state());
         let accepting = tokio::spawn(async move {
-            // It may have taken minutes to install or fill the site since it was last looked at.
+            // Installing or filling the site may have taken minutes since its state was read.
             state.look_again().await;
             connections.accept(listener, stopping).await;
         });
@@ -210,7 +213,7 @@ impl Site {
     }
 }
 
-/// Whether a certificate and its key can be used, before anything has been done with them.
+/// Checks that the certificate and its key can be used, before the site is filled.
 pub(crate) fn check_tls(settings: &ServerSettings) -> Result<(), Error> {
     settings.tls.as_ref().map(Tls::open).transpose()?;
     Ok(())

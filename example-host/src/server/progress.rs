@@ -1,5 +1,5 @@
-//! A stream whose other end has to read. A peer that asks and never takes the answer would keep its
-//! place, and what is written for it, for ever.
+//! A stream with a timeout for writing. Without it a peer that never reads its answer would occupy
+//! its connection and its buffer for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -9,29 +9,28 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How many bytes a peer has to take in the time that it has, so that it does not read one now and
-/// then. The slowest modem takes as many in ten seconds.
-const LEAST: usize = 16 * 1024;
+/// How many bytes a peer has to read within the time limit, so that reading a byte now and then is
+/// not enough. Even a slow modem transfers this much in ten seconds.
+const MIN_BYTES: usize = 16 * 1024;
 
-/// A stream that fails when the other end does not read.
+/// A stream that fails if the peer does not read.
 #[derive(Debug)]
 pub(crate) struct Progress<S> {
     stream: S,
     time: Duration,
-    /// Runs while something is written that the other end does not take.
+    /// The timer; it runs while a write is pending.
     waiting: Option<Pin<Box<Sleep>>>,
-    /// How much was written since.
+    /// The number of bytes written since the timer started.
     written: usize,
 }
 
 impl<S> Progress<S> {
-    /// The other end of the stream has so much time.
+    /// A stream with this time limit.
     pub(crate) fn within(time: Duration, stream: S) -> Self {
         Self { stream, time, waiting: None, written: 0 }
     }
 
-    /// Passes on what became of a write, and sees to it that one which has to wait does not wait for
-    /// ever.
+    /// Passes the outcome of a write on, and fails if it is pending for too long.
     fn watch<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -46,7 +45,7 @@ impl<S> Progress<S> {
         });
         loop {
             ready!(waiting.as_mut().poll(context));
-            if std::mem::take(&mut self.written) < LEAST {
+            if std::mem::take(&mut self.written) < MIN_BYTES {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             waiting.as_mut().reset(Instant::now() + self.time);
@@ -98,7 +97,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Progress<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
         if outcome.is_ready() {
-            // Nothing is left that the other end has not taken.
+            // The peer has read everything.
             self.waiting = None;
         }
         self.watch(context, outcome)
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_does_not_read_is_not_waited_for() -> io::Result<()> {
+    fn a_peer_that_does_not_read_times_out() -> io::Result<()> {
         runtime()?.block_on(async {
             let (_peer, stream) = duplex(1024);
             let mut stream = Progress::within(TIME, stream);
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_reads_a_byte_now_and_then_is_not_waited_for() -> io::Result<()> {
+    fn a_peer_that_reads_a_byte_now_and_then_times_out() -> io::Result<()> {
         runtime()?.block_on(async {
             let (mut peer, stream) = duplex(1024);
             let mut stream = Progress::within(TIME, stream);
@@ -154,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_reads_has_as_much_time_as_it_needs() -> io::Result<()> {
+    fn a_peer_that_reads_slowly_does_not_time_out() -> io::Result<()> {
         runtime()?.block_on(async {
-            let (mut peer, stream) = duplex(LEAST);
+            let (mut peer, stream) = duplex(MIN_BYTES);
             let mut stream = Progress::within(Duration::from_millis(500), stream);
             let reading = tokio::spawn(async move {
-                let mut whole = vec![0; 6 * LEAST];
-                for part in whole.chunks_mut(2 * LEAST) {
+                let mut whole = vec![0; 6 * MIN_BYTES];
+                for part in whole.chunks_mut(2 * MIN_BYTES) {
                     tokio::time::sleep(Duration::from_millis(250)).await;
                     if peer.read_exact(part).await.is_err() {
                         return false;
@@ -168,7 +167,7 @@ mod tests {
                 }
                 true
             });
-            stream.write_all(&[0; 6 * LEAST]).await?;
+            stream.write_all(&[0; 6 * MIN_BYTES]).await?;
             stream.flush().await?;
             assert!(reading.await.is_ok_and(|whole| whole));
             Ok(())

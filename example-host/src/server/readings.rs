@@ -1,5 +1,5 @@
-//! What the database and the extensions of a site measure, read when somebody asks for the metrics. What
-//! is counted while the site serves is kept elsewhere.
+//! Metrics that are read on request, from the host's database and the extensions. Metrics that are
+//! counted continuously are in `watch/metrics.rs`.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,10 +14,10 @@ use prometheus_client::metrics::MetricType;
 use crate::base::text::one_line;
 use crate::site::Site;
 
-/// How long each extension may take to answer what it measures.
+/// The time limit for the metrics of an extension.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Everything that is known of the site now, as text.
+/// All metrics of the site, as text.
 pub(crate) async fn text(site: &Site) -> Result<String, fmt::Error> {
     let mut readings = Readings::default();
     readings.add("host", database(site));
@@ -39,7 +39,7 @@ fn database(site: &Site) -> Vec<Metric> {
     vec![connections]
 }
 
-/// What the extensions in use measure, by their names. One that fails is left out.
+/// The metrics of the enabled extensions, by their names. An extension that fails is omitted.
 async fn extensions(site: &Site) -> Vec<(String, Vec<Metric>)> {
     let enabled = |of: &Description| site.state().snapshot().enabled(&of.name);
     let asked: Vec<_> = site
@@ -54,7 +54,9 @@ async fn extensions(site: &Site) -> Vec<(String, Vec<Metric>)> {
     for (extension, asking) in asked {
         match asking.await.unwrap_or_else(|error| Err(error.to_string())) {
             Ok(metrics) => answered.push((extension, metrics)),
-            Err(error) => tracing::warn!(extension, error, "has no description"),
+            Err(error) => {
+                tracing::warn!(extension, error, "the metrics of an extension could not be read")
+            }
         }
     }
     answered
@@ -67,8 +69,8 @@ async fn ask(plugin: &LoadedPlugin) -> Result<Vec<Metric>, String> {
     }
 }
 
-/// Values as they were when they were asked for. No name stands twice, and none that the form does
-/// not permit: one bad line would make the whole text unreadable.
+/// The metrics that were read. Duplicate and invalid names are omitted, because one bad line would
+/// make the whole text unreadable.
 #[derive(Debug, Default)]
 struct Readings {
     names: HashSet<String>,
@@ -83,7 +85,7 @@ impl Readings {
             let labels = metric.samples.iter().flat_map(|sample| &sample.labels);
             let well_formed = is_name(&name) && labels.clone().all(|(label, _)| is_name(label));
             if !well_formed || !self.names.insert(name.clone()) {
-                tracing::debug!(name, "is not a valid name of a metric, or is already used");
+                tracing::debug!(name, "the name of a metric is invalid or already used");
                 continue;
             }
             metric.name = name;

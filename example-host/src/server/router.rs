@@ -1,5 +1,5 @@
-//! The addresses of the server, and what answers at each. Around all of them stands what is the same for
-//! every request. What an answer contains is not known here.
+//! The addresses of the server and their handlers, with the layers that all requests have in
+//! common.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tower_http::compression::predicate::SizeAbove;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::BASE;
-use crate::api::answer::{Asker, below_base};
+use crate::api::answer::{Caller, below_base};
 use crate::api::body;
 use crate::api::handled::Handled;
 use crate::api::problem::Refusal;
@@ -26,16 +26,16 @@ use crate::base::settings::ServerSettings;
 use super::context::Context;
 use super::{access_log, administration, health};
 
-/// An answer of fewer bytes fits into a packet or two, compressed or not.
+/// Smaller answers fit into one or two packets without compression.
 const WORTH_COMPRESSING: u64 = 1024;
 
 /// An address of the server.
 enum Address<'path> {
-    /// A route of an extension: what follows the entry point.
+    /// A route of an extension, with the path below the entry point.
     Api(&'path str),
     /// A page of the administration.
     Administration,
-    /// Where the state of the site is asked for.
+    /// The health of the site.
     Health,
     Unknown,
 }
@@ -54,20 +54,20 @@ impl<'path> Address<'path> {
     }
 }
 
-/// What answers on a connection for which there is room.
-pub(crate) fn with_room(
+/// The router for connections within the limit.
+pub(crate) fn within_limit(
     context: &Arc<Context>,
     settings: &ServerSettings,
 ) -> Result<Router, Error> {
     around(context, settings, Router::new().fallback(answer))
 }
 
-/// What answers on a connection for which there is none.
-pub(crate) fn without_room(
+/// The router for connections above the limit.
+pub(crate) fn above_limit(
     context: &Arc<Context>,
     settings: &ServerSettings,
 ) -> Result<Router, Error> {
-    around(context, settings, Router::new().fallback(answer_outside))
+    around(context, settings, Router::new().fallback(answer_above_limit))
 }
 
 /// Answers any request.
@@ -80,7 +80,7 @@ async fn answer(
     let uri = request.uri().clone();
     let mut response = match Address::of(uri.path()) {
         Address::Api(path) => {
-            let mut response = context.api.answer(Asker::Credentials, &id, path, request).await;
+            let mut response = context.api.answer(Caller::Credentials, &id, path, request).await;
             response
                 .headers_mut()
                 .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
@@ -96,9 +96,9 @@ async fn answer(
     response
 }
 
-/// Answers a request on a connection for which there is no room: whoever watches the site hears how
-/// it is, and everybody else to come again.
-async fn answer_outside(
+/// Answers a request on a connection above the limit: health checks are answered as usual, all
+/// other requests get a 503.
+async fn answer_above_limit(
     State(context): State<Arc<Context>>,
     FromRequest(id): FromRequest<RequestId>,
     request: HttpRequest<Body>,
@@ -131,7 +131,7 @@ async fn answer_health(
     response
 }
 
-/// Takes the body away and leaves its length.
+/// Removes the body and keeps its length in the header.
 fn without_body(response: &mut HttpResponse<Body>) {
     use axum::body::HttpBody;
     if let Some(length) = response.body().size_hint().exact()
@@ -143,7 +143,7 @@ fn without_body(response: &mut HttpResponse<Body>) {
     *response.body_mut() = Body::empty();
 }
 
-/// Puts what is the same for every request around what answers it.
+/// Adds the layers that all requests have in common.
 fn around(
     context: &Arc<Context>,
     settings: &ServerSettings,
@@ -153,10 +153,10 @@ fn around(
     if !settings.cors_origins.is_empty() {
         router = router.layer(cors(&settings.cors_origins)?);
     }
-    // Around everything, so that preflights are logged and have an id too.
+    // Outside of CORS, so that preflights are logged and have an id too.
     let router = router
         .layer(axum::middleware::from_fn_with_state(Arc::clone(context), access_log::observe));
-    // Outermost, so that the log tells how large an answer is, whoever reads it.
+    // Outermost, so that the log has the uncompressed size of an answer.
     Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
 }
 
@@ -190,7 +190,8 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
         ]))
 }
 
-/// What keeps browsers from asking for this site in clear text once they have seen it encrypted.
+/// The value of the HSTS header, which makes browsers use only HTTPS for this site after their
+/// first visit by HTTPS.
 pub(crate) fn strict_transport(settings: &ServerSettings) -> Result<Option<HeaderValue>, Error> {
     if settings.tls.is_none() || settings.hsts_max_age == 0 {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The server of the metrics, at an address of its own, because they show more of a site than its
-//! clients need to know. What is measured is not known here.
+//! The server of the metrics. It has an address of its own, because metrics are not meant for the
+//! clients of the site.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::watch::metrics::MEDIA_TYPE;
 use super::connections::{Connections, Stop, address};
 use super::readings;
 
-/// Where they are.
+/// The path of the metrics.
 const PATH: &str = "/metrics";
 
-/// The metrics of a site, being served until this is dropped.
+/// The server of the metrics; it stops when this is dropped.
 #[derive(Debug)]
 pub struct MetricsServer {
     addr: SocketAddr,
@@ -47,7 +47,7 @@ impl Site {
     /// Serves the metrics of the site on a listener of their own, at `/metrics`.
     ///
     /// # Errors
-    /// When the listener is of no use.
+    /// When the listener has no address.
     pub fn serve_metrics(&self, listener: TcpListener) -> Result<MetricsServer, Error> {
         let addr = address(&listener)?;
         let connections = Connections {
@@ -83,7 +83,7 @@ async fn answer(State(site): State<Site>, request: Request<Body>) -> Response<Bo
                 *response.body_mut() = Body::from(text);
             }
             Err(error) => {
-                tracing::error!(%error, "the metrics could not be written");
+                tracing::error!(%error, "the metrics could not be encoded");
                 *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             }
         }

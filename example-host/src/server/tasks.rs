@@ -1,26 +1,25 @@
-//! Tasks in the background for as long as a site is served. One that ends is logged and begun again;
-//! what it does is not known here.
+//! Background tasks of a served site. A task that panics is logged and restarted.
 
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, JoinSet};
 
-/// How long something that has panicked pauses before it is begun again.
+/// The pause before a task that panicked is restarted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Something that goes on until it is dropped.
+/// A task that runs until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Background(JoinHandle<()>);
 
 impl Background {
-    /// Begins it, and begins it again whenever it panics.
+    /// Starts the task, and restarts it whenever it panics.
     pub(crate) fn begin<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         begin: impl Fn() -> F + Send + 'static,
     ) -> Self {
         Self(tokio::spawn(async move {
             loop {
-                // A set, because it ends what is in it when it is dropped.
+                // A `JoinSet`, because dropping it aborts its task.
                 let mut task = JoinSet::new();
                 task.spawn(begin());
                 match task.join_next().await {
@@ -51,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::panic, reason = "what must not end it")]
-    fn what_panics_is_begun_again_and_ends_when_it_is_dropped() -> std::io::Result<()> {
+    #[allow(clippy::panic, reason = "the task under test panics")]
+    fn a_task_that_panics_is_restarted_and_ends_on_drop() -> std::io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let (begun, again) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));

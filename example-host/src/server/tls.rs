@@ -1,5 +1,5 @@
-//! TLS: a certificate and its key from files, and a new pair as soon as the files have another.
-//! Open connections keep the pair that they were opened with.
+//! TLS with a certificate and its key from files. When the files change, new connections use the
+//! new pair; open connections keep theirs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::base::tls_files::{TlsError, TlsFiles};
 
-/// How often the files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the files are read.
+const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// A pair that is in use, and the files that it is from.
+/// The pair in use, and its files.
 pub(crate) struct Tls {
     files: TlsFiles,
     first: Fingerprint,
@@ -32,20 +32,20 @@ impl Tls {
         Ok(Self { files: files.clone(), first: pair.fingerprint(), config })
     }
 
-    /// What a new connection is taken with.
+    /// The acceptor for a new connection.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.load_full())
     }
 
-    /// Follows the files until it is dropped.
+    /// Reads the files periodically, until the future is dropped.
     ///
-    /// Whoever replaces a certificate and its key writes one after the other, so what is there
-    /// counts only when it has been seen twice.
+    /// The certificate and its key are replaced one after the other, so a change is applied only
+    /// after it was read twice.
     pub(crate) async fn follow(&self) {
-        let mut settled = Ok(self.first);
-        let mut last = settled.clone();
+        let mut applied = Ok(self.first);
+        let mut last = applied.clone();
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
             let files = self.files.clone();
             let reading = tokio::task::spawn_blocking(move || Pair::read(&files));
             let Ok(read) = reading.await else { continue };
@@ -53,7 +53,7 @@ impl Tls {
                 Ok(pair) => Ok(pair.fingerprint()),
                 Err(error) => Err(error.to_string()),
             };
-            if seen != settled && seen == last {
+            if seen != applied && seen == last {
                 match read.and_then(|pair| pair.config(&self.files)) {
                     Ok(config) => {
                         self.config.store(Arc::new(config));
@@ -61,17 +61,17 @@ impl Tls {
                     }
                     Err(error) => tracing::error!(%error, "the previous certificate stays in use"),
                 }
-                settled = seen.clone();
+                applied = seen.clone();
             }
             last = seen;
         }
     }
 }
 
-/// What tells one pair from another, without its secret.
+/// Identifies a pair without revealing the key.
 type Fingerprint = [u8; 32];
 
-/// The text of two files.
+/// The contents of the two files.
 struct Pair {
     certificate: Vec<u8>,
     key: Vec<u8>,

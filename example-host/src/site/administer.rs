@@ -1,6 +1,6 @@
-//! What administrators do to a site by the command line and the library: each change is made in one
-//! transaction, recorded there with whoever makes it, and told to everybody. What is changed is known
-//! to the rooms below.
+//! The changes that administrators make to a site through the command line and the library. Each
+//! change is made in one transaction, which also records its actor in the audit trail, and then
+//! takes effect in every process.
 
 use std::fmt::Display;
 
@@ -23,12 +23,12 @@ use super::state::change;
 
 /// Users.
 impl Site {
-    /// Makes a user and gives its key.
+    /// Adds a user and returns the key.
     ///
     /// # Errors
-    /// When a name is taken or not acceptable, there is no such group, or the database fails.
+    /// When a name is taken or not acceptable, a group does not exist, or the database fails.
     pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
-        let prepared = Prepared::from(new).await?;
+        let prepared = Prepared::new(new).await?;
         change!(self.state(), |transaction| {
             let id = prepared.insert(transaction).await?;
             self.record(transaction, "user", id, "add a user").await?;
@@ -36,7 +36,7 @@ impl Site {
         })
     }
 
-    /// All users, in the order they were made.
+    /// All users, in the order of their creation.
     ///
     /// # Errors
     /// When the database fails.
@@ -47,12 +47,13 @@ impl Site {
     /// One user, by the name to sign in with.
     ///
     /// # Errors
-    /// When there is none of that name, or the database fails.
+    /// When there is no such user, or the database fails.
     pub async fn user(&self, username: &str) -> Result<UserEntry, Error> {
         users::by_name(self.state().database(), username).await
     }
 
-    /// Blocks a user, or lifts that: a token of the user stops at once, and works again.
+    /// Blocks or unblocks a user. The user's token stops working at once, and works again after
+    /// unblocking.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
@@ -65,7 +66,7 @@ impl Site {
         })
     }
 
-    /// Sets a user's password. Whoever has signed in as the user has to do so again.
+    /// Sets a user's password. All sessions of the user end.
     ///
     /// # Errors
     /// When there is no such user, the password is too short, or the database fails.
@@ -73,12 +74,12 @@ impl Site {
         let hash = passwords::hash(password).await?;
         change!(self.state(), |transaction| {
             let id = users::find(transaction, username).await?;
-            users::keep_password(transaction, id, &hash).await?;
+            users::set_password_hash(transaction, id, &hash).await?;
             self.record(transaction, "user", id, "set a password").await
         })
     }
 
-    /// Removes a user with its token. What extensions keep about the user stays.
+    /// Removes a user with the user's token. Records of extensions that name the user are kept.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
@@ -90,7 +91,9 @@ impl Site {
         })
     }
 
-    /// Makes a token for a user and gives it, this once. A token that the user had stops at once.
+    /// Creates a token for a user and returns it; it cannot be read again later. The user's
+    /// previous
+    /// token stops working at once.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
@@ -103,7 +106,7 @@ impl Site {
         })
     }
 
-    /// Takes a user's token away. Nothing happens where there is none.
+    /// Revokes a user's token, if there is one.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
@@ -118,7 +121,7 @@ impl Site {
 
 /// Groups and rules.
 impl Site {
-    /// All groups, in the order they were made.
+    /// All groups, in the order of their creation.
     ///
     /// # Errors
     /// When the database fails.
@@ -126,7 +129,7 @@ impl Site {
         groups::all(self.state().database()).await
     }
 
-    /// Makes a group below another one and gives its key.
+    /// Adds a group below another one and returns the key.
     ///
     /// # Errors
     /// When the title is taken, there is no such parent, or the database fails.
@@ -159,7 +162,7 @@ impl Site {
         asset: &str,
         setting: Setting,
     ) -> Result<(), Error> {
-        if !self.state().snapshot().access.knows_action(action) {
+        if !self.state().snapshot().access.has_action(action) {
             return Err(Error::not_found("action", action));
         }
         let (verb, allowed) = match setting {
@@ -188,10 +191,10 @@ impl Site {
     ) -> Result<Decision, Error> {
         let user = self.user(username).await?;
         let snapshot = self.state().snapshot();
-        if !snapshot.access.knows_action(action) {
+        if !snapshot.access.has_action(action) {
             return Err(Error::not_found("action", action));
         }
-        if !snapshot.access.knows_asset(asset) {
+        if !snapshot.access.has_asset(asset) {
             return Err(Error::not_found("asset", asset));
         }
         if user.blocked {
@@ -218,18 +221,17 @@ impl Site {
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
         let what = if enabled { "enable an extension" } else { "disable an extension" };
         change!(self.state(), |transaction| {
-            registry::switch(transaction, name, enabled).await?;
+            registry::set_enabled(transaction, name, enabled).await?;
             self.record(transaction, "extension", name, what).await
         })
     }
 
-    /// Fills the site with data to try it with, and returns a line of each extension about it. The
-    /// options are those that were chosen, by the names of
-    /// [`Loaded::demo_options`](super::Loaded::demo_options); any other has its default. `progress`
-    /// makes the listener for one extension.
+    /// Fills the site with demonstration data, and returns a line from each extension about it.
+    /// Options are given by the names in [`Loaded::demo_options`](super::Loaded::demo_options); the
+    /// others have their defaults. `progress` creates the progress listener for an extension.
     ///
     /// # Errors
-    /// When there is no such option, it does not take that value, or an extension fails.
+    /// When an option does not exist or may not have that value, or an extension fails.
     pub async fn demo<P: Progress>(
         &self,
         options: &Map<String, Value>,
@@ -255,13 +257,14 @@ impl Site {
         Ok(lines)
     }
 
-    /// The parameters of all loaded extensions, in the order they declare them.
+    /// The parameters of all loaded extensions, in the order of declaration.
     pub fn parameters(&self) -> Vec<ParameterEntry> {
         parameters::entries(self.state().descriptions(), &self.state().snapshot().parameters)
     }
 
-    /// One parameter with the value that is in force, by its name. Where several extensions have
-    /// one of that name, theirs stands before it: `webservices-shop/default_currency`.
+    /// One parameter with its effective value, by its name. If several extensions have a parameter
+    /// of that name, it is preceded by the name of the extension:
+    /// `webservices-shop/default_currency`.
     ///
     /// # Errors
     /// When no loaded extension declares it, or several do.
@@ -273,11 +276,10 @@ impl Site {
         found.ok_or_else(|| Error::not_found("parameter", name))
     }
 
-    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` gives it back its default.
+    /// Sets a parameter, by its name as for [`Site::parameter`]; `null` restores its default.
     ///
     /// # Errors
-    /// When no loaded extension declares it or several do, the value is not one that the parameter
-    /// takes or
+    /// When no loaded extension declares it or several do, the value is not of the declared form,
     /// the extension refuses it, or the database fails.
     pub async fn set_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let (extension, parameter, plugin) = self.declared(name)?;
@@ -288,8 +290,8 @@ impl Site {
                 return Err(Error::Invalid(format!("{name} must be {expected}, not {value}")));
             }
             Some(Rejection::Refused(why)) => {
-                let in_force = wanted.unwrap_or(&parameter.default);
-                return Err(Error::Invalid(format!("{name} cannot be {in_force}: {why}")));
+                let effective = wanted.unwrap_or(&parameter.default);
+                return Err(Error::Invalid(format!("{name} cannot be {effective}: {why}")));
             }
         }
         let declared = &parameter.name;
@@ -300,7 +302,7 @@ impl Site {
         })
     }
 
-    /// A parameter, with the name of the extension that declares it and the extension.
+    /// A declared parameter, with the name of its extension and the plugin.
     fn declared(&self, name: &str) -> Result<(&str, &Parameter, &LoadedPlugin), Error> {
         let mut declaring = self.plugins().filter_map(|(of, plugin)| {
             let wanted = |parameter: &&Parameter| {
@@ -322,8 +324,7 @@ impl Site {
 }
 
 impl Site {
-    /// Records a change in its transaction, with whoever makes it. A program that uses this library
-    /// without naming anybody records nothing.
+    /// Records a change in its transaction, if the site was opened on behalf of an actor.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
@@ -347,13 +348,9 @@ mod tests {
 
     fn is_send(_: impl Send) {}
 
-    /// A server may make a task of each of them, although their work is given as closures.
+    /// The futures must be `Send`, so that a server can run them as tasks.
     #[allow(dead_code, reason = "it compiles or it does not")]
-    fn what_administrators_do_may_be_a_task_of_its_own(
-        site: &Site,
-        new: NewUser,
-        options: &Map<String, Value>,
-    ) {
+    fn administrative_changes_are_send(site: &Site, new: NewUser, options: &Map<String, Value>) {
         is_send(site.add_user(new));
         is_send(site.users());
         is_send(site.generate_token("ann"));

@@ -1,6 +1,6 @@
-//! Moving a site to another database: the host's tables, and by way of the contract those of each
-//! extension. The new database is marked until all of it is there, so that half a site is never
-//! served and copying again starts over.
+//! Copying a site to another database: the host's tables, and through the contract those of each
+//! extension. The new database is marked until the copy is complete, so that an incomplete site is
+//! never served and a new attempt starts over.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ use crate::database::{Connection, Database, Engine, sql, transact};
 use crate::site::{self, Site};
 use crate::watch::audit::{self, Actor};
 
-/// How many users are in memory at a time.
+/// How many users are read at a time.
 const PAGE: i64 = 500;
 
-/// What is counted on both sides in the end.
+/// The counts that are compared after the copy.
 const COUNTED: [(&str, &str); 9] = [
     ("users", "SELECT count(*) FROM host_users"),
     ("groups", "SELECT count(*) FROM host_groups"),
@@ -30,9 +30,9 @@ const COUNTED: [(&str, &str); 9] = [
     ("changes", "SELECT count(*) FROM host_audit"),
 ];
 
-/// What takes away whatever is in a database, rows that refer to others first. Engines differ in
-/// whether a table may refer to itself while it is emptied.
-const EMPTYING: [&str; 13] = [
+/// The statements that empty a database, referring rows first. Some engines do not allow a table
+/// that refers to itself to be emptied, so those references are removed before.
+const EMPTY: [&str; 13] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
@@ -48,14 +48,14 @@ const EMPTYING: [&str; 13] = [
     "DELETE FROM host_groups",
 ];
 
-/// Copies a site with all that its extensions keep into another database, which is new or holds
-/// what an earlier copy has left unfinished. Gives what was copied, a line for the host and one for
-/// each extension. Nobody may write to the site meanwhile.
+/// Copies a site with the data of its extensions to another database, which must be new or contain
+/// an unfinished copy. Returns a summary: a line for the host and one for each extension. Nothing
+/// may write to the site during the copy.
 ///
 /// # Errors
-/// When there is no site, or the new database holds another one; when an extension that the site
-/// has is not among the plugins, or cannot copy what it keeps; when both sides differ in the end,
-/// or a database fails. The new database refuses to be served then.
+/// When there is no site, or the new database contains another one; when an extension of the site
+/// is not among the plugins, or cannot copy its data; when the counts differ after the copy, or a
+/// database fails. The new database then cannot be served.
 pub async fn copy<P: Progress>(
     from: &DatabaseUrl,
     to: &DatabaseUrl,
@@ -65,7 +65,7 @@ pub async fn copy<P: Progress>(
     copy_on_behalf_of(None, from, to, plugins, progress).await
 }
 
-/// The same by an actor, with whom the audit trail of the copy goes on.
+/// The same on behalf of an actor, who is recorded in the audit trail of the copy.
 pub(crate) async fn copy_on_behalf_of<P: Progress>(
     actor: Option<Actor>,
     from: &DatabaseUrl,
@@ -87,7 +87,7 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     copied
 }
 
-/// Opening a site would make one where none is.
+/// Fails if the database contains no site; opening it would create one.
 async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
     if let Some(path) = url.path() {
         std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
@@ -105,7 +105,8 @@ async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
     }
 }
 
-/// Whether a database error says that a table is not there. SQLite has no code for this alone.
+/// Whether a database error means that a table is missing. SQLite has no error code for only this
+/// case.
 fn is_missing_table(error: &sqlx::Error) -> bool {
     let error = error.as_database_error();
     let code = error.and_then(|error| error.code());
@@ -124,7 +125,7 @@ async fn copy_site<P: Progress>(
 ) -> Result<Vec<String>, Error> {
     every_extension_is_loaded(source).await?;
     let target = Database::open(to).await?;
-    // Held to the end, so that nobody serves the new site or copies into it meanwhile.
+    // Held until the end, so that no other process serves the new site or copies into it.
     let start = target.start(to).await?;
     let copied = copy_into(&target, source, from, to, progress).await;
     start.end().await;
@@ -163,7 +164,7 @@ async fn copy_into<P: Progress>(
     Ok(lines)
 }
 
-/// What an extension keeps can be copied by that extension alone.
+/// Fails if an extension of the site is not loaded, because only the extension can copy its data.
 async fn every_extension_is_loaded(source: &Site) -> Result<(), Error> {
     let statement = sql("SELECT name FROM host_extensions WHERE NOT built_in ORDER BY name");
     let known: Vec<(String,)> = source.state().database().fetch_all(statement).await?;
@@ -177,8 +178,9 @@ async fn every_extension_is_loaded(source: &Site) -> Result<(), Error> {
     }
 }
 
-/// Marks a database as the target of a copy, unless it holds a site, or files lie beside it in which
-/// these extensions would keep their tables: those belong to another site, which may be the source.
+/// Marks a database as the target of a copy. It is refused if it contains a site, or if the files
+/// for the tables of the extensions exist beside it: they belong to another site, which may be the
+/// source.
 async fn claim(
     target: &Database,
     to: &DatabaseUrl,
@@ -192,7 +194,7 @@ async fn claim(
     transact!(target, |transaction| {
         let (copying,): (bool,) =
             transaction.fetch_one(sql("SELECT copying FROM host_state")).await?;
-        // Each site has the extensions that are built in from its first moment on.
+        // Every installed site has at least the built-in extensions.
         let found: Option<(String,)> =
             transaction.fetch_optional(sql("SELECT name FROM host_extensions LIMIT 1")).await?;
         if found.is_some() && !copying {
@@ -211,7 +213,7 @@ async fn claim(
     })
 }
 
-/// Copies the host's own tables, all of them or nothing.
+/// Copies the host's own tables in one transaction.
 async fn copy_host(
     source: &Database,
     target: &Database,
@@ -219,7 +221,7 @@ async fn copy_host(
 ) -> Result<String, Error> {
     transact!(target, |to| {
         let mut from = source.begin_read().await?;
-        for statement in EMPTYING {
+        for statement in EMPTY {
             to.execute(sql(statement)).await?;
         }
         copy_groups(&mut from, to).await?;
@@ -234,7 +236,7 @@ async fn copy_host(
     })
 }
 
-/// Groups refer to each other in any order, so they are made first and put in their places then.
+/// Groups may refer to groups with higher keys, so all are inserted before their parents are set.
 async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
     type Group = (i64, String, String, Option<i64>);
     let statement = sql("SELECT id, title, title_fold, parent_id FROM host_groups ORDER BY id");
@@ -257,8 +259,8 @@ async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), E
     keep_above(to, "SELECT setval('host_groups_id_seq', ?, TRUE)", highest).await
 }
 
-/// Users with their groups and tokens, a page at a time. Their sessions end here: whoever has signed
-/// in to the site does so again where it has gone.
+/// Users with their groups and tokens, a page at a time. Sessions are not copied, so users sign in
+/// again.
 async fn copy_users(
     from: &mut Connection,
     to: &mut Connection,
@@ -326,7 +328,7 @@ async fn copy_users(
     }
     let highest = highest(from, "host_users").await?.max(last);
     if highest > last && to.engine() != Engine::Postgres {
-        // The key of a row that is inserted counts, also if the row does not stay.
+        // Inserting and deleting a row advances the counter for keys.
         let statement = sql("INSERT INTO host_users \
              (id, username, username_fold, name, email, email_fold, created_on) \
              VALUES (?, '', '', '', '', '', ?)");
@@ -336,7 +338,7 @@ async fn copy_users(
     keep_above(to, "SELECT setval('host_users_id_seq', ?, TRUE)", highest).await
 }
 
-/// The highest key that a row of a table has ever had.
+/// The highest key that was ever given to a row of a table.
 async fn highest(connection: &mut Connection, table: &'static str) -> Result<i64, Error> {
     let statement = match (connection.engine(), table) {
         (Engine::Sqlite, _) => sql("SELECT seq FROM sqlite_sequence WHERE name = ?").bind(table),
@@ -354,8 +356,8 @@ async fn highest(connection: &mut Connection, table: &'static str) -> Result<i64
     Ok(highest.map_or(0, |(highest,)| highest))
 }
 
-/// Sees to it that new rows get keys above any that was ever given, where a row that is inserted
-/// does not see to it by itself.
+/// Makes PostgreSQL give new rows only keys that were never used. The other engines do this by
+/// themselves when rows with such keys are inserted.
 async fn keep_above(
     to: &mut Connection,
     statement: &'static str,
@@ -419,7 +421,7 @@ async fn copy_state(from: &mut Connection, to: &mut Connection) -> Result<(), Er
     Ok(())
 }
 
-/// Counts both sides, and gives what was counted.
+/// Compares the counts of both databases, and returns them as text.
 async fn compare(from: &mut Connection, to: &mut Connection) -> Result<String, Error> {
     let mut counted = Vec::new();
     for (what, statement) in COUNTED {

@@ -1,5 +1,5 @@
-//! Whether a site can answer: its database and each extension in use, asked at the same time. Names which
-//! part fails and nothing of how; who asks is not known here.
+//! The health of a site: its database and each enabled extension, checked concurrently. The result
+//! names the failing parts; the reasons are logged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use host_interface::LoadedPlugin;
 
 use super::Site;
 
-/// How long each part may take.
+/// The time limit for each check.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The names of what does not answer, or not in time: the database, the site where what this host
-/// knows of it is too old, and extensions in use.
+/// The names of the failing parts: `database`, `site` if the state in memory is too old, and
+/// enabled extensions that fail or do not answer in time.
 pub(crate) async fn failing(site: &Site) -> Vec<String> {
     let plugins: Vec<_> = site
         .plugins()
@@ -26,7 +26,7 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
     if database_fails(site).await {
         failing.push("database".to_owned());
     }
-    // A database that answers is of no use to a host that does not ask it.
+    // The database may answer here although the task that reads changes fails.
     if !site.state().is_trusted() {
         failing.push("site".to_owned());
     }
@@ -34,11 +34,12 @@ pub(crate) async fn failing(site: &Site) -> Vec<String> {
         match asked.await {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                tracing::warn!(extension = name, reason, "is failing");
+                tracing::warn!(extension = name, reason, "an extension is failing");
                 failing.push(name);
             }
             Err(error) => {
-                tracing::error!(extension = name, %error, "could not be asked");
+                let extension = &name;
+                tracing::error!(extension, %error, "the health of an extension is unknown");
                 failing.push(name);
             }
         }

@@ -1,5 +1,5 @@
-//! What extensions keep beside their records, compared with them and corrected. Which numbers those are, and how
-//! that is done beside writers, is known to each extension alone.
+//! Checking and correcting the counts and sums that extensions store beside their records. Each
+//! extension implements this itself, so that it is safe while others write.
 
 use host_interface::{Difference, Progress};
 
@@ -8,25 +8,26 @@ use crate::base::error::Error;
 use crate::database::transact;
 
 impl Site {
-    /// Compares what the extensions keep beside their records with what these come to, and gives what differs.
-    /// With `mend` it is corrected. `progress` makes the listener for one extension.
+    /// Compares the stored counts and sums of the extensions with their records, and returns those
+    /// that differ. With `correct` they are also corrected. `progress` creates the progress
+    /// listener for an extension.
     ///
     /// # Errors
-    /// When an extension could not.
+    /// When an extension or the database fails.
     pub async fn recount<P: Progress>(
         &self,
-        mend: bool,
+        correct: bool,
         mut progress: impl FnMut() -> P,
     ) -> Result<Vec<Difference>, Error> {
-        if mend {
-            // Before anything is changed, so that there is an entry however this ends.
+        if correct {
+            // This is recorded first, so that there is an entry even if the correction fails.
             transact!(self.state().database(), |transaction| {
                 self.record(transaction, "", "", "correct counts and sums").await
             })?;
         }
         let mut found = Vec::new();
         for (description, plugin) in self.plugins() {
-            let differences = plugin.recount(mend, progress()).await;
+            let differences = plugin.recount(correct, progress()).await;
             found.extend(differences.map_err(|source| Error::Plugin {
                 plugin: description.name.clone(),
                 step: "recount",

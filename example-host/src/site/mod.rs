@@ -1,5 +1,4 @@
-//! A site: the host's database and the plugins that were created for it. Opening one installs what
-//! is missing. What administrators do with it stands in the file of each concern.
+//! A site: the host's database and its plugins. Opening a site installs missing tables and data.
 
 mod administer;
 pub(crate) mod copy;
@@ -37,26 +36,26 @@ use crate::watch::audit::{Actor, Record};
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
 
-/// Where the routes of plugins are mounted.
+/// The path below which the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
 /// What plugins may rely on.
 const OFFERED: [&str; 2] = [capability::MAIL, capability::USERS];
 
-/// How long the plugins may take to finish after a command.
+/// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
-/// How long the database may take to be closed after that.
+/// The time limit for closing the database after that.
 const DATABASE_TIME: Duration = Duration::from_secs(5);
 
-/// How long it may take to say that a plugin did not finish in time.
-const SAYING_TIME: Duration = Duration::from_millis(50);
+/// Extra time to log that a plugin did not finish in time.
+const LOGGING_TIME: Duration = Duration::from_millis(50);
 
-/// A site that is open. Clones are the same site.
+/// An open site. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
-    /// Who changes it, if that is to be recorded.
+    /// The actor that changes are recorded with, if any.
     actor: Option<Arc<Actor>>,
 }
 
@@ -71,18 +70,18 @@ struct Inner {
     closed: AtomicBool,
 }
 
-/// The library of an extension, as administrators see it.
+/// The library of an extension, as shown to administrators.
 #[derive(Clone, Debug)]
 pub(crate) struct LibraryEntry {
-    /// Where it was loaded from.
+    /// The path that it was loaded from.
     pub(crate) file: String,
     /// The version of the contract that it was built with.
     pub(crate) contract_version: String,
 }
 
 impl Site {
-    /// Opens a database with these plugins, and installs what is missing in it: the tables of the
-    /// host and of each plugin with the data they cannot do without.
+    /// Opens a database with these plugins, and installs what is missing: the tables of the host
+    /// and of each plugin, and their reference data.
     ///
     /// # Errors
     /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
@@ -90,8 +89,8 @@ impl Site {
         Self::open_with(url, None, plugins, &MailSettings::default()).await
     }
 
-    /// The same for a site that reads reports from a replica of the database, where it has one,
-    /// and sends its mails in this way.
+    /// The same with settings: an optional replica of the database for reports, and the delivery of
+    /// mails.
     ///
     /// # Errors
     /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
@@ -104,7 +103,7 @@ impl Site {
         Self::load(url, reports, plugins, mail)?.open().await
     }
 
-    /// The first half of it: loads the libraries, which leaves the database alone.
+    /// The first half of opening a site: loads the libraries, without access to the database.
     ///
     /// # Errors
     /// When a library cannot be loaded, or its plugin cannot be served.
@@ -127,26 +126,26 @@ impl Site {
     /// The OpenAPI documents of the extensions that have one, as JSON text.
     ///
     /// # Errors
-    /// When an extension fails over it.
+    /// When an extension fails.
     pub fn openapi(&self) -> Result<Vec<String>, Error> {
         Ok(self.openapi_documents()?.into_iter().map(|(_, document)| document).collect())
     }
 
-    /// Lets the plugins finish and closes the database. Nothing works afterwards, and closing
-    /// again does nothing.
+    /// Shuts the plugins down and closes the database. The site cannot be used afterwards; closing
+    /// it again does nothing.
     pub async fn close(&self) {
         let now = Instant::now();
         self.close_by(now + SHUTDOWN_TIME, now + SHUTDOWN_TIME + DATABASE_TIME).await;
     }
 
-    /// The same within so much time: the plugins have until the first moment, and the database until
-    /// the second.
+    /// The same with deadlines for the plugins and for the database.
     pub(crate) async fn close_by(&self, plugins: Instant, database: Instant) {
         if self.inner.closed.swap(true, Ordering::Relaxed) {
             return;
         }
-        // All at the same time, so that one that hangs takes nothing from the others; each on a task
-        // of its own, because one that blocks its thread would not be given up.
+        // The plugins shut down concurrently, so that one that hangs does not delay the others;
+        // each in a task of its own, because a plugin that blocks its thread could not be cancelled
+        // otherwise.
         let mut finishing = JoinSet::new();
         for (description, plugin) in self.plugins() {
             let (extension, plugin) = (description.name.clone(), Arc::clone(plugin));
@@ -159,21 +158,21 @@ impl Site {
             });
         }
         let all = async { while finishing.join_next().await.is_some() {} };
-        // Those that notice that their time is over are waited for until they have said so.
-        if timeout_at(plugins + SAYING_TIME, all).await.is_err() {
-            tracing::error!("an extension that shuts down keeps its thread");
+        // A little more time lets the tasks that have timed out log that.
+        if timeout_at(plugins + LOGGING_TIME, all).await.is_err() {
+            tracing::error!("an extension blocks its thread while it shuts down");
         }
         if timeout_at(database, self.state().database().close()).await.is_err() {
             tracing::error!("the host's database was not closed in time");
         }
     }
 
-    /// The same site, changed by this actor: what it changes is recorded in the audit trail.
+    /// The same site on behalf of an actor, with whom changes are recorded in the audit trail.
     pub(crate) fn on_behalf_of(&self, actor: Actor) -> Self {
         Self { inner: Arc::clone(&self.inner), actor: Some(Arc::new(actor)) }
     }
 
-    /// Who changes this site, if that is to be recorded.
+    /// The actor that changes are recorded with, if any.
     pub(crate) fn actor(&self) -> Option<&Actor> {
         self.actor.as_deref()
     }
@@ -186,22 +185,22 @@ impl Site {
         &self.inner.metrics
     }
 
-    /// What the API has had to do lately.
+    /// The recent requests to the API.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.inner.traffic
     }
 
-    /// Where all is kept.
+    /// The files and the size of the database.
     pub(crate) fn storage(&self) -> &Storage {
         &self.inner.storage
     }
 
-    /// The plugins, each with what it says of itself.
+    /// The plugins with their descriptions.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
         self.state().descriptions().iter().zip(&self.inner.plugins)
     }
 
-    /// The OpenAPI documents, each with the extension whose it is.
+    /// The OpenAPI documents, each with its extension.
     pub(crate) fn openapi_documents(&self) -> Result<Vec<(&Description, String)>, Error> {
         let mut documents = Vec::new();
         for (description, plugin) in self.plugins() {
@@ -215,7 +214,7 @@ impl Site {
         Ok(documents)
     }
 
-    /// What a loaded extension says of itself, with the extension and its library.
+    /// The description of a loaded extension, with its plugin and its library.
     pub(crate) fn loaded(
         &self,
         extension: &str,
@@ -226,7 +225,7 @@ impl Site {
     }
 }
 
-/// The libraries of a site, loaded and found to fit together.
+/// The loaded libraries of a site, checked for conflicts.
 pub struct Loaded {
     url: DatabaseUrl,
     metrics: Arc<Metrics>,
@@ -235,14 +234,14 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What can be chosen about demonstration data.
+    /// The options of demonstration data.
     pub fn demo_options(&self) -> Vec<DemoOption> {
         let descriptions: Vec<&Description> =
             self.created.iter().map(|created| &created.description).collect();
         demo::options(&descriptions)
     }
 
-    /// The same, opened by this actor, with whom the rules are recorded that extensions bring.
+    /// The same on behalf of an actor, with whom the rules of new extensions are recorded.
     pub(crate) fn on_behalf_of(self, actor: Actor) -> Self {
         Self { actor: Some(Arc::new(actor)), ..self }
     }
@@ -258,10 +257,10 @@ impl Loaded {
 
         let libraries = created.iter().map(|created| created.library.clone()).collect();
         let database = Database::open(&url).await?;
-        // Starts at the same time must not install at the same time.
+        // Only one process at a time may install.
         let mut start = database.start(&url).await?;
-        let installed = start.keep(install(database, &url, created, actor.as_deref())).await;
-        // Whoever waits is not to wait for a start that has failed.
+        let installed = start.run(install(database, &url, created, actor.as_deref())).await;
+        // The lock is released also if the start failed, so that waiting starts continue.
         start.end().await;
         let (state, plugins) = installed?;
         Ok(Site {
@@ -279,7 +278,7 @@ impl Loaded {
     }
 }
 
-/// A plugin that has been created and described, and has done nothing yet.
+/// A plugin that has been created and described but not installed.
 struct Created {
     library: LibraryEntry,
     plugin: Arc<LoadedPlugin>,
@@ -317,13 +316,13 @@ impl Created {
     }
 }
 
-/// The name of an extension's file: its own without what kind of extension it is, so that the tables of
+/// The name of an extension's file: its name without the kind of extension, so that the tables of
 /// `webservices-shop` are in `shop.db`.
 pub(crate) fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
 
-/// A name becomes the name of a file and of a row, so it is held to what the contract says.
+/// A name is used for a file and as a key, so it must have the form that the contract defines.
 fn check_name(name: &str) -> Result<(), Error> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || !name.bytes().all(fits) {
@@ -337,8 +336,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What must hold of the plugins and between them: possible defaults, different names, different
-/// files, different routes.
+/// Checks the plugins against each other: valid defaults, distinct names, files, panels and routes.
 fn check_together(created: &[Created]) -> Result<(), Error> {
     let mut names = HashSet::new();
     let mut files = HashSet::new();
@@ -369,14 +367,14 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
     Routes::new(created.iter().map(|created| (&created.description, &created.plugin))).map(drop)
 }
 
-/// Installs what is missing: what the host itself has to know, then each plugin.
+/// Registers the extensions with the host, then installs each plugin.
 async fn install(
     database: Database,
     url: &DatabaseUrl,
     created: Vec<Created>,
     actor: Option<&Actor>,
 ) -> Result<(Arc<State>, Vec<Arc<LoadedPlugin>>), Error> {
-    refuse_half_a_copy(&database, url).await?;
+    refuse_unfinished_copy(&database, url).await?;
     let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
     let state = Arc::new(State::new(database, descriptions));
     register(&state, actor).await?;
@@ -396,10 +394,10 @@ async fn install(
     Ok((state, plugins))
 }
 
-/// A database into which a site was being copied has to be copied into again.
-async fn refuse_half_a_copy(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
+/// Refuses a database with an unfinished copy of a site.
+async fn refuse_unfinished_copy(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
     let (copying,): (bool,) = database.fetch_one(sql("SELECT copying FROM host_state")).await?;
-    if copying { Err(Error::HalfACopy(url.to_string())) } else { Ok(()) }
+    if copying { Err(Error::UnfinishedCopy(url.to_string())) } else { Ok(()) }
 }
 
 async fn register(state: &State, actor: Option<&Actor>) -> Result<(), Error> {
@@ -417,7 +415,7 @@ async fn register(state: &State, actor: Option<&Actor>) -> Result<(), Error> {
                 actor.record(transaction, record, &what).await?;
             }
         }
-        // A start that changes nothing leaves the caches of other processes alone.
+        // Other processes reload their state only if something has changed.
         if changed {
             crate::site::state::bump(transaction).await?;
         }

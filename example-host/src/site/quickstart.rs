@@ -1,6 +1,5 @@
 //! The quick start: on the first start a site gets demonstration data, an administrator and a
-//! token. Each step is recorded when it is done, so that a start after a crash completes what is
-//! missing. Where the site listens and how secrets are shown is the caller's.
+//! token. Each completed step is recorded, so that a start after a crash completes the rest.
 
 use host_interface::Progress;
 use serde_json::Map;
@@ -13,13 +12,14 @@ use crate::identity::users::{NewUser, Prepared};
 use crate::site::Site;
 use crate::site::state::change;
 
-/// The name of the administrator that the quick start makes.
+/// The name of the administrator that the quick start creates.
 const ADMINISTRATOR: &str = "admin";
 
-/// How far the first start has come.
+/// The recorded progress of the first start.
 const STATE: &str = "SELECT demo_filled, quick_start_finished FROM host_state";
 
-/// What the first start made. Shown once: only hashes of it are kept.
+/// The administrator that the first start created. The secrets can be shown only once, because only
+/// their hashes are stored.
 #[derive(Clone)]
 pub struct FirstStart {
     /// The administrator's name to sign in with.
@@ -30,19 +30,19 @@ pub struct FirstStart {
     pub token: String,
 }
 
-/// The secrets must not reach a log by way of a debug format.
+/// The secrets must not reach a log through a debug format.
 impl std::fmt::Debug for FirstStart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FirstStart").field("username", &self.username).finish_non_exhaustive()
     }
 }
 
-/// Does what is left of the first start; `None` where nothing was.
+/// Completes the first start; `None` if it was complete.
 ///
-/// A site that somebody set up by hand, so that it has users, is left as it is.
+/// A site with users that were added by other means is not changed.
 ///
 /// # Errors
-/// When an extension or the database fails. Calling it again goes on from there.
+/// When an extension or the database fails. The next call continues from there.
 pub async fn prepare<P: Progress>(
     site: &Site,
     progress: impl FnMut() -> P,
@@ -56,7 +56,7 @@ pub async fn prepare<P: Progress>(
         site.demo(&Map::new(), progress).await?;
     }
     let password: String = secret::random_text()?.chars().take(20).collect();
-    let administrator = Prepared::from(NewUser {
+    let administrator = Prepared::new(NewUser {
         username: ADMINISTRATOR.to_owned(),
         email: "admin@example.com".to_owned(),
         groups: vec!["Super Users".to_owned()],
@@ -64,8 +64,8 @@ pub async fn prepare<P: Progress>(
     });
     let administrator = administrator.await?;
 
-    // All or nothing: a crash leaves either no administrator or one whose start is finished, and
-    // of two starts at the same time one makes it.
+    // In one transaction: after a crash there is either no administrator or a complete one, and of
+    // two concurrent starts only one creates it.
     let token = change!(state, |transaction| {
         let (_, finished): (bool, bool) = transaction.fetch_one(sql(STATE)).await?;
         if finished {

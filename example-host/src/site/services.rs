@@ -1,5 +1,5 @@
-//! What the host offers to a plugin: the contract's `Host`, answered from the site in memory and,
-//! for users and mail, from the host's own runtime. Knows nothing of HTTP.
+//! The services that the host offers to a plugin, as the contract's `Host`. They use the state in
+//! memory; users are looked up and mails sent on the host's own runtime.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,8 +13,8 @@ use crate::database::sql;
 use crate::mail::Mailer;
 use crate::site::state::State;
 
-/// The services of one plugin. It is made before the plugin is known, and linked to the site as
-/// soon as the plugin has said who it is; until then it grants nothing.
+/// The services of one plugin. They are created before the plugin is described, and linked to the
+/// site after that; until then they grant no permission.
 #[derive(Clone, Debug)]
 pub(crate) struct Services {
     link: Arc<OnceLock<Link>>,
@@ -30,12 +30,12 @@ struct Link {
 }
 
 impl Services {
-    /// Services whose work is done by the runtime that the caller is in.
+    /// Services that use the caller's runtime.
     pub(crate) fn new(mailer: Mailer) -> Self {
         Self { link: Arc::default(), started: Arc::default(), runtime: Handle::current(), mailer }
     }
 
-    /// Says which site and extension they are for.
+    /// Links the services to a site and an extension.
     pub(crate) fn link(&self, state: Arc<State>, extension: &str) {
         let link = Link { state, extension: extension.to_owned() };
         if self.link.set(link).is_err() {
@@ -43,13 +43,14 @@ impl Services {
         }
     }
 
-    /// Says that the plugin has come up.
+    /// Marks the plugin as started.
     pub(crate) fn started(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a line only repeats what the start of the program is about to end with: a panic.
-    fn is_told_elsewhere(&self, record: &LogRecord<'_>) -> bool {
+    /// Whether a log line only repeats an error that the program will exit with: a panic during the
+    /// start.
+    fn is_repeated(&self, record: &LogRecord<'_>) -> bool {
         record.level() == Level::Error
             && record.message().starts_with("panicked")
             && !self.started.load(Ordering::Relaxed)
@@ -105,12 +106,12 @@ impl Host for Services {
         .await
     }
 
-    /// A log's metadata is fixed when the host is compiled, so there is one place in the code for
-    /// each level, and the plugin's own target is a field.
+    /// The metadata of a log line is fixed at compile time, so there is a macro call for each
+    /// level, and the plugin's own target is a field.
     fn log(&self, record: &LogRecord<'_>) {
         let (source, fields, message) = (record.target(), record.fields(), record.message());
         match record.level() {
-            Level::Error if self.is_told_elsewhere(record) => {
+            Level::Error if self.is_repeated(record) => {
                 tracing::debug!(target: "plugin", source, fields, "{message}");
             }
             Level::Error => tracing::error!(target: "plugin", source, fields, "{message}"),

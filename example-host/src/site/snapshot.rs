@@ -12,23 +12,23 @@ use crate::extensions::parameters::Parameters;
 use crate::extensions::registry::TOKEN_AUTH;
 use crate::identity::acl::Access;
 
-/// How many users are remembered by their tokens; more than are at work at the same time.
+/// The maximum number of cached tokens; more than are in use at the same time.
 const REMEMBERED: usize = 10_000;
 
-/// The site as it was at one revision.
+/// The site at one revision.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     pub(super) revision: u64,
     pub(crate) access: Access,
     pub(crate) parameters: Parameters,
     pub(super) enabled: HashMap<String, bool>,
-    /// Users by the hash of their token. It belongs to the snapshot, so that nothing that was
-    /// looked up before a change is remembered after it.
+    /// Users by the hash of their token. This cache belongs to the snapshot, so that a change also
+    /// empties it.
     pub(super) identities: RwLock<HashMap<SecretHash, Arc<Identity>>>,
 }
 
 impl Snapshot {
-    /// Whether an extension is in use.
+    /// Whether an extension is enabled.
     pub(crate) fn enabled(&self, extension: &str) -> bool {
         self.enabled.get(extension).copied().unwrap_or(false)
     }

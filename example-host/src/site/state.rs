@@ -1,8 +1,7 @@
-//! What a running host keeps in memory: everything that a request needs to be checked, as it stood
-//! at one revision of the site. Changes in the same process are in force before the call that made
-//! them returns; those of other processes are noticed within a second, and while the database cannot
-//! be asked, what is in memory counts for a few seconds more and then for nothing. Makes no
-//! decisions itself.
+//! The state in memory: all data for the checks of a request, at one revision of the site. Changes
+//! in the same process take effect before the call that makes them returns; those of other
+//! processes are read within a second. While the database does not answer, the state is used for a
+//! few more seconds, and then requests are refused.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -19,16 +18,16 @@ use crate::identity::acl::Access;
 use crate::identity::tokens;
 use crate::site::snapshot::{self, Identity, Snapshot};
 
-/// How often a serving host looks whether another process changed something.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often a serving host checks for changes by other processes.
+const POLL_EVERY: Duration = Duration::from_millis(250);
 
-/// How long what is in memory counts although the database cannot be asked whether it still holds.
-/// Long enough for a database that is restarted, and short because a user who is blocked meanwhile
-/// is let in for that long.
+/// How long the state in memory is used although the database does not confirm it: long enough for
+/// a restart of the database, and short because a user who is blocked meanwhile keeps access for
+/// that long.
 const TRUSTED: Duration = Duration::from_secs(5);
 
-/// Makes an administrative change: all of it or nothing, and in force when it is done. The work is
-/// that of [`transact!`](crate::database::transact).
+/// Makes an administrative change in one transaction, and then applies it to the state in memory.
+/// The work is run as by [`transact!`](crate::database::transact).
 macro_rules! change {
     ($state:expr, |$transaction:ident| $work:expr) => {{
         let done = $crate::database::transact!($state.database(), |$transaction| {
@@ -45,20 +44,20 @@ macro_rules! change {
 }
 pub(crate) use change;
 
-/// The site in memory, and the way to change it.
+/// The state in memory, with the database that it is read from.
 #[derive(Debug)]
 pub(crate) struct State {
     database: Database,
     descriptions: Vec<Description>,
     snapshot: Arc<ArcSwap<Snapshot>>,
-    /// When the snapshot was last known to be what the database has.
+    /// When the snapshot was last confirmed to be current.
     confirmed: RwLock<Instant>,
     /// Held while a snapshot is read, so that an older one never replaces a newer one.
     loading: Mutex<()>,
 }
 
 impl State {
-    /// The site without anything in memory yet; [`State::reload`] reads it.
+    /// A state with an empty snapshot; [`State::reload`] reads it.
     pub(crate) fn new(database: Database, descriptions: Vec<Description>) -> Self {
         Self {
             database,
@@ -74,27 +73,27 @@ impl State {
         &self.database
     }
 
-    /// What the loaded extensions say of themselves.
+    /// The descriptions of the loaded extensions.
     pub(crate) fn descriptions(&self) -> &[Description] {
         &self.descriptions
     }
 
-    /// The site as it stands. For a few instructions; not to be held across an await.
+    /// The current snapshot. The guard must not be held across an await.
     pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
         self.snapshot.load()
     }
 
-    /// Puts a change in force that has just been written.
+    /// Applies a change that was just written.
     pub(crate) async fn changed(&self) {
-        // The change stands. If it cannot be read now, the background task reads it.
+        // The change is stored. If it cannot be read now, the background task reads it later.
         if let Err(error) = self.reload().await {
-            tracing::error!(%error, "a change is stored but not in force yet");
+            tracing::error!(%error, "a change is stored but has not taken effect yet");
         }
     }
 
-    /// Reads the site into memory, unless somebody has done so while this waited for its turn.
+    /// Reads the site into memory, unless another task has done so while this one waited.
     pub(crate) async fn reload(&self) -> Result<(), Error> {
-        let _turn = self.loading.lock().await;
+        let _guard = self.loading.lock().await;
         let asked = Instant::now();
         if self.stored_revision().await? != self.snapshot().revision {
             let snapshot = self.read().await?;
@@ -104,7 +103,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads the site into memory if it has changed, and gives whether it had.
+    /// Reads the site into memory if it has changed, and returns whether it had.
     pub(crate) async fn catch_up(&self) -> Result<bool, Error> {
         let asked = Instant::now();
         if self.stored_revision().await? == self.snapshot().revision {
@@ -115,31 +114,31 @@ impl State {
         Ok(true)
     }
 
-    /// Reads the site into memory before it is served, if it can be read; else what is known counts
-    /// for as long as it would.
+    /// Reads the site into memory before it is served. If that fails, the known state is used for
+    /// as long as at any other time.
     pub(crate) async fn look_again(&self) {
         if let Err(error) = self.catch_up().await {
             tracing::error!(%error, "changes to the site cannot be read");
         }
     }
 
-    /// Whether what is in memory counts: a running host asks all the time whether it still holds.
+    /// Whether the state in memory was confirmed recently enough to be used.
     pub(crate) fn is_trusted(&self) -> bool {
         self.confirmed.read().unwrap_or_else(PoisonError::into_inner).elapsed() < TRUSTED
     }
 
-    /// Takes down that the snapshot was what the database had at this moment.
+    /// Records that the snapshot was current at this moment.
     fn confirm(&self, at: Instant) {
         let mut confirmed = self.confirmed.write().unwrap_or_else(PoisonError::into_inner);
         *confirmed = at.max(*confirmed);
     }
 
-    /// Follows the changes of other processes until it is dropped.
+    /// Reads the changes of other processes periodically, until the future is dropped.
     pub(crate) async fn follow(&self) {
         let mut failing = false;
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            // Once, not four times a second.
+            tokio::time::sleep(POLL_EVERY).await;
+            // The error is logged once and not four times a second.
             match self.catch_up().await {
                 Ok(_) if failing => {
                     tracing::info!("the database answers again");
@@ -160,7 +159,7 @@ impl State {
         }
     }
 
-    /// The user with the token that has this hash, unless blocked.
+    /// The user whose token has this hash, unless blocked.
     pub(crate) async fn identify(&self, hash: &SecretHash) -> Result<Option<Arc<Identity>>, Error> {
         let snapshot = self.snapshot.load_full();
         if let Some(identity) = snapshot.remembered(hash) {

@@ -1,9 +1,8 @@
-//! Where a site keeps what it keeps, and how much room that takes: what the database says of itself,
-//! and the files that it consists of. Asked at most every few seconds, because a server has to look
-//! at every table for it.
+//! The storage of a site: the engine with its version, and the size of its files or tables. The
+//! result is cached for some seconds, because a server reads the size of every table for it.
 //!
-//! Sizes are written here in a few lines: crates for them print a fixed number of decimals, and a
-//! page reads better with three digits.
+//! Sizes are formatted here: crates for this print a fixed number of decimals, and three digits are
+//! easier to read.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,25 +12,25 @@ use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
 use crate::database::{Database, Engine, sql};
 
-/// How long an answer is good enough.
+/// How long a result is cached.
 const KNOWN_FOR: Duration = Duration::from_secs(10);
 
-/// What SQLite puts beside a file while it is open.
+/// The suffixes of the files of a SQLite database.
 const BESIDE: [&str; 2] = ["", "-wal"];
 
-/// The engine, and what it keeps.
+/// The engine, and the sizes of its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) engine: &'static str,
     pub(crate) version: String,
-    /// What there is, and how many bytes it takes.
+    /// The name and the size in bytes of each part.
     pub(crate) parts: Vec<(String, u64)>,
 }
 
 /// The storage of a site.
 #[derive(Debug)]
 pub(crate) struct Storage {
-    /// The files of the host and of each extension; none where all is on a server.
+    /// The files of the host and of each extension; empty if the tables are on a server.
     files: Vec<(String, PathBuf)>,
     known: Mutex<Option<(Instant, Stored)>>,
 }
@@ -52,7 +51,7 @@ impl Storage {
         Self { files: files.unwrap_or_default(), known: Mutex::default() }
     }
 
-    /// What is kept, as it was a few seconds ago at most.
+    /// The sizes, at most some seconds old.
     pub(crate) async fn stored(&self, database: &Database) -> Result<Stored, Error> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, stored)) = known.filter(|(asked, _)| asked.elapsed() < KNOWN_FOR) {
@@ -86,7 +85,7 @@ impl Storage {
             Engine::Sqlite => {
                 self.files.iter().map(|(name, path)| (name.clone(), size(path))).collect()
             }
-            // Host and extensions share it.
+            // The host and its extensions share the database.
             Engine::Postgres | Engine::MySql => {
                 vec![("all tables".to_owned(), bytes.unsigned_abs())]
             }
@@ -95,7 +94,7 @@ impl Storage {
     }
 }
 
-/// How many bytes a database file takes with what lies beside it. One that is not there takes none.
+/// The size of a database with its write-ahead log; 0 if it does not exist.
 fn size(path: &Path) -> u64 {
     let length = |end| {
         let mut path = path.as_os_str().to_owned();
@@ -105,8 +104,8 @@ fn size(path: &Path) -> u64 {
     BESIDE.into_iter().map(length).sum()
 }
 
-/// A number of bytes for people: three digits, more or less.
-pub(crate) fn in_words(bytes: u64) -> String {
+/// A size in a suitable unit, with about three digits.
+pub(crate) fn format_size(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let Some((unit, name)) = units.into_iter().find(|(unit, _)| bytes >= *unit) else {
         return format!("{bytes} bytes");
@@ -122,10 +121,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_told_in_units_that_fit() {
-        let told = [0, 1023, 1024, 1536, 200 << 10, (1 << 20) - 1, 5 << 30].map(in_words);
+    fn sizes_are_formatted_in_a_suitable_unit() {
+        let sizes = [0, 1023, 1024, 1536, 200 << 10, (1 << 20) - 1, 5 << 30].map(format_size);
         let expected =
             ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 KiB", "200 KiB", "1023 KiB", "5.0 GiB"];
-        assert_eq!(told, expected);
+        assert_eq!(sizes, expected);
     }
 }

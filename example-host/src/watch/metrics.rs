@@ -1,5 +1,5 @@
-//! What can be measured of a site: counts and times that are kept while it serves, as text in the form
-//! of OpenMetrics, which Prometheus reads. Who may ask, and what else is read then, is the server's.
+//! The metrics of a site: counters and durations, as text in the OpenMetrics format, which
+//! Prometheus reads.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0
 const DURATIONS: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// What is counted and timed while a site is open.
+/// The counters and histograms of an open site.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -61,7 +61,7 @@ impl Metrics {
             Family::new_with_constructor((|| Histogram::new(DURATIONS)) as fn() -> Histogram);
         let (in_flight, connections) = (Gauge::default(), Gauge::default());
         let mails = Family::<OfMails, Counter>::default();
-        // A count of zero is there from the start, so that its first step can be seen.
+        // Counters exist from the start, so that their first increase is visible.
         for result in ["sent", "failed", "refused"] {
             drop(mails.get_or_create(&OfMails { result }));
         }
@@ -82,35 +82,35 @@ impl Metrics {
         Self { registry, requests, durations, in_flight, connections, mails, audited }
     }
 
-    /// A request has come in; it is under way until the guard is dropped.
+    /// Counts a request as in progress until the guard is dropped.
     pub(crate) fn request(&self) -> Guard {
         Guard::new(&self.in_flight)
     }
 
-    /// A connection is open until the guard is dropped.
+    /// Counts a connection as open until the guard is dropped.
     pub(crate) fn connection(&self) -> Guard {
         Guard::new(&self.connections)
     }
 
-    /// A request to the route of this name has been answered.
+    /// Counts an answered request by the name of its route.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
-        // Without a route there is nothing to name but this: a path is whatever a client sends.
+        // The path is not used without a route, because clients can send any number of paths.
         let route = if route.is_empty() { "none" } else { route }.to_owned();
         self.durations.get_or_create(&OfRoute { route: route.clone() }).observe(took.as_secs_f64());
         self.requests.get_or_create(&Answered { route, status }).inc();
     }
 
-    /// A mail has been sent, or not: for now, or for ever.
+    /// Counts a mail by its result: `sent`, `failed` or `refused`.
     pub(crate) fn mail(&self, result: &'static str) {
         self.mails.get_or_create(&OfMails { result }).inc();
     }
 
-    /// This many changes are in the audit trail, or never will be.
+    /// Counts changes by their result in the audit trail: `written` or `lost`.
     pub(crate) fn audited(&self, result: &'static str, count: u64) {
         self.audited.get_or_create(&OfAudit { result }).inc_by(count);
     }
 
-    /// All of it as text, with what has just been read.
+    /// All metrics as text, with the current readings.
     pub(crate) fn text(&self, readings: impl Collector + 'static) -> Result<String, fmt::Error> {
         let mut now = Registry::default();
         now.register_collector(Box::new(readings));
@@ -122,7 +122,7 @@ impl Metrics {
     }
 }
 
-/// Counts as one as long as it is there.
+/// Increments a gauge until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Guard(Gauge);
 

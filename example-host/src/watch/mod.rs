@@ -1,5 +1,4 @@
-//! What is remembered of what happened: the audit trail, the last hour of the API, the metrics. Knows
-//! nothing of who reads it.
+//! Records of past events: the audit trail, the last hour of the API, the metrics.
 
 pub(crate) mod audit;
 pub(crate) mod metrics;

@@ -1,6 +1,6 @@
-//! What the API has had to do lately, in this host alone and only in memory: how many requests in
-//! each minute of the last hour, and the last ones that were refused, so that whoever looks for the
-//! fault of a client finds the request. Bounded, and counted in the time of a glance.
+//! The recent traffic of the API in this process, kept in memory: the number of requests in each
+//! minute of the last hour, and the last refused requests, which help to find the error of a
+//! client.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,52 +9,52 @@ use time::{OffsetDateTime, PrimitiveDateTime};
 
 use crate::base::text::now;
 
-/// How many minutes are remembered.
+/// The number of minutes that are kept.
 pub(crate) const MINUTES: usize = 60;
 
-/// How many refusals are remembered.
+/// The number of refused requests that are kept.
 pub(crate) const REFUSALS: usize = 50;
 
-/// How many requests were answered in a minute.
+/// The number of requests in a minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Minute {
-    /// Counted from 1970.
+    /// Minutes since 1970.
     number: i64,
     pub(crate) requests: u64,
-    /// Those of them that clients are to blame for: 4xx.
+    /// Client errors: 4xx.
     pub(crate) refused: u64,
-    /// Those that the site is to blame for: 5xx.
+    /// Server errors: 5xx.
     pub(crate) failed: u64,
 }
 
 impl Minute {
-    /// When it began.
+    /// The start of the minute.
     pub(crate) fn began(&self) -> PrimitiveDateTime {
         let began = OffsetDateTime::from_unix_timestamp(self.number.saturating_mul(60));
         began.map_or(PrimitiveDateTime::MIN, |at| PrimitiveDateTime::new(at.date(), at.time()))
     }
 }
 
-/// A request that was refused, without anything of its body.
+/// A refused request, without its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     pub(crate) at: PrimitiveDateTime,
     pub(crate) status: u16,
-    /// The codes of what was wrong, for programs.
+    /// The codes of the errors, for programs.
     pub(crate) codes: String,
-    /// The first of it, for people.
+    /// The first error, for people.
     pub(crate) detail: String,
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Empty where nobody was told by what was sent.
+    /// Empty if the user could not be identified.
     pub(crate) username: String,
     pub(crate) request: String,
 }
 
 impl Refused {
-    /// One that is refused now.
+    /// A request that is refused now.
     pub(crate) fn now(status: u16, method: &str, path: &str, request: &str) -> Self {
-        // A path may be as long as all headers together.
+        // A path may be as long as the limit for headers allows.
         let path = path.chars().take(200).collect();
         let (method, request) = (method.to_owned(), request.to_owned());
         let (codes, detail, username) = Default::default();
@@ -62,11 +62,11 @@ impl Refused {
     }
 }
 
-/// What this host remembers.
+/// The recent traffic.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     minutes: Mutex<[Minute; MINUTES]>,
-    /// The newest first.
+    /// Newest first.
     refusals: Mutex<VecDeque<Refused>>,
 }
 
@@ -77,24 +77,24 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    /// A request has been answered.
+    /// Counts an answered request.
     pub(crate) fn answered(&self, status: u16) {
         self.answered_in(this_minute(), status);
     }
 
-    /// A request has been refused.
+    /// Keeps a refused request.
     pub(crate) fn refused(&self, refused: Refused) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.truncate(REFUSALS - 1);
         refusals.push_front(refused);
     }
 
-    /// The last hour, this minute last.
+    /// The last hour; the current minute is last.
     pub(crate) fn hour(&self) -> Vec<Minute> {
         self.hour_until(this_minute())
     }
 
-    /// The last requests that were refused, the newest first.
+    /// The last refused requests, newest first.
     pub(crate) fn refusals(&self) -> Vec<Refused> {
         let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.iter().cloned().collect()
@@ -122,7 +122,7 @@ impl Traffic {
     }
 }
 
-/// Where a minute is remembered, in the place of the one an hour before.
+/// The index of a minute; it replaces the minute an hour before.
 fn place(number: i64) -> usize {
     usize::try_from(number.rem_euclid(MINUTES as i64)).unwrap_or_default()
 }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_is_remembered_and_no_more() {
+    fn one_hour_is_kept() {
         let traffic = Traffic::default();
         for (number, status) in
             [(1000, 200), (1000, 404), (1030, 503), (1030, 499), (1059, 201), (1059, 422)]
@@ -152,14 +152,14 @@ mod tests {
         };
         assert_eq!(counts(1059), [(1000, 2, 1, 0), (1030, 2, 0, 1), (1059, 2, 1, 0)]);
         assert_eq!(counts(1060), [(1030, 2, 0, 1), (1059, 2, 1, 0)]);
-        // The minute of the hour before is written over.
+        // The minute an hour before is overwritten.
         traffic.answered_in(1060, 200);
         assert_eq!(counts(1060), [(1030, 2, 0, 1), (1059, 2, 1, 0), (1060, 1, 0, 0)]);
         assert_eq!(counts(5000), []);
     }
 
     #[test]
-    fn the_newest_refusals_are_remembered() {
+    fn the_newest_refusals_are_kept() {
         let traffic = Traffic::default();
         for number in 0..REFUSALS + 10 {
             traffic.refused(Refused::now(403, "GET", "/", &number.to_string()));

@@ -132,14 +132,14 @@ async fn blocking_a_user_ends_their_session_and_token() {
     );
     boss.goto(&format!("/users/{}", id(&shop.site, "administrator").await)).await;
     boss.press("Block").await;
-    assert!(boss.text("[role=status]").await.contains("is blocked"));
+    assert!(boss.text("[role=status]").await.contains("was blocked"));
     ask().await.expect(401);
     other.press("Users").await;
     other.is_at("Sign in").await;
     other.sign_in("administrator", PASSWORD).await;
     assert!(other.text("[role=alert]").await.contains("may not use the administration"));
     boss.press("Unblock").await;
-    let says = "administrator is unblocked: the API token and the password work again.";
+    let says = "administrator was unblocked: the API token and the password work again.";
     boss.says("[role=status]", says).await;
     ask().await.expect(200);
     boss.close().await;
@@ -179,8 +179,8 @@ async fn an_extension_is_switched_off_and_on_again() {
     let ask = || shop.get("/products").send();
     ask().await.expect(200);
     for (press, says, status) in [
-        ("Disable", "webservices-shop is disabled.", 404),
-        ("Enable", "webservices-shop is enabled.", 200),
+        ("Disable", "webservices-shop was disabled.", 404),
+        ("Enable", "webservices-shop was enabled.", 200),
     ] {
         browser.press("Extensions").await;
         browser.is_at("Extensions").await;
@@ -213,11 +213,11 @@ async fn a_parameter_is_corrected_saved_and_reset_to_its_default() {
     assert!(!shop.site.parameter("store_name").unwrap().set);
     browser.fill("value-default_currency", "CHF").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "2 parameters were changed and are in force.").await;
+    browser.says("[role=status]", "2 parameters were changed and are now in effect.").await;
     assert_eq!(shop.site.parameter("store_name").unwrap().value, "Lamps");
     browser.press_on("[name=unset][value=store_name]").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "Store name was changed and is in force.").await;
+    browser.says("[role=status]", "Store name was changed and is now in effect.").await;
     let set = shop.site.parameters().into_iter().filter(|parameter| parameter.set);
     assert_eq!(set.map(|parameter| parameter.name).collect::<Vec<_>>(), ["default_currency"]);
     browser.close().await;
@@ -282,13 +282,13 @@ async fn only_copying_needs_a_script() {
     browser.goto("/extensions/webservices-shop/parameters").await;
     browser.fill("value-store_name", "Lamps").await;
     browser.press("Save").await;
-    browser.says("[role=status]", "Store name was changed and is in force.").await;
+    browser.says("[role=status]", "Store name was changed and is now in effect.").await;
     browser.goto("/api/webservices-shop/products.list").await;
     browser.press("Send").await;
     browser.says("#answer .pill", "200 OK").await;
     browser.goto("/extensions/webservices-shop").await;
     browser.press("Disable").await;
-    assert!(browser.text("[role=status]").await.starts_with("webservices-shop is disabled."));
+    assert!(browser.text("[role=status]").await.starts_with("webservices-shop was disabled."));
     browser.close().await;
 }
 

@@ -20,27 +20,27 @@ async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
     seen.says(library().file_name().unwrap().to_str().unwrap());
     ann.get("/extensions/webservices-shop").await.says(library().to_str().unwrap());
 
-    let switch = |name: &str, to: &str| format!("/extensions/{name}/switch-{to}");
-    let seen = ann.fill("/extensions", &switch("webservices-shop", "off"), &[]).await;
+    let switch = |name: &str, to: &str| format!("/extensions/{name}/{to}");
+    let seen = ann.fill("/extensions", &switch("webservices-shop", "disable"), &[]).await;
     assert_eq!((seen.status, seen.to()), (303, "/administrator/extensions"));
     assert_eq!(ask().await.status, 404);
     let seen = ann.get("/extensions").await;
-    seen.says(&format!("webservices-shop is disabled. {off}"));
+    seen.says(&format!("webservices-shop was disabled. {off}"));
     seen.says("<span class=\"pill bad\">Disabled</span>");
     // Its routes can still be read, with an explanation.
-    ann.get("/api").await.says("webservices-shop is disabled, so each of these routes");
+    ann.get("/api").await.says("webservices-shop is disabled, so requests to these routes");
     let page = "/api/webservices-shop/products.list";
-    ann.get(page).await.says("webservices-shop is disabled, so this route");
+    ann.get(page).await.says("webservices-shop is disabled, so requests to this route");
     ann.post(page, &[]).await.says("404 Not Found");
     ann.get("/extensions/webservices-shop/parameters").await.says("value-store_name");
-    ann.fill("/extensions", &switch("webservices-shop", "on"), &[]).await;
+    ann.fill("/extensions", &switch("webservices-shop", "enable"), &[]).await;
     ask().await.expect(200);
 
-    ann.fill("/extensions", &switch("token-auth", "off"), &[]).await;
+    ann.fill("/extensions", &switch("token-auth", "disable"), &[]).await;
     ask().await.expect(401);
-    ann.get("/extensions").await.says("Nobody has access to the API: every request is answered");
+    ann.get("/extensions").await.says("No user has access to the API: every request is answered");
     ann.post(page, &[]).await.says("200 OK");
-    ann.fill("/extensions", &switch("token-auth", "on"), &[]).await;
+    ann.fill("/extensions", &switch("token-auth", "enable"), &[]).await;
     ask().await.expect(200);
 
     for path in ["/extensions/nothing", "/extensions/nothing/parameters"] {
@@ -50,16 +50,16 @@ async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
         assert_eq!(ann.get(path).await.status, 404, "there are none: {path}");
     }
     ann.get("/extensions").await;
-    assert_eq!(ann.post(&switch("nothing", "off"), &[]).await.status, 404);
+    assert_eq!(ann.post(&switch("nothing", "disable"), &[]).await.status, 404);
     ann.html.clear();
-    assert_eq!(ann.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
+    assert_eq!(ann.post(&switch("webservices-shop", "disable"), &[]).await.status, 403);
 
     // A user without the permission to change it can only see it.
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let seen = bob.get("/extensions").await;
     seen.says("Only users with core.admin may enable or disable them.");
     assert!(!seen.html.contains("<button class=\"danger\">"));
-    assert_eq!(bob.post(&switch("webservices-shop", "off"), &[]).await.status, 403);
+    assert_eq!(bob.post(&switch("webservices-shop", "disable"), &[]).await.status, 403);
     ask().await.expect(200);
 }
 
@@ -81,10 +81,10 @@ async fn an_extension_whose_library_is_not_loaded_is_shown_as_such() {
         let path = format!("/extensions/webservices-shop/{path}");
         assert_eq!(ann.get(&path).await.status, 404, "{path}");
     }
-    ann.get("/api").await.says("No loaded extension describes its routes.");
+    ann.get("/api").await.says("No loaded extension has an OpenAPI document.");
     assert_eq!(ann.get("/api/openapi.json").await.status, 404);
     // The state belongs to the site: it applies to hosts that have loaded the library.
-    let off = "/extensions/webservices-shop/switch-off";
+    let off = "/extensions/webservices-shop/disable";
     assert_eq!(ann.fill("/extensions", off, &[]).await.status, 303);
     let shop = site.extensions().await.unwrap().pop().unwrap();
     assert_eq!((shop.name.as_str(), shop.enabled), ("webservices-shop", false));
@@ -149,7 +149,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
     ];
     let seen = save(&mut ann, &good).await;
     assert_eq!((seen.status, seen.to()), (303, &*format!("/administrator{page}")));
-    ann.get(page).await.says("3 parameters were changed and are in force.");
+    ann.get(page).await.says("3 parameters were changed and are now in effect.");
     assert_eq!(value("store_name"), (true, "\"Lamps & more\"".to_owned()));
     assert_eq!(value("report_statuses"), (true, "[1,2,7]".to_owned()));
     let text = r#""Hello {{ first_name }},\n\nit is {{ status }}.\n""#;
@@ -171,7 +171,7 @@ async fn parameters_are_saved_together_or_not_at_all() {
         stale.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let seen = ann.post(page, &stale).await;
     assert_eq!(seen.status, 422);
-    seen.says("Somebody has changed these parameters in the meantime.");
+    seen.says("Another user has changed these parameters in the meantime.");
     assert!(!value("store_name").0);
 
     let mut bob = Visitor::signed_in(&shop, "administrator").await;

@@ -108,7 +108,7 @@ async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get("/").await;
     seen.says("All systems work");
-    seen.says("<strong>0</strong> requests to this host");
+    seen.says("Requests to this host: <strong>0</strong> in total");
     seen.says("No request has been refused");
     seen.says("Nothing was sold.");
     shop.get("/products").send().await.expect(200);
@@ -121,7 +121,7 @@ async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
 
     let seen = ann.get("/").await;
     seen.says(
-        "<strong>5</strong> requests to this host; <strong>4</strong> were refused and \
+        "Requests to this host: <strong>5</strong> in total, <strong>4</strong> refused, \
          <strong>0</strong> failed",
     );
     let (_, refusals) = seen.html.split_once("<table class=\"refusals\">").unwrap();
@@ -134,7 +134,7 @@ async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
     has(rows[0], &["422", "invalid_value", "POST /api/index.php/v1/shop/manufacturers"]);
     has(rows[1], &["403", "forbidden", "store.delete on com_shop.products", ">manager<"]);
     has(rows[1], &[refused.header("x-request-id"), "DELETE /api/index.php/v1/shop/products/1"]);
-    has(rows[2], &["401", "unauthorised", "Nobody"]);
+    has(rows[2], &["401", "unauthorised", "Unknown"]);
     assert_eq!(rows.iter().filter(|row| row.contains("<code class=\"id\">")).count(), 3);
 }
 
@@ -167,7 +167,7 @@ async fn sales_are_shown_to_users_with_permission_to_see_them() {
         .await
         .unwrap();
     let seen = other.get("/").await;
-    seen.says("You may not see this. You lack the permission store.view on com_shop.reports.");
+    seen.says("You lack the permission store.view on com_shop.reports.");
     assert!(!seen.html.contains("shop-sales-"), "{}", seen.html);
     ann.get("/").await.says("<title id=\"webservices-shop-sales-");
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
@@ -196,7 +196,7 @@ async fn panels_of_any_extension_are_drawn() {
     assert_eq!(seen.html.matches(failed).count(), 2, "{}", seen.html);
     assert!(!seen.html.contains("the secret of"), "{}", seen.html);
     served.log.wait_for("the secret of the panel").await;
-    seen.says("You may not see this. You lack the permission fixture.touch on com_fixture.");
+    seen.says("You lack the permission fixture.touch on com_fixture.");
     served.stop().await;
 }
 

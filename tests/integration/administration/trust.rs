@@ -206,7 +206,7 @@ async fn changes_of_access_need_a_recently_entered_password() {
         ("/groups/2", &[("title", "Tills")]),
         ("/groups/2/delete", &[]),
         ("/permissions", &rule),
-        ("/extensions/token-auth/switch-on", &[]),
+        ("/extensions/token-auth/enable", &[]),
     ] {
         ann.get("/users").await;
         let seen = ann.post(path, fields).await;
@@ -214,9 +214,9 @@ async fn changes_of_access_need_a_recently_entered_password() {
         seen.says("<h1>Confirm your password</h1>");
         assert!(!seen.html.contains("mine for ever"), "{path}: it is not sent back");
     }
-    assert_eq!(confirm(&mut ann, "/extensions/token-auth/switch-on", &[]).await.status, 403);
+    assert_eq!(confirm(&mut ann, "/extensions/token-auth/enable", &[]).await.status, 403);
     let wrong = [("confirmation", "not the password")];
-    let seen = confirm(&mut ann, "/extensions/token-auth/switch-on", &wrong).await;
+    let seen = confirm(&mut ann, "/extensions/token-auth/enable", &wrong).await;
     assert_eq!(seen.status, 422);
     seen.says("This is not your password.");
     assert_eq!(state(&shop.site).await, before, "nothing was changed");
@@ -355,8 +355,8 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
         ("/groups/new".into(), &[("title", "Tills"), ("parent", "Public")]),
         ("/permissions".into(), &rule),
         ("/groups/2".into(), &[("title", "Guests")]),
-        ("/extensions/token-auth/switch-off".into(), &[]),
-        ("/extensions/token-auth/switch-on".into(), &[]),
+        ("/extensions/token-auth/disable".into(), &[]),
+        ("/extensions/token-auth/enable".into(), &[]),
         (settings.into(), &set),
         ("/account".into(), &[("current", PASSWORD), ("password", "mine for ever")]),
         ("/account/sign-out-everywhere".into(), &[]),

@@ -287,7 +287,7 @@ async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
     ann.get(page).await.says("2 rules for com_shop.manufacturers were changed");
     // The form is outdated; it does not undo the change that it does not contain.
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
-    ann.get(page).await.says("Somebody has changed these rules in the meantime");
+    ann.get(page).await.says("Another user has changed these rules in the meantime");
 
     let why = "/permissions/why?user=manager&action=store.view&asset=com_shop.manufacturers";
     let answer = ann.get(why).await;

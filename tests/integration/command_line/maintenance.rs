@@ -183,7 +183,7 @@ async fn differences_are_found_and_repaired_while_others_write() {
     let checked = place.call("check").finish().await;
     checked.exits(1);
     assert_eq!(sorted(lines(&checked.out())), expected);
-    let advice = format!("{} numbers differ from what the records add up to", expected.len());
+    let advice = format!("{} stored numbers do not match the records", expected.len());
     assert!(checked.err().contains(&advice), "{}", checked.err());
     let again = place.call("check").finish().await;
     assert_eq!(again.out(), checked.out(), "checking repairs nothing");

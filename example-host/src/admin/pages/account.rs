@@ -1,4 +1,4 @@
-//! One's own account: the password, and where one has signed in.
+//! The user's own account: the password and the sessions.
 
 use askama::Template;
 
@@ -9,9 +9,9 @@ use crate::identity::users;
 use crate::site::state::change;
 
 use super::users::changed;
+use crate::admin::authenticator::{self, Attempt};
 use crate::admin::authority::Authority;
-use crate::admin::door::{self, Claim};
-use crate::admin::place::{SIGN_IN, href};
+use crate::admin::paths::{SIGN_IN, href};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, View};
@@ -32,16 +32,17 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     render(&visit, None, None).await
 }
 
-/// Sets one's own password. Whoever sits at a browser that somebody left has to know the one before.
+/// Changes the user's own password. The current one is required, because a browser may have been
+/// left open.
 pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     let state = visit.site.state();
     let user = visit.session.user;
     let (username, current) = (&visit.session.username, visit.form.get("current"));
-    let claim = visit.door.check(visit.client, username, current);
-    let wrong = match claim.await? {
-        Claim::Right(proven) if proven.id == user => None,
-        Claim::Right(_) | Claim::Wrong => Some("this is not your password".to_owned()),
-        Claim::Wait(seconds) => Some(door::too_many(seconds)),
+    let attempt = visit.authenticator.check(visit.client, username, current);
+    let wrong = match attempt.await? {
+        Attempt::Accepted(verified) if verified.id == user => None,
+        Attempt::Accepted(_) | Attempt::Rejected => Some("this is not your password".to_owned()),
+        Attempt::Throttled(seconds) => Some(authenticator::too_many_attempts(seconds)),
     };
     if let Some(wrong) = wrong {
         return Ok(Outcome::Again(render(&visit, Some(&wrong), None).await?));
@@ -55,13 +56,13 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     };
     let recorded = change!(state, |transaction| {
         Authority::of(&visit, transaction).await?;
-        users::keep_password(transaction, user, &hash).await?;
-        visit.record(transaction, changed("set the own password", user)).await
+        users::set_password_hash(transaction, user, &hash).await?;
+        visit.record(transaction, changed("change own password", user)).await
     })?;
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),
-        says: "Your password is changed. Sign in with the new one.".to_owned(),
+        message: "Your password was changed. Sign in with the new one.".to_owned(),
     })
 }
 
@@ -74,15 +75,19 @@ pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),
-        says: "You are signed out everywhere.".to_owned(),
+        message: "You have signed out everywhere.".to_owned(),
     })
 }
 
-async fn render(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Result<View, Problem> {
+async fn render(
+    visit: &Visit,
+    wrong: Option<&str>,
+    unacceptable: Option<&str>,
+) -> Result<View, Problem> {
     let database = visit.site.state().database();
     let mut layout = visit.layout("Your account");
-    if wrong.or(unfit).is_some() {
-        layout = layout.saying(Notice::bad("Your password was not changed."));
+    if wrong.or(unacceptable).is_some() {
+        layout = layout.with_notice(Notice::bad("Your password was not changed."));
     }
     show(&Page {
         layout,
@@ -92,8 +97,8 @@ async fn render(visit: &Visit, wrong: Option<&str>, unfit: Option<&str>) -> Resu
             .autocomplete("current-password")
             .fault(wrong),
         password: Field::password("password", "New password")
-            .hint("At least 12 characters. Afterwards you have to sign in again everywhere.")
-            .fault(unfit),
+            .hint("At least 12 characters. The change ends all your sessions.")
+            .fault(unacceptable),
         sessions: sessions::of_user(database, visit.session.user, &visit.secret).await?,
     })
 }

@@ -1,5 +1,5 @@
-//! The API as its documents describe it, and a form to try each route with, as whoever has signed
-//! in. What is asked by it is asked of the real site, and answered as anybody's request is.
+//! The routes of the API from their documents, with a form to try each of them as the signed-in
+//! user. Requests go to the real site and are answered like any other request.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
 use crate::admin::visit::{Outcome, Visit};
 
-/// How much of an answer is shown. Nobody reads more.
+/// The maximum number of bytes of an answer that are shown.
 const SHOWN: usize = 200_000;
 
-/// The field that confirms that something is to be changed.
+/// The field that confirms a change.
 const SURE: &str = "sure";
 
 #[derive(Template)]
@@ -27,7 +27,7 @@ const SURE: &str = "sure";
 struct ListPage<'a> {
     layout: Layout,
     sections: Vec<Section<'a>>,
-    /// The group that is asked for, or none for all.
+    /// The selected group; empty for all.
     wanted: &'a str,
 }
 
@@ -47,21 +47,21 @@ struct OperationPage<'a> {
     operation: &'a Operation,
     fields: Vec<Field>,
     body: Option<Field>,
-    /// Whether whoever looks may do what the route needs.
+    /// Whether the user has the permission that the route requires.
     allowed: bool,
     username: &'a str,
-    /// What is wrong with how the form was sent.
+    /// The error message of the form.
     fault: &'a str,
     tried: Option<Tried>,
 }
 
-/// What came of trying a route.
+/// The result of trying a route.
 struct Tried {
     status: u16,
     reason: &'static str,
     headers: Vec<(String, String)>,
     body: String,
-    /// Whether the body is longer than what is shown of it.
+    /// Whether the body is longer than the shown part.
     cut: bool,
     /// The id of the request in the log.
     id: String,
@@ -75,9 +75,9 @@ impl Tried {
     }
 }
 
-/// A request that is to be tried.
+/// A request to try.
 struct Asked {
-    /// With the query.
+    /// The address with the query.
     address: String,
     body: Option<String>,
 }
@@ -99,7 +99,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     show(&ListPage { layout: visit.layout("API"), sections, wanted })
 }
 
-/// The document itself: of the extension that is asked for, or of the first that has one.
+/// Downloads the document of the requested extension, or of the first one that has a document.
 pub(crate) async fn download(visit: Visit) -> Result<View, Problem> {
     let mut documents = visit.catalogue.documents(&visit.site)?.iter();
     let document = match visit.query.given("extension") {
@@ -115,11 +115,12 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     render(&visit, document, operation, "", None)
 }
 
-/// Sends the request that was entered, as whoever has signed in.
+/// Sends the entered request as the signed-in user.
 pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     let (document, operation) = asked_for(&visit)?;
     if !operation.only_reads() && visit.form.get(SURE) != "yes" {
-        let fault = "Nothing was sent. This changes the real site; confirm that you are sure.";
+        let fault =
+            "Nothing was sent. This changes the real site; confirm that you want to do this.";
         return Ok(Outcome::Again(render(&visit, document, operation, fault, None)?));
     }
     let asked = Asked::of(&visit, operation);
@@ -136,7 +137,7 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     })?;
     let answer = visit.ask(request).await?;
     let tried = Tried::of(&visit, operation, &asked, answer);
-    // What it changed, the API itself has written down.
+    // A change is recorded by the API itself.
     Ok(Outcome::Answered(render(&visit, document, operation, "", Some(tried))?))
 }
 
@@ -213,7 +214,7 @@ impl Tried {
     }
 }
 
-/// The route that a page is about.
+/// The route of the page.
 fn asked_for(visit: &Visit) -> Result<(&Document, &Operation), Problem> {
     let [extension, id] = visit.params.as_slice() else { return Err(Problem::NotFound) };
     let mut documents = visit.catalogue.documents(&visit.site)?.iter();
@@ -229,7 +230,7 @@ fn render(
     fault: &str,
     tried: Option<Tried>,
 ) -> Result<View, Problem> {
-    // A form that was sent is shown as it was; a new one has what makes it one that can be sent.
+    // A form that was sent keeps its values; a new form has examples as its values.
     let sent = !fault.is_empty() || tried.is_some();
     let fields = operation.parameters.iter().map(|parameter| match sent {
         true => parameter.field().value(visit.form.get(&parameter.field_name())),
@@ -241,7 +242,7 @@ fn render(
     });
     let mut layout = visit.layout(operation.summary.clone());
     if !fault.is_empty() {
-        layout = layout.saying(Notice::bad("Nothing was sent. See below."));
+        layout = layout.with_notice(Notice::bad("Nothing was sent. See below."));
     }
     let snapshot = visit.site.state().snapshot();
     let allowed = operation.permission.as_ref().is_none_or(|needed| {
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_quoted_as_a_shell_reads_it() {
+    fn a_command_is_quoted_for_a_shell() {
         let address = "http://shop.example/things?page%5Blimit%5D=1";
         assert_eq!(
             command(Method::Get, address, "TOKEN", "", None),

@@ -1,5 +1,4 @@
-//! The page of the audit trail: who has changed what, the newest first, with filters. Reads what
-//! `audit.rs` beside the administration keeps, and can change nothing of it.
+//! The page of the audit trail: who changed what, newest first, with filters. It is read-only.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -11,7 +10,7 @@ use time::{Date, PrimitiveDateTime, Time};
 use crate::watch::audit::{self, Cursor, Entry, Filter, Listed, Origin, Place, Record};
 
 use crate::admin::form::Form;
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Exactly, Layout, View};
@@ -27,16 +26,16 @@ struct Page {
     layout: Layout,
     listed: Listed,
     wanted: Filter,
-    /// As they were sent, for the form.
+    /// The days of the filter, for the form.
     since: String,
     until: String,
-    /// The addresses of the pages beside this one.
+    /// The addresses of the previous and the next page.
     newer: Option<String>,
     older: Option<String>,
 }
 
 impl Page {
-    /// Whether the list is of some entries only.
+    /// Whether a filter is set.
     fn is_filtered(&self) -> bool {
         let Filter { username, origin, record, request, since, until, .. } = &self.wanted;
         let texts = [username, &record.kind, &record.id, request];
@@ -93,19 +92,19 @@ fn wanted(query: &Form) -> Filter {
     }
 }
 
-/// The place that an address of a page names.
+/// Parses a position from an address.
 fn place(text: &str) -> Option<Place> {
     let (at, id) = text.split_once('-')?;
     Some(Place { at: PrimitiveDateTime::parse(at, MOMENT).ok()?, id: id.parse().ok()? })
 }
 
-/// A day as fields of forms have it.
+/// A day in the format of form fields.
 fn day(moment: &Option<PrimitiveDateTime>) -> String {
     moment.map_or_else(String::new, |moment| moment.date().to_string())
 }
 
-/// What was done, in a word or two.
-fn said(entry: &Entry) -> String {
+/// A short description of the action.
+fn action(entry: &Entry) -> String {
     let mut letters = entry.what.chars();
     match letters.next() {
         Some(first) => first.to_uppercase().chain(letters).collect(),

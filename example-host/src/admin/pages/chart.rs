@@ -1,33 +1,32 @@
-//! Charts that are drawn here, so that a page needs no script for them: bars for as many moments as
-//! there are, each with its number at hand as a tooltip. What is in a chart stands in words and in a
-//! table beside it, which is the page's. Knows nothing of what is counted.
+//! Charts as SVG, drawn by the server so that a page needs no script for them. Each bar has a
+//! tooltip. A page also shows the content of its charts as text and in a table.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-/// How high and wide a chart is in units of its own; a page stretches it to its place.
+/// The height of a chart and the width of a bar, in units of the SVG, which a page scales.
 const HEIGHT: u64 = 100;
 const STEP: usize = 10;
 
-/// Bars beside each other, from the oldest to the newest.
+/// A chart with bars from the oldest to the newest.
 #[derive(Clone, Debug, Template)]
 #[template(path = "admin/chart.html")]
 pub(crate) struct Chart {
-    /// What tells the chart on its page.
+    /// The id of the chart on its page.
     name: String,
     title: String,
-    /// What is to be seen, for whoever does not see it.
+    /// The content as text, for assistive technology.
     description: String,
-    /// What the highest bar is.
+    /// The value of the highest bar.
     most: String,
-    /// What stands below the first bar and the last one.
+    /// The labels below the first and the last bar.
     ends: [String; 2],
     bars: Vec<Bar>,
-    /// The points of the line that is drawn in place of the bars, if any.
+    /// The points of the line; empty for a chart of bars.
     line: String,
 }
 
-/// A bar, of one piece or of several on top of each other.
+/// A bar of one or more stacked pieces.
 #[derive(Clone, Debug)]
 struct Bar {
     label: String,
@@ -42,7 +41,7 @@ struct Piece {
     height: u64,
 }
 
-/// What a bar shows: amounts from the bottom to the top, each of a kind that the stylesheet knows.
+/// The data of a bar: amounts from bottom to top, each with a class of the stylesheet.
 pub(crate) struct Shown {
     pub(crate) label: String,
     pub(crate) amounts: Vec<(&'static str, u128)>,
@@ -79,7 +78,7 @@ impl Chart {
         Self { most: most.into(), ..self }
     }
 
-    /// The same as a line through the tops of the bars.
+    /// The same as a line.
     pub(crate) fn with_line(mut self) -> Self {
         let top = |bar: &Bar| bar.pieces.last().map_or(HEIGHT, |piece| piece.y);
         let point = |bar: &Bar| format!("{},{}", bar.x + STEP / 2, top(bar));
@@ -95,10 +94,10 @@ impl Chart {
     }
 }
 
-/// A chart is written by a template of its own, which escapes what is in it.
+/// A chart is rendered by its own template, which escapes the values.
 impl HtmlSafe for Chart {}
 
-/// The pieces of a bar, from the bottom to the top. What is there at all is to be seen.
+/// The pieces of a bar, from bottom to top. Even the smallest amount gets a visible height.
 fn pieces(amounts: &[(&'static str, u128)], highest: u128) -> Vec<Piece> {
     let mut y = HEIGHT;
     let mut pieces = Vec::new();
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_bar_is_as_high_as_the_chart_and_nothing_is_too_small_to_see() {
+    fn the_highest_bar_fills_the_chart_and_small_amounts_are_visible() {
         let heights = |amounts: &[(&'static str, u128)]| -> Vec<(u64, u64)> {
             pieces(amounts, 1000).iter().map(|piece| (piece.y, piece.height)).collect()
         };

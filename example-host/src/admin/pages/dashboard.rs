@@ -1,11 +1,11 @@
-//! The first page: whether all is well, what the API has to do, what extensions contribute, and which
-//! requests were refused lately. Links to the pages with details.
+//! The dashboard: health, requests in the last hour, panels of extensions, and recently refused
+//! requests, with links to the pages with details.
 
 use askama::Template;
 
 use crate::extensions::registry::ExtensionEntry;
 use crate::identity::directory;
-use crate::site::storage::{Stored, in_words};
+use crate::site::storage::{Stored, format_size};
 use crate::site::{BASE_PATH, health};
 use crate::watch::traffic::{Minute, Refused};
 
@@ -15,14 +15,14 @@ use crate::admin::problem::Problem;
 use crate::admin::view::{Exactly, Layout, Moment, View, show};
 use crate::admin::visit::Visit;
 
-/// Beyond this many nobody wants to know how many users there are, and counting takes its time.
+/// Users are counted only up to this number, because counting more takes too long.
 const COUNTED: i64 = 10_000;
 
 #[derive(Template)]
 #[template(path = "admin/dashboard.html")]
 struct Page {
     layout: Layout,
-    /// What does not answer.
+    /// The parts that do not answer.
     failing: Vec<String>,
     users: String,
     groups: usize,
@@ -36,12 +36,12 @@ struct Page {
     api: String,
 }
 
-/// What the API had to do in the last hour.
+/// The requests to the API in the last hour.
 struct Hour {
     requests: u64,
     refused: u64,
     failed: u64,
-    /// The minutes in which there was something, the newest first.
+    /// The minutes with requests, newest first.
     busy: Vec<Minute>,
     charts: [Chart; 2],
 }
@@ -50,7 +50,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let state = visit.site.state();
     let users = directory::count(state.database(), COUNTED + 1).await?;
     let users = if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
-    // Whether all is well is told before anything else has to be.
+    // The health is checked first, before a query of this page can fail.
     let failing = health::failing(&visit.site).await;
     show(&Page {
         layout: visit.layout("Dashboard"),
@@ -83,7 +83,7 @@ fn hour(minutes: Vec<Minute>) -> Hour {
         chart(
             "requests",
             "Requests in each minute of the last hour",
-            format!("{requests} requests in all, at most {busiest} in one minute."),
+            format!("Requests: {requests} in total, at most {busiest} in one minute."),
             |minute| Shown {
                 label: format!("{}: {} requests", clock(minute), minute.requests),
                 amounts: vec![("usual", u128::from(minute.requests))],
@@ -93,9 +93,7 @@ fn hour(minutes: Vec<Minute>) -> Hour {
         chart(
             "errors",
             "Errors in each minute of the last hour",
-            format!(
-                "{refused} requests were refused and {failed} failed, at most {worst} in one minute."
-            ),
+            format!("Refused: {refused}, failed: {failed}, at most {worst} in one minute."),
             |minute| Shown {
                 label: format!(
                     "{}: {} refused, {} failed",
@@ -115,7 +113,7 @@ fn hour(minutes: Vec<Minute>) -> Hour {
     Hour { requests, refused, failed, busy, charts }
 }
 
-/// The time of day at which a minute began.
+/// The time of day of a minute.
 fn clock(minute: &Minute) -> String {
     let began = minute.began();
     format!("{:02}:{:02}", began.hour(), began.minute())

@@ -1,5 +1,5 @@
-//! Extensions: which there are, what each has registered, and the switch that puts one out of use.
-//! What a switch means is said by what an extension has registered, so that any extension has it.
+//! Extensions: the list, the details of each, and enabling and disabling them. The effect of
+//! disabling an extension is described from its registration, so it is correct for any extension.
 
 use askama::Template;
 use host_interface::{Description, Route};
@@ -9,7 +9,7 @@ use crate::site::state::change;
 use crate::site::{BASE_PATH, LibraryEntry};
 
 use crate::admin::authority::Authority;
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Tabs, View};
@@ -30,7 +30,7 @@ struct ExtensionPage {
     tabs: Option<Tabs>,
     extension: Extension,
     media_type: String,
-    /// How many parts of the site it asks permissions about.
+    /// The number of its assets.
     assets: usize,
     may_change: bool,
 }
@@ -51,12 +51,12 @@ pub(crate) struct Extension {
     pub(crate) version: String,
     pub(crate) enabled: bool,
     pub(crate) built_in: bool,
-    /// Its library, where this host has loaded it.
+    /// Its library, if this host has loaded it.
     pub(crate) library: Option<LibraryEntry>,
     pub(crate) routes: usize,
     pub(crate) parameters: usize,
-    /// What it means that it is switched off.
-    pub(crate) off: String,
+    /// The effect of disabling it.
+    pub(crate) when_disabled: String,
 }
 
 impl Extension {
@@ -64,7 +64,7 @@ impl Extension {
         let loaded = visit.site.loaded(&entry.name);
         let description = loaded.map(|(description, ..)| description);
         Self {
-            off: meaning_of_off(&entry, description),
+            when_disabled: effect_of_disabling(&entry, description),
             library: loaded.map(|(_, _, library)| library.clone()),
             routes: description.map_or(0, |of| of.routes.len()),
             parameters: description.map_or(0, |of| of.parameters.len()),
@@ -75,19 +75,19 @@ impl Extension {
         }
     }
 
-    /// The one that a page is about.
+    /// The extension of the page.
     pub(crate) async fn asked_for(visit: &Visit) -> Result<Self, Problem> {
         let name = visit.params.first().ok_or(Problem::NotFound)?;
         let found = visit.site.extensions().await?.into_iter().find(|entry| entry.name == *name);
         Ok(Self::of(visit, found.ok_or(Problem::NotFound)?))
     }
 
-    /// Whether this host could serve it at all.
+    /// Whether this host has the extension.
     pub(crate) fn is_here(&self) -> bool {
         self.built_in || self.library.is_some()
     }
 
-    /// The pages about it, of which this one is shown. One without any has no tabs.
+    /// The tabs of its pages; `None` if there is only one page.
     pub(crate) fn tabs(&self, current: &str) -> Option<Tabs> {
         let pages = [
             ("Extension", "", true),
@@ -103,12 +103,12 @@ impl Extension {
         (there.len() > 1).then(|| Tabs::new("About this extension", &path, &there, current))
     }
 
-    /// The library's file, where there is one.
+    /// The path of the library; empty if there is none.
     fn path(&self) -> &str {
         self.library.as_ref().map_or("", |library| library.file.as_str())
     }
 
-    /// The name of that file, without the folders that it lies in.
+    /// The name of that file.
     fn file(&self) -> &str {
         let path = self.path();
         std::path::Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
@@ -138,7 +138,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-/// Every route that an extension has registered.
+/// All routes of an extension.
 pub(crate) async fn routes(visit: Visit) -> Result<View, Problem> {
     let extension = Extension::asked_for(&visit).await?;
     let (description, ..) = visit.site.loaded(&extension.name).ok_or(Problem::NotFound)?;
@@ -151,32 +151,32 @@ pub(crate) async fn routes(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-pub(crate) async fn switch_on(visit: Visit) -> Result<Outcome, Problem> {
-    switch(visit, true).await
+pub(crate) async fn enable(visit: Visit) -> Result<Outcome, Problem> {
+    set_enabled(visit, true).await
 }
 
-pub(crate) async fn switch_off(visit: Visit) -> Result<Outcome, Problem> {
-    switch(visit, false).await
+pub(crate) async fn disable(visit: Visit) -> Result<Outcome, Problem> {
+    set_enabled(visit, false).await
 }
 
-async fn switch(visit: Visit, on: bool) -> Result<Outcome, Problem> {
-    let Extension { name, off, .. } = Extension::asked_for(&visit).await?;
-    let (what, says) = match on {
-        true => ("enable an extension", format!("{name} is enabled.")),
-        false => ("disable an extension", format!("{name} is disabled. {off}")),
+async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
+    let Extension { name, when_disabled, .. } = Extension::asked_for(&visit).await?;
+    let (what, message) = match enabled {
+        true => ("enable an extension", format!("{name} was enabled.")),
+        false => ("disable an extension", format!("{name} was disabled. {when_disabled}")),
     };
     let recorded = change!(visit.site.state(), |transaction| {
         Authority::of(&visit, transaction).await?;
-        registry::switch(transaction, &name, on).await?;
+        registry::set_enabled(transaction, &name, enabled).await?;
         visit.record(transaction, Change { what, record: format!("extension {name}") }).await
     })?;
-    Ok(Outcome::Done { recorded, to: href("/extensions"), says })
+    Ok(Outcome::Done { recorded, to: href("/extensions"), message })
 }
 
-/// What it means that an extension is switched off, in sentences.
-fn meaning_of_off(entry: &ExtensionEntry, description: Option<&Description>) -> String {
+/// The effect of disabling an extension, in sentences.
+fn effect_of_disabling(entry: &ExtensionEntry, description: Option<&Description>) -> String {
     if entry.name == TOKEN_AUTH {
-        return "Nobody has access to the API: every request is answered with 401. The tokens are \
+        return "No user has access to the API: every request is answered with 401. The tokens are \
              kept, and work again once it is enabled. This administration needs no token."
             .to_owned();
     }
@@ -186,21 +186,21 @@ fn meaning_of_off(entry: &ExtensionEntry, description: Option<&Description>) -> 
              data, parameters and permissions are kept."
             .to_owned();
     };
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     match description.routes.len() {
         0 => {}
-        1 => said.push("Its route is answered with 404.".to_owned()),
-        some => said.push(format!("Its {some} routes are answered with 404.")),
+        1 => sentences.push("Its route is answered with 404.".to_owned()),
+        some => sentences.push(format!("Its {some} routes are answered with 404.")),
     }
     if description.authenticates {
-        said.push("It authenticates nobody.".to_owned());
+        sentences.push("It authenticates no users.".to_owned());
     }
-    said.push(
+    sentences.push(
         "Its data, parameters and permissions are kept, and background work such as sending mails \
          continues."
             .to_owned(),
     );
-    said.join(" ")
+    sentences.join(" ")
 }
 
 #[cfg(test)]
@@ -209,23 +209,21 @@ mod tests {
 
     use super::*;
 
-    fn off(name: &str, description: Option<&Description>) -> String {
+    fn effect(name: &str, description: Option<&Description>) -> String {
         let (name, version) = (name.to_owned(), "1.0.0".to_owned());
         let built_in = description.is_none() && name == TOKEN_AUTH;
-        meaning_of_off(&ExtensionEntry { name, version, enabled: true, built_in }, description)
+        effect_of_disabling(&ExtensionEntry { name, version, enabled: true, built_in }, description)
     }
 
     #[test]
-    fn what_a_switch_means_follows_from_what_is_registered() {
-        assert!(off(TOKEN_AUTH, None).starts_with("Nobody has access to the API"));
-        assert!(off("gone", None).starts_with("This host has not loaded its library"));
+    fn the_effect_of_disabling_follows_from_the_registration() {
+        assert!(effect(TOKEN_AUTH, None).starts_with("No user has access to the API"));
+        assert!(effect("gone", None).starts_with("This host has not loaded its library"));
         let one = Description::new("1.0.0").route(Route::new(Method::Get, "a", "a.list", 0));
-        assert!(off("one", Some(&one)).starts_with("Its route is answered with 404. Its data"));
+        assert!(effect("one", Some(&one)).starts_with("Its route is answered with 404. Its data"));
         let two = one.route(Route::new(Method::Get, "b", "b.list", 1)).authenticates();
-        assert!(
-            off("two", Some(&two)).starts_with(
-                "Its 2 routes are answered with 404. It authenticates nobody. Its data"
-            )
-        );
+        assert!(effect("two", Some(&two)).starts_with(
+            "Its 2 routes are answered with 404. It authenticates no users. Its data"
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! Groups: the tree of them, and one of them. What a group may do is on the page of permissions.
+//! Groups: the tree, and adding, renaming and deleting a group. Their permissions are on another
+//! page.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::identity::groups::{self, GroupEntry, as_tree};
 use crate::site::state::change;
 
 use crate::admin::authority::Authority;
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
@@ -34,11 +35,11 @@ struct Line {
 #[template(path = "admin/group.html")]
 struct GroupPage {
     layout: Layout,
-    /// The group, if it is there already.
+    /// The group; `None` for a new one.
     group: Option<GroupEntry>,
     title: Field,
     parents: Vec<(GroupEntry, usize)>,
-    /// The title of the group above.
+    /// The title of the parent group.
     parent: String,
 }
 
@@ -84,7 +85,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
-            says: format!("Group {title} was added."),
+            message: format!("Group {title} was added."),
         }),
         Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
         Err(error) => Err(error.into()),
@@ -113,14 +114,14 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
-            says: format!("The group was renamed to {title}."),
+            message: format!("The group was renamed to {title}."),
         }),
         Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
         Err(error) => Err(error.into()),
     }
 }
 
-/// Asks whether a group is to be deleted.
+/// Asks for confirmation before a group is deleted.
 pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
     let group = find(&visit).await?;
     show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", group.title)), group })
@@ -138,7 +139,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href("/groups"),
-        says: format!("Group {} was deleted.", group.title),
+        message: format!("Group {} was deleted.", group.title),
     })
 }
 
@@ -169,7 +170,7 @@ async fn render(
         None => "New group".to_owned(),
     });
     if fault.is_some() {
-        layout = layout.saying(Notice::bad("The group was not saved. See below."));
+        layout = layout.with_notice(Notice::bad("The group was not saved. See below."));
     }
     show(&GroupPage {
         layout,

@@ -1,6 +1,5 @@
-//! The pages, one file for each subject: what a page shows, what its form changes, and its template
-//! in `templates/admin`. Where a page is, who may see it and what is done for all of them is not
-//! known here.
+//! The pages, one file for each subject: the content of a page, the change that its form makes, and
+//! its template in `templates/admin`. Paths and required permissions are in `admin/mod.rs`.
 
 pub(super) mod account;
 pub(super) mod api;

@@ -1,5 +1,4 @@
-//! The panels that extensions contribute to the dashboard, each for users who have its permission.
-//! Knows charts and tables, and nothing of what they are about.
+//! The panels that extensions contribute to the dashboard, each for users with its permission.
 
 use std::time::Duration;
 
@@ -9,18 +8,18 @@ use tokio::time::timeout;
 use super::chart::{Chart, Shown};
 use crate::admin::visit::Visit;
 
-/// How long an extension may take for a panel. The rest of the page does not wait for one that hangs.
+/// The time limit for a panel, so that an extension that hangs does not delay the whole page.
 const PANEL_TIME: Duration = Duration::from_secs(10);
 
-/// A panel as it is drawn.
+/// A rendered panel.
 pub(crate) struct Drawn {
-    /// What tells it from all others on the page.
+    /// Its unique id on the page.
     pub(crate) id: String,
     pub(crate) title: String,
     /// The charts, each with its heading.
     pub(crate) charts: Vec<(String, Chart)>,
     pub(crate) table: Option<Table>,
-    /// A sentence, for example why there is nothing else.
+    /// A sentence, for example the reason why there is no content.
     pub(crate) note: String,
 }
 
@@ -40,7 +39,7 @@ pub(crate) async fn drawn(visit: &Visit) -> Vec<Drawn> {
     drawn
 }
 
-/// Why somebody does not see a panel, if so.
+/// The reason why the user may not see a panel, if any.
 fn withheld(visit: &Visit, extension: &Description, panel: &Panel) -> Option<String> {
     let snapshot = visit.site.state().snapshot();
     let Panel { action, asset, .. } = panel;
@@ -48,7 +47,7 @@ fn withheld(visit: &Visit, extension: &Description, panel: &Panel) -> Option<Str
         return Some(format!("The extension {} is disabled.", extension.name));
     }
     if !snapshot.access.allows(visit.session.user, action, asset) {
-        return Some(format!("You may not see this. You lack the permission {action} on {asset}."));
+        return Some(format!("You lack the permission {action} on {asset}."));
     }
     None
 }
@@ -84,8 +83,8 @@ fn draw(id: String, title: &str, content: PanelContent) -> Drawn {
     Drawn { id, title: title.to_owned(), charts, table, note }
 }
 
-/// A decimal as a whole number of its smallest part, so that decimals can be compared. What is below
-/// zero is no height.
+/// A decimal as a whole number of its smallest unit, so that decimals can be compared. Negative
+/// values become 0.
 fn units(value: &str) -> u128 {
     const PLACES: usize = 5;
     let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));

@@ -1,5 +1,5 @@
-//! The parameters of an extension as a form, made from what the extension declares. Which values a
-//! parameter takes is asked of `parameters.rs`; here is only how they are written in a form.
+//! The parameters of an extension as a form, built from their declarations. Values are checked in
+//! `extensions/parameters.rs`.
 
 use askama::Template;
 use host_interface::{LoadedPlugin, Parameter, ParameterKind};
@@ -11,13 +11,13 @@ use crate::site::state::change;
 use super::extensions::Extension;
 use crate::admin::authority::Authority;
 use crate::admin::form::{self, Form};
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
 use crate::admin::visit::{Change, Outcome, Visit};
 
-/// Text of more characters than this is not entered in one line.
+/// Text that may be longer than this is entered in a multi-line field.
 const LINE: usize = 254;
 
 #[derive(Template)]
@@ -27,7 +27,7 @@ struct Page {
     tabs: Option<Tabs>,
     extension: Extension,
     lines: Vec<Line>,
-    /// What the parameters were when the form was made.
+    /// A hash of the parameters when the form was opened.
     seen: String,
     may_change: bool,
 }
@@ -38,27 +38,27 @@ struct Line {
     name: String,
     /// Whether the site has set it.
     set: bool,
-    /// Whether it is to have its default again.
+    /// Whether its default is to be restored.
     unset: bool,
-    /// Its default, as it would be entered.
+    /// Its default, in the form in which it is entered.
     default: String,
 }
 
-/// A parameter as it is.
+/// A parameter with its current value.
 struct Known<'a> {
     parameter: &'a Parameter,
-    /// What the site has set.
+    /// The value that the site has set.
     set: Option<Value>,
 }
 
 impl Known<'_> {
-    fn in_force(&self) -> &Value {
+    fn effective(&self) -> &Value {
         let set = self.set.as_ref().filter(|value| self.parameter.admits(value));
         set.unwrap_or(&self.parameter.default)
     }
 }
 
-/// What somebody wants a parameter to be.
+/// The entered value of a parameter.
 struct Entered {
     text: String,
     unset: bool,
@@ -68,7 +68,7 @@ struct Entered {
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let (known, _) = known(&visit)?;
     let entered = known.iter().map(|known| Entered {
-        text: written(known.parameter.kind, known.in_force()),
+        text: written(known.parameter.kind, known.effective()),
         unset: false,
         fault: String::new(),
     });
@@ -82,9 +82,9 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let mut entered: Vec<Entered> =
         known.iter().map(|known| Entered::of(&visit.form, known.parameter)).collect();
     if visit.form.get("seen") != fingerprint(&known) {
-        let notice = "Somebody has changed these parameters in the meantime. If you save now, your \
-                      values replace theirs.";
-        let layout = visit.layout("").saying(Notice::bad(notice));
+        let notice = "Another user has changed these parameters in the meantime. If you save \
+                      now, your values replace theirs.";
+        let layout = visit.layout("").with_notice(Notice::bad(notice));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
     let mut changes: Vec<(&str, Option<Value>)> = Vec::new();
@@ -94,10 +94,10 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             true => None,
             false => Some(parameters::entered(parameter.kind, &entered.text)),
         };
-        // What a form shows of a default is not to become the site's own by being sent again.
+        // A default that is sent unchanged does not become a value of the site.
         let kept = match &wanted {
             None => known.set.is_none(),
-            Some(value) => value == known.in_force(),
+            Some(value) => value == known.effective(),
         };
         if kept {
             continue;
@@ -111,12 +111,12 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         }
     }
     if entered.iter().any(|entered| !entered.fault.is_empty()) {
-        let layout = visit.layout("").saying(Notice::bad("Nothing was saved. See below."));
+        let layout = visit.layout("").with_notice(Notice::bad("Nothing was saved. See below."));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
     let to = href(&format!("/extensions/{name}/parameters"));
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, says: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
     }
     let names: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
     let recorded = change!(visit.site.state(), |transaction| {
@@ -127,17 +127,17 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         let record = format!("extension {name}: {}", names.join(", "));
         visit.record(transaction, Change { what: "change parameters", record }).await
     })?;
-    let says = match names.as_slice() {
-        [one] => format!("{} was changed and is in force.", label(one)),
-        some => format!("{} parameters were changed and are in force.", some.len()),
+    let message = match names.as_slice() {
+        [one] => format!("{} was changed and is now in effect.", label(one)),
+        some => format!("{} parameters were changed and are now in effect.", some.len()),
     };
-    Ok(Outcome::Done { recorded, to, says })
+    Ok(Outcome::Done { recorded, to, message })
 }
 
 impl Entered {
     fn of(form: &Form, parameter: &Parameter) -> Self {
         Self {
-            // A browser ends lines in its own way.
+            // Browsers send line breaks as CR LF.
             text: form.get(&field_name(&parameter.name)).replace("\r\n", "\n"),
             unset: form.all("unset").any(|name| name == parameter.name),
             fault: String::new(),
@@ -145,7 +145,7 @@ impl Entered {
     }
 }
 
-/// The parameters of the extension that a page is about, with the extension.
+/// The parameters of the page's extension, with the plugin.
 fn known(visit: &Visit) -> Result<(Vec<Known<'_>>, &LoadedPlugin), Problem> {
     let name = visit.params.first().ok_or(Problem::NotFound)?;
     let (description, plugin, _) = visit.site.loaded(name).ok_or(Problem::NotFound)?;
@@ -215,12 +215,12 @@ fn field(parameter: &Parameter, entered: &Entered) -> Field {
     field.code(name.clone()).hint(hint).value(entered.text.as_str()).fault(fault)
 }
 
-/// What a parameter is called in the form. Its own name might be that of another field.
+/// The name of a parameter's field; the prefix keeps it apart from other fields.
 fn field_name(name: &str) -> String {
     format!("value-{name}")
 }
 
-/// The name of a parameter as people write.
+/// The label of a parameter: its name as words.
 fn label(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();
@@ -228,7 +228,7 @@ fn label(name: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// A value as it is entered.
+/// A value in the form in which it is entered.
 fn written(kind: ParameterKind, value: &Value) -> String {
     match (kind, value) {
         (ParameterKind::IntegerList, Value::Array(members)) => {
@@ -239,7 +239,7 @@ fn written(kind: ParameterKind, value: &Value) -> String {
     }
 }
 
-/// What tells whether parameters have changed.
+/// A hash that shows whether the parameters have changed.
 fn fingerprint(known: &[Known<'_>]) -> String {
     let value = |known: &Known<'_>| {
         let set = known.set.as_ref().map(Value::to_string).unwrap_or_default();
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_a_field_that_suits_it() {
+    fn each_kind_has_a_suitable_field() {
         use ParameterKind::{Decimal, Flag, Integer, IntegerList, Text};
         let parameter = |kind| Parameter::new("it", kind, Value::Null, "What it is.");
         for (parameter, expected) in [
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_entered_as_it_was_written() {
+    fn a_displayed_value_is_read_back_unchanged() {
         use ParameterKind::{Decimal, Flag, Integer, IntegerList, Text};
         for (kind, value) in [
             (Text, json!("")),

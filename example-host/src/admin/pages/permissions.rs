@@ -1,5 +1,5 @@
-//! The rules about one asset: what each group may do to it, as a rule says or as it follows from
-//! rules above. Which asset, and which actions there are, comes from the extensions.
+//! The rules for one asset: the rule and the resulting permission of each group. Assets and actions
+//! are declared by the extensions.
 
 use askama::Template;
 
@@ -14,13 +14,13 @@ use crate::site::state::change;
 
 use crate::admin::authority::{self, Authority};
 use crate::admin::form;
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, View};
 use crate::admin::visit::{Change, Outcome, Visit};
 
-/// What the host itself asks about, on the whole site.
+/// The host's own actions, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =
     [(CORE_ADMIN, "Everything"), (CORE_MANAGE, "Administration"), (CORE_LOGIN_API, "API access")];
 
@@ -31,23 +31,23 @@ struct Page {
     assets: Vec<AssetLine>,
     asset: AssetLine,
     tables: Vec<Table>,
-    /// What the rules were when the form was made.
+    /// A hash of the rules when the form was opened.
     seen: String,
     may_change: bool,
 }
 
-/// An asset in the tree of them.
+/// An asset in the tree.
 #[derive(Clone)]
 pub(crate) struct AssetLine {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) depth: usize,
-    /// How many rules are about it.
+    /// The number of its rules.
     rules: i64,
 }
 
-/// Something that may be done to an asset.
+/// An action on an asset.
 #[derive(Clone)]
 pub(crate) struct ActionEntry {
     pub(crate) name: String,
@@ -55,20 +55,20 @@ pub(crate) struct ActionEntry {
 }
 
 impl ActionEntry {
-    /// Whether the host brings it itself, and it is about the whole site.
+    /// Whether it is one of the host's own actions.
     pub(crate) fn is_built_in(&self) -> bool {
         BUILT_IN.iter().any(|(name, _)| *name == self.name)
     }
 }
 
-/// What each group may do, of the actions that belong together.
+/// The permissions of all groups for related actions.
 struct Table {
     title: &'static str,
     actions: Vec<ActionEntry>,
     rows: Vec<Row>,
 }
 
-/// What a group may do.
+/// The permissions of a group.
 struct Row {
     group: GroupEntry,
     depth: usize,
@@ -121,8 +121,8 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let before = rules(visit.site.rules().await?, &name);
     if visit.form.get("seen") != fingerprint(&before) {
         return Err(Problem::Refused(
-            "Somebody has changed these rules in the meantime. Check them and make your change \
-             again."
+            "Another user has changed these rules in the meantime. Check them and make your \
+             change again."
                 .to_owned(),
         ));
     }
@@ -133,7 +133,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
                 "allow" => Some(true),
                 "deny" => Some(false),
                 "inherit" => None,
-                // A group that was made meanwhile is not in the form.
+                // A group that was added in the meantime is not in the form.
                 _ => continue,
             };
             if wanted != set(&before, group, action) {
@@ -143,7 +143,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     }
     let to = href(&format!("/permissions?asset={name}"));
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, says: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
     }
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
@@ -153,17 +153,17 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             acl::put_rule(transaction, asset, group, &action.name, *allowed).await?;
         }
         authority.keeps_access(state, transaction).await?;
-        let change = Change { what: "change permissions", record: said(&name, &changes) };
+        let change = Change { what: "change permissions", record: summary(&name, &changes) };
         visit.record(transaction, change).await
     })?;
-    let says = match changes.len() {
-        1 => format!("One rule for {name} was changed and is in force."),
-        some => format!("{some} rules for {name} were changed and are in force."),
+    let message = match changes.len() {
+        1 => format!("One rule for {name} was changed and is now in effect."),
+        some => format!("{some} rules for {name} were changed and are now in effect."),
     };
-    Ok(Outcome::Done { recorded, to, says })
+    Ok(Outcome::Done { recorded, to, message })
 }
 
-/// The assets of the site in the order of their tree.
+/// The assets of the site in the order of the tree.
 pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
     let statement = sql("SELECT a.id, a.name, a.title, a.parent_id, count(r.asset_id) \
          FROM host_assets a LEFT JOIN host_rules r ON r.asset_id = a.id \
@@ -183,8 +183,8 @@ pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
     }
 }
 
-/// What may be done to an asset. The host's own actions are about the whole site; those of an
-/// extension are about its assets, and may be said of the whole site too.
+/// The actions on an asset. The host's own actions apply to the whole site; those of an extension
+/// apply to its assets and to the whole site.
 pub(crate) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
     let built_in = BUILT_IN.into_iter().filter(|_| asset == ROOT);
     let built_in = built_in
@@ -198,12 +198,12 @@ pub(crate) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
     built_in.chain(theirs).collect()
 }
 
-/// The asset that is shown where none is asked for: the first of an extension.
+/// The default asset: the first one of an extension.
 pub(crate) fn first(assets: &[AssetLine]) -> &str {
     assets.iter().find(|asset| asset.depth == 1).map_or(ROOT, |asset| asset.name.as_str())
 }
 
-/// The rules about an asset.
+/// The rules for an asset.
 fn rules(all: Vec<RuleEntry>, asset: &str) -> Vec<RuleEntry> {
     all.into_iter().filter(|rule| rule.asset == asset).collect()
 }
@@ -225,7 +225,7 @@ fn cell(
     action: &ActionEntry,
     asset: &AssetLine,
 ) -> Cell {
-    let (allowed, rule) = access.of_groups(&[group.id], &action.name, &asset.name);
+    let (allowed, rule) = access.decide_for_groups(&[group.id], &action.name, &asset.name);
     Cell {
         field: field(group, action),
         title: action.title.clone(),
@@ -236,12 +236,12 @@ fn cell(
             None => "inherit",
         },
         allowed,
-        why: shortly(rule.as_ref(), group, action, asset),
+        why: source(rule.as_ref(), group, action, asset),
     }
 }
 
-/// Where a decision comes from, in a few words.
-fn shortly(
+/// The source of a decision, in a few words.
+fn source(
     rule: Option<&RuleEntry>,
     group: &GroupEntry,
     action: &ActionEntry,
@@ -260,7 +260,7 @@ fn shortly(
     if from.is_empty() { "this rule".to_owned() } else { format!("from {}", from.join(", ")) }
 }
 
-/// What tells whether rules have changed.
+/// A hash that shows whether the rules have changed.
 fn fingerprint(rules: &[RuleEntry]) -> String {
     let rule = |RuleEntry { group, action, allowed, .. }: &RuleEntry| {
         format!("{group}\n{action}\n{allowed}")
@@ -268,13 +268,13 @@ fn fingerprint(rules: &[RuleEntry]) -> String {
     form::fingerprint(rules.iter().map(rule))
 }
 
-/// The key of a group that nobody has deleted since.
+/// The key of a group; fails if it was deleted in the meantime.
 async fn existing(transaction: &mut Connection, group: &GroupEntry) -> Result<i64, Error> {
     crate::identity::groups::find(transaction, &group.title).await
 }
 
-/// What was changed, for the log.
-fn said(asset: &str, changes: &[(&GroupEntry, &ActionEntry, Option<bool>)]) -> String {
+/// The changed rules, for the log.
+fn summary(asset: &str, changes: &[(&GroupEntry, &ActionEntry, Option<bool>)]) -> String {
     let rule = |(group, action, allowed): &(&GroupEntry, &ActionEntry, Option<bool>)| {
         let setting = match allowed {
             Some(true) => "allow",

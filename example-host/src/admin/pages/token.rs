@@ -1,5 +1,5 @@
-//! The tab of a user's API token: its state, a new one, none. A token is shown on the page that
-//! answers its making and never again, because only its hash is kept.
+//! The tab of a user's API token: its state, generating and revoking it. A new token is shown only
+//! once, because only its hash is stored.
 
 use askama::Template;
 
@@ -12,7 +12,7 @@ use crate::site::state::change;
 use super::api;
 use super::users::{changed, tabs};
 use crate::admin::authority::{self, Authority};
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
@@ -25,9 +25,9 @@ struct Page {
     tabs: Option<Tabs>,
     user: UserDetails,
     token: Option<TokenEntry>,
-    /// The token that has just been made, and a command that tries it.
+    /// The new token, with a command to try it.
     made: Option<Made>,
-    /// Whether the user may use the API at all.
+    /// Whether the user has access to the API.
     admitted: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     render(&visit, None).await
 }
 
-/// Makes a token in place of the one before.
+/// Generates a token, which replaces the previous one.
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     directory::user(state.database(), id).await?;
@@ -66,11 +66,11 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{id}/token")),
-        says: "The token was revoked.".to_owned(),
+        message: "The token was revoked.".to_owned(),
     })
 }
 
-/// A command that reads something by a token: the first list of the first extension that has one.
+/// A command that tries a token: it reads the first list of the first extension that has one.
 fn command(visit: &Visit, token: &str) -> String {
     let extensions = visit.site.state().descriptions();
     let found = extensions.iter().find_map(|extension| {
@@ -90,8 +90,9 @@ async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     let admitted = admitted(visit, &user).await?;
     let mut layout = visit.layout(format!("API token of {}", user.username));
     if made.is_some() {
-        layout = layout
-            .saying(Notice::good("The token was created. Copy it now: it is shown only once."));
+        layout = layout.with_notice(Notice::good(
+            "The token was created. Copy it now: it is shown only once.",
+        ));
     }
     show(&Page {
         layout,
@@ -106,6 +107,10 @@ async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
 async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
     let access = authority::access(visit).await?;
     Ok(access
-        .of_groups(&user.groups, crate::identity::acl::CORE_LOGIN_API, crate::identity::acl::ROOT)
+        .decide_for_groups(
+            &user.groups,
+            crate::identity::acl::CORE_LOGIN_API,
+            crate::identity::acl::ROOT,
+        )
         .0)
 }

@@ -1,5 +1,5 @@
-//! The list of users, and one of them: names, groups, password, blocking, deleting. The token has
-//! a page beside this one, and what a user may do another.
+//! The list of users, and the page of a user: names, groups, password, blocking and deleting. The
+//! token and the permissions of a user are on other pages.
 
 use askama::Template;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -14,7 +14,7 @@ use crate::identity::users::{self, Fault, Profile};
 use crate::site::state::change;
 
 use crate::admin::authority::Authority;
-use crate::admin::place::href;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
@@ -27,13 +27,13 @@ struct ListPage {
     listed: Listed,
     groups: Vec<GroupEntry>,
     wanted: Filter,
-    /// The addresses of the pages beside this one.
+    /// The addresses of the previous and the next page.
     before: Option<String>,
     after: Option<String>,
 }
 
 impl ListPage {
-    /// Whether the list is of some users only.
+    /// Whether a filter is set.
     fn is_filtered(&self) -> bool {
         let Filter { search, blocked, group, .. } = &self.wanted;
         !search.is_empty() || blocked.is_some() || group.is_some()
@@ -59,7 +59,7 @@ struct ConfirmPage {
     user: UserDetails,
 }
 
-/// What somebody has entered about a user.
+/// The entered values of a user.
 #[derive(Default)]
 struct Entered {
     username: String,
@@ -68,14 +68,14 @@ struct Entered {
     groups: Vec<i64>,
 }
 
-/// What was entered about a user, known to be acceptable.
+/// The entered values of a user, checked.
 struct Checked {
     profile: Profile,
-    /// Of the password, if one was entered.
+    /// The hash of the password, if one was entered.
     hash: Option<String>,
 }
 
-/// What is wrong with it, and a password, by field.
+/// The faults of the entered values, by field.
 #[derive(Default)]
 struct Faults {
     username: Option<String>,
@@ -134,7 +134,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     show(&ListPage { layout: visit.layout("Users"), listed, groups, wanted, before, after })
 }
 
-/// The form of a user who is not there yet.
+/// The form for a new user.
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     new_user(&visit, &Entered::default(), Faults::default()).await
 }
@@ -153,7 +153,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         if !taken.is_empty() {
             return Ok(Err(taken));
         }
-        must_be_there(transaction, &entered.groups).await?;
+        ensure_groups_exist(transaction, &entered.groups).await?;
         let id = profile.insert(transaction, hash.clone()).await?;
         users::join(transaction, id, &entered.groups).await?;
         Ok(Ok((id, visit.record(transaction, changed("add a user", id)).await?)))
@@ -162,7 +162,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Ok((id, recorded)) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
-            says: format!("User {} was added.", profile.username),
+            message: format!("User {} was added.", profile.username),
         }),
         Err(taken) => Ok(Outcome::Again(new_user(&visit, &entered, Faults::of(taken)).await?)),
     }
@@ -196,11 +196,11 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         if !taken.is_empty() {
             return Ok(Err(taken));
         }
-        must_be_there(transaction, &entered.groups).await?;
+        ensure_groups_exist(transaction, &entered.groups).await?;
         profile.update(transaction, id).await?;
         users::join(transaction, id, &entered.groups).await?;
         if let Some(hash) = &hash {
-            users::keep_password(transaction, id, hash).await?;
+            users::set_password_hash(transaction, id, hash).await?;
         }
         authority.keeps_access(state, transaction).await?;
         let what = match hash {
@@ -213,7 +213,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
-            says: format!("User {} was saved.", profile.username),
+            message: format!("User {} was saved.", profile.username),
         }),
         Err(taken) => {
             Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?))
@@ -232,9 +232,11 @@ pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
 async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    let (what, says) = match blocked {
-        true => ("block a user", "is blocked: the API token and all sessions have stopped working"),
-        false => ("unblock a user", "is unblocked: the API token and the password work again"),
+    let (what, effect) = match blocked {
+        true => {
+            ("block a user", "was blocked: the API token and all sessions have stopped working")
+        }
+        false => ("unblock a user", "was unblocked: the API token and the password work again"),
     };
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
@@ -246,7 +248,7 @@ async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{id}")),
-        says: format!("{} {says}.", user.username),
+        message: format!("{} {effect}.", user.username),
     })
 }
 
@@ -263,11 +265,11 @@ pub(crate) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{id}")),
-        says: format!("{} was signed out everywhere.", user.username),
+        message: format!("{} was signed out everywhere.", user.username),
     })
 }
 
-/// Asks whether a user is to be deleted.
+/// Asks for confirmation before a user is deleted.
 pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
     let user = directory::user(visit.site.state().database(), visit.id()?).await?;
     show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", user.username)), user })
@@ -286,17 +288,17 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     Ok(Outcome::Done {
         recorded,
         to: href("/users"),
-        says: format!("User {} was deleted.", user.username),
+        message: format!("User {} was deleted.", user.username),
     })
 }
 
-/// The pages about one user, of which this one is shown.
+/// The tabs of a user's pages.
 pub(crate) fn tabs(id: i64, current: &str) -> Tabs {
     let pages = [("User", ""), ("API token", "/token"), ("Permissions", "/permissions")];
     Tabs::new("About this user", &format!("/users/{id}"), &pages, current)
 }
 
-/// What was changed of a user.
+/// A change to a user.
 pub(crate) fn changed(what: &'static str, id: i64) -> Change {
     Change { what, record: format!("user {id}") }
 }
@@ -311,7 +313,7 @@ impl Entered {
         }
     }
 
-    /// What was entered with this password, if it is acceptable, or all that is wrong with it.
+    /// Checks the entered values and this password; returns all faults at once.
     async fn check(&self, password: Option<&str>) -> Result<Result<Checked, Faults>, Error> {
         let mut faults = Faults::default();
         let profile = self.profile().map_err(|found| faults = Faults::of(found)).ok();
@@ -335,15 +337,15 @@ impl Entered {
         })
     }
 
-    /// Who gives no name is called by the one to sign in with.
+    /// The profile with the entered values. An empty name defaults to the username.
     fn profile(&self) -> Result<Profile, Vec<Fault>> {
         let named = !self.name.trim().is_empty();
         Profile::new(&self.username, if named { &self.name } else { &self.username }, &self.email)
     }
 }
 
-/// Refuses groups that have gone since the form was made.
-async fn must_be_there(transaction: &mut Connection, wanted: &[i64]) -> Result<(), Error> {
+/// Refuses groups that were deleted since the form was opened.
+async fn ensure_groups_exist(transaction: &mut Connection, wanted: &[i64]) -> Result<(), Error> {
     let groups: Vec<(i64,)> = transaction.fetch_all(sql("SELECT id FROM host_groups")).await?;
     match wanted.iter().all(|id| groups.contains(&(*id,))) {
         true => Ok(()),
@@ -356,7 +358,7 @@ async fn must_be_there(transaction: &mut Connection, wanted: &[i64]) -> Result<(
 async fn new_user(visit: &Visit, entered: &Entered, faults: Faults) -> Result<View, Problem> {
     let mut layout = visit.layout("New user");
     if !faults.is_empty() {
-        layout = layout.saying(Notice::bad("The user was not added. See below."));
+        layout = layout.with_notice(Notice::bad("The user was not added. See below."));
     }
     let hint = "At least 12 characters. Needed to sign in here but not to use the API.";
     show(&UserPage {
@@ -378,7 +380,7 @@ async fn one_user(
 ) -> Result<View, Problem> {
     let mut layout = visit.layout(user.username.clone());
     if !faults.is_empty() {
-        layout = layout.saying(Notice::bad("The user was not saved. See below."));
+        layout = layout.with_notice(Notice::bad("The user was not saved. See below."));
     }
     let hint = match user.has_password {
         true => "Leave it empty to keep the current password. A new one ends all sessions.",
@@ -410,7 +412,7 @@ fn fields(entered: &Entered, faults: &Faults, password_hint: &'static str) -> Ve
     ]
 }
 
-/// All groups in the order of their tree, and whether each is chosen.
+/// All groups in the order of the tree, and whether each is selected.
 async fn choices(visit: &Visit, chosen: &[i64]) -> Result<Vec<(GroupEntry, bool)>, Problem> {
     let all = groups::as_tree(visit.site.groups().await?);
     let choice = |(group, _): (GroupEntry, usize)| {

@@ -1,5 +1,5 @@
-//! Why somebody may or may not do something: the decision, the rule that made it, and every other
-//! rule that had a say. And all decisions about one user at a glance.
+//! Explains why a user may or may not do something: the decision, the rule that decides, and all
+//! other rules that apply. Also shows all decisions about one user.
 
 use askama::Template;
 
@@ -31,7 +31,7 @@ struct Page {
 struct Answer {
     user: UserDetails,
     allowed: bool,
-    /// In a sentence.
+    /// The reason, as a sentence.
     because: String,
     rules: Vec<(RuleEntry, bool)>,
 }
@@ -42,7 +42,7 @@ struct UserPage {
     layout: Layout,
     tabs: Option<Tabs>,
     user: UserDetails,
-    /// The decisions about the whole site.
+    /// The decisions for the whole site.
     whole: Vec<(ActionEntry, bool)>,
     actions: Vec<ActionEntry>,
     rows: Vec<(AssetLine, Vec<Decided>)>,
@@ -53,7 +53,7 @@ struct Decided {
     allowed: bool,
 }
 
-/// Asks for a user, an action and an asset, and explains the decision about them.
+/// A form for a user, an action and an asset, with the explanation of the decision.
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let query = &visit.query;
     let (name, action) = (query.get("user").trim(), query.get("action"));
@@ -84,7 +84,7 @@ pub(crate) async fn of_user(visit: Visit) -> Result<View, Problem> {
     let user = directory::user(visit.site.state().database(), visit.id()?).await?;
     let access = access(&visit).await?;
     let allowed = |action: &ActionEntry, asset: &str| {
-        !user.blocked && access.of_groups(&user.groups, &action.name, asset).0
+        !user.blocked && access.decide_for_groups(&user.groups, &action.name, asset).0
     };
     let everything = actions(&visit.site, ROOT);
     let (whole, theirs): (Vec<ActionEntry>, Vec<ActionEntry>) =
@@ -127,10 +127,10 @@ async fn explain(
     asset: &str,
 ) -> Result<Answer, Problem> {
     let access = access(visit).await?;
-    if !access.knows_action(action) || !access.knows_asset(asset) {
+    if !access.has_action(action) || !access.has_asset(asset) {
         return Err(Problem::NotFound);
     }
-    let (allowed, decisive) = access.of_groups(&user.groups, action, asset);
+    let (allowed, decisive) = access.decide_for_groups(&user.groups, action, asset);
     let because = match &decisive {
         _ if user.blocked => "the user is blocked, and a blocked user may do nothing".to_owned(),
         None => "no rule allows it, and what no rule allows is denied".to_owned(),
@@ -144,7 +144,7 @@ async fn explain(
             format!("the rule for {group} denies {action} on {asset}, and a denial always wins")
         }
     };
-    let rules = access.considered(&user.groups, action, asset).into_iter();
+    let rules = access.applicable_rules(&user.groups, action, asset).into_iter();
     let rules = rules.map(|rule| {
         let decides = !user.blocked && decisive.as_ref() == Some(&rule);
         (rule, decides)

@@ -1,5 +1,5 @@
-//! Whoever changes a site by this program itself. What they change is recorded in the transaction of the
-//! change.
+//! The system user who changes a site on the command line. Each change is recorded in its own
+//! transaction.
 
 use crate::base::error::Error;
 use crate::database::Connection;
@@ -7,18 +7,18 @@ use crate::database::Connection;
 use super::entry::{Entry, Means, Origin, Record};
 use super::rows::insertion;
 
-/// Whoever runs this program, by a command that changes a site.
+/// The system user who runs a command that changes a site.
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// What the command is called.
+    /// The name of the command.
     pub(crate) command: &'static str,
-    /// Who gives it, as the system knows them.
+    /// The login name.
     pub(crate) username: String,
     pub(crate) uid: Option<u32>,
 }
 
 impl Actor {
-    /// Records what they change, in the transaction of the change.
+    /// Records a change in its transaction.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
@@ -26,7 +26,7 @@ impl Actor {
         what: &str,
     ) -> Result<(), Error> {
         let entry = Entry::new(Origin::CommandLine, "", self.command, record);
-        // Users of the system are none of the site, and have no key there.
+        // Users of the system are not users of the site, so they have no key there.
         let entry = entry.by(0, &self.username, &Means::Shell(self.uid)).saying(what);
         transaction.insert(insertion(&entry)).await?;
         Ok(())

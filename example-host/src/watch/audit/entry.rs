@@ -1,5 +1,5 @@
-//! An entry of the audit trail: who has changed what, where, and by what they were let in. Holds what was
-//! done and to what, and nothing of what a request carried.
+//! An entry of the audit trail: the user, the credentials, the action and the record. It contains
+//! no data of the request.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use time::PrimitiveDateTime;
 use crate::base::secret::{SecretHash, fingerprint};
 use crate::base::text::now;
 
-/// Where a change comes from.
+/// The interface through which a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Administration,
@@ -19,7 +19,7 @@ pub(crate) enum Origin {
 impl Origin {
     pub(crate) const ALL: [Origin; 3] = [Origin::Administration, Origin::Api, Origin::CommandLine];
 
-    /// As it is stored, and as an address has it.
+    /// The name that is stored and used in addresses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Origin::Administration => "administration",
@@ -41,16 +41,16 @@ impl Origin {
     }
 }
 
-/// What somebody has shown to be who they are.
+/// The credentials that identified the user.
 #[derive(Clone, Debug)]
 pub(crate) enum Means {
-    /// The session that this hash is kept of.
+    /// The session with this hash.
     Session(SecretHash),
-    /// The API token that this hash is kept of.
+    /// The API token with this hash.
     Token(SecretHash),
-    /// Credentials of this scheme, which an extension knows.
+    /// Credentials of this scheme, which an extension has checked.
     Scheme(String),
-    /// A shell of the machine, as the user of the system with this number.
+    /// A shell, with the numeric id of the system user.
     Shell(Option<u32>),
 }
 
@@ -66,38 +66,38 @@ impl fmt::Display for Means {
     }
 }
 
-/// What was changed: a kind of record and what tells the one, for example `user` and `5`.
+/// The record that was changed: its kind and its key, for example `user` and `5`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) kind: String,
     pub(crate) id: String,
 }
 
-/// A change that was made.
+/// A recorded change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) at: PrimitiveDateTime,
-    /// 0 where nobody had signed in.
+    /// 0 if no user was signed in.
     pub(crate) user: i64,
-    /// The name as it was then.
+    /// The name at the time of the change.
     pub(crate) username: String,
     pub(crate) means: String,
     pub(crate) origin: Origin,
     pub(crate) method: String,
     /// The name of the route, the page or the command.
     pub(crate) route: String,
-    /// What was done, in words, where they say more than the route.
+    /// A description of the action, if the route is not enough.
     pub(crate) what: String,
     pub(crate) record: Record,
     pub(crate) status: u16,
-    /// What the log calls the request.
+    /// The id of the request in the log.
     pub(crate) request: String,
-    /// What the client has called it, which may be what it has called others.
+    /// The id that the client sent, which need not be unique.
     pub(crate) request_of_client: Option<String>,
 }
 
 impl Entry {
-    /// A change that has just been made by nobody in particular.
+    /// An entry for the current time, without a user.
     pub(crate) fn new(origin: Origin, method: &str, route: &str, record: Record) -> Self {
         Self {
             at: now(),
@@ -115,25 +115,25 @@ impl Entry {
         }
     }
 
-    /// The same by somebody.
+    /// Sets the user and the credentials.
     pub(crate) fn by(mut self, user: i64, username: &str, means: &Means) -> Self {
         (self.user, self.username, self.means) = (user, username.to_owned(), means.to_string());
         self
     }
 
-    /// The same by a request that was answered with this status.
+    /// Sets the status of the answer and the id of the request.
     pub(crate) fn answered(mut self, status: u16, request: &str) -> Self {
         (self.status, self.request) = (status, request.to_owned());
         self
     }
 
-    /// The same by a request that its client has called this.
+    /// Sets the id that the client sent.
     pub(crate) fn called(mut self, request: Option<&str>) -> Self {
         self.request_of_client = request.map(str::to_owned);
         self
     }
 
-    /// The same in words.
+    /// Sets the description of the action.
     pub(crate) fn saying(mut self, what: &str) -> Self {
         what.clone_into(&mut self.what);
         self

@@ -1,5 +1,5 @@
-//! Pages of the audit trail, newest first: which entries are wanted, and the statement that finds them by
-//! an index. Who may read them is not known here.
+//! Pages of the audit trail, newest first: the filter, and the statement that finds its entries by
+//! an index.
 
 use time::PrimitiveDateTime;
 
@@ -10,31 +10,31 @@ use crate::database::{Database, Statement, sql};
 use super::entry::{Entry, Origin, Record};
 use super::rows::{Place, Row, columns, line};
 
-/// How many entries a page has.
+/// The number of entries on a page.
 const PAGE: usize = 50;
 
-/// Which entries are asked for; what is empty is not asked.
+/// The filter for entries; empty fields do not restrict it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) username: String,
     pub(crate) origin: Option<Origin>,
     pub(crate) record: Record,
     pub(crate) request: String,
-    /// Both included.
+    /// `since` and `until` are inclusive.
     pub(crate) since: Option<PrimitiveDateTime>,
     pub(crate) until: Option<PrimitiveDateTime>,
     pub(crate) from: Cursor,
 }
 
-/// A place in the list, which goes from the newest to the oldest.
+/// A position in the list, which is sorted from the newest to the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cursor {
-    /// The newest.
+    /// The beginning of the list.
     #[default]
     Start,
-    /// What is older than this one.
+    /// Entries older than this one.
     After(Place),
-    /// What is newer than this one.
+    /// Entries newer than this one.
     Before(Place),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Listed {
     pub(crate) older: Option<Place>,
 }
 
-/// One page of the entries that are wanted.
+/// One page of the matching entries.
 pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed, Error> {
     let mut lines = lines(database, wanted).await?;
     let more = lines.len() > PAGE;
@@ -56,7 +56,7 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
     }
     let newest = lines.first().map(|(place, _)| *place);
     let oldest = lines.last().map(|(place, _)| *place);
-    // Whoever came from one side knows that there is something on it.
+    // A page that was reached from one side has another page on that side.
     let (newer, older) = match wanted.from {
         Cursor::Start => (None, oldest.filter(|_| more)),
         Cursor::After(_) => (newest, oldest.filter(|_| more)),
@@ -65,8 +65,8 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
     Ok(Listed { entries: lines.into_iter().map(|(_, entry)| entry).collect(), newer, older })
 }
 
-/// The statement of a page: what is looked up first, if anything is, and the direction in which the
-/// list goes on. There is an index for each, in the order of the list.
+/// The statement of a page: the condition to look up first, if any, the comparison and the sort
+/// direction. There is an index for each condition, in the order of the list.
 macro_rules! page {
     ($first:literal, $beyond:literal, $order:literal) => {
         concat!(
@@ -111,16 +111,16 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<Vec<(Place, Entry
     let Record { kind, id } = &wanted.record;
     let username = fold(&wanted.username);
     let origin = wanted.origin.map_or("", Origin::name);
-    // People change less than programs do.
-    let seldom = wanted.origin.is_some_and(|origin| origin != Origin::Api);
-    // What fits the fewest entries comes first.
+    // Changes through the API are the most frequent by far.
+    let is_rare = wanted.origin.is_some_and(|origin| origin != Origin::Api);
+    // The condition that matches the fewest entries is looked up first.
     let statement = if !wanted.request.is_empty() {
         sql(OF_REQUEST[direction]).bind(wanted.request.as_str()).bind(wanted.request.as_str())
     } else if !id.is_empty() {
         sql(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
         sql(OF_USER[direction]).bind(username.as_str())
-    } else if !kind.is_empty() && !seldom {
+    } else if !kind.is_empty() && !is_rare {
         sql(OF_TYPE[direction]).bind(kind.as_str())
     } else if wanted.origin.is_some() {
         sql(OF_ORIGIN[direction]).bind(origin)

@@ -1,4 +1,4 @@
-//! The audit trail: who has changed what, in the administration, through the API and on the command
+//! The audit trail: who changed what, in the administration, through the API and on the command
 //! line.
 
 mod actor;

@@ -1,5 +1,4 @@
-//! Entries as rows of the database: how one is written and read, and all of them copied. Which ones are
-//! wanted is not known here.
+//! Entries as rows of the database: writing, reading and copying them.
 
 use time::PrimitiveDateTime;
 
@@ -9,10 +8,10 @@ use crate::database::{Connection, Statement, sql};
 
 use super::entry::{Entry, Origin, Record};
 
-/// How many are read at a time.
+/// How many entries are read at a time.
 const AT_ONCE: i64 = 500;
 
-/// What is read of entries, as [`Row`] has it.
+/// The columns of an entry, in the order of [`Row`].
 macro_rules! columns {
     () => {
         "SELECT id, done_on, user_id, username, means, method, route, what, status, origin, \
@@ -21,15 +20,15 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// Where an entry is: those of one second are distinguished by their keys.
+/// The position of an entry: entries of the same second are ordered by their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: PrimitiveDateTime,
     pub(crate) id: i64,
 }
 
-/// Copies every entry to another database, in the order in which they were written down. Keys are
-/// given anew: nothing refers to them.
+/// Copies every entry to another database, in the order in which they were written. They get new
+/// keys, because nothing refers to the keys.
 pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
     let mut last = 0;
     loop {
@@ -67,7 +66,8 @@ pub(super) fn insertion(entry: &Entry) -> Statement {
         .bind(entry.request_of_client.as_deref().map(|request| short(request, 64)))
 }
 
-/// As much of a text as has room, without what no text of a database may have.
+/// Truncates a text to the length of its column, and removes NUL characters, which databases
+/// refuse.
 fn short(text: &str, length: usize) -> String {
     text.chars().filter(|character| *character != '\0').take(length).collect()
 }
@@ -89,7 +89,7 @@ pub(super) type Row = (
     Option<String>,
 );
 
-/// An entry, and where it is.
+/// An entry with its position.
 pub(super) fn line(row: Row) -> (Place, Entry) {
     let (id, at, user, username, means, method, route, what, status, origin, kind, key, own, sent) =
         row;
@@ -98,7 +98,7 @@ pub(super) fn line(row: Row) -> (Place, Entry) {
         user,
         username,
         means,
-        // What another version has written comes from where most things do.
+        // An origin from another version is unknown here; most changes come from the API.
         origin: Origin::named(&origin).unwrap_or(Origin::Api),
         method,
         route,

@@ -1,6 +1,6 @@
-//! Writing the audit trail: what changes the site is recorded in the transaction that changes it. A
-//! request to the API only leaves a note in memory; one task writes the notes, many in one
-//! transaction, so that no request waits for it. Does not know what an entry is about.
+//! Writing the audit trail. A change to the site is recorded in its own transaction. A change
+//! through the API is only queued in memory; one task writes the queued entries, many in one
+//! transaction, so that no request waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,36 +17,36 @@ use crate::watch::metrics::Metrics;
 use super::entry::Entry;
 use super::rows::insertion;
 
-/// How many notes may wait to be written down. Beyond it the database is so far behind that a note
-/// is rather lost than a request delayed.
+/// The maximum number of queued entries. If the queue is full, entries are lost, which is preferred
+/// to delaying requests.
 const WAITING: usize = 8192;
 
-/// How long a note waits for others that are written down with it.
+/// How long an entry waits for others that are written with it.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 
-/// How many are written in one transaction.
+/// The maximum number of entries in one transaction.
 const AT_ONCE: usize = 500;
 
-/// How many of the oldest go with each transaction at most: more than come, so that a lower bound is
-/// reached soon, and not so many that the database takes long over it.
-const GO_AT_ONCE: i64 = 1000;
+/// The maximum number of old entries that are removed in each transaction: more than are added, so
+/// that a lowered limit is soon reached, and few enough to be fast.
+const REMOVED_AT_ONCE: i64 = 1000;
 
-/// How often notes are tried to be written down that the database does not take, a second apart.
+/// The maximum number of attempts to write entries, a second apart.
 const ATTEMPTS: u32 = 300;
 
-/// Where changes are noted that have been made.
+/// The entry point for recording changes.
 #[derive(Debug)]
 pub(crate) struct Audit {
     notes: mpsc::Sender<Entry>,
-    /// How many were lost since somebody was told.
+    /// The number of lost entries since the last log line about them.
     lost: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
-    /// How many entries stay.
+    /// How many entries are kept.
     keep: i64,
 }
 
 impl Audit {
-    /// Writes an entry down in the transaction of the change that it is about.
+    /// Writes an entry in the transaction of its change.
     pub(crate) async fn insert(
         &self,
         transaction: &mut Connection,
@@ -56,12 +56,12 @@ impl Audit {
         prune(transaction, newest, self.keep).await
     }
 
-    /// Counts entries whose transaction has been committed.
+    /// Counts entries whose transaction was committed.
     pub(crate) fn has_written(&self, count: u64) {
         self.metrics.audited("written", count);
     }
 
-    /// Notes a change. Takes no time, and fails nobody: what cannot be noted is counted.
+    /// Queues an entry without waiting. If the queue is full, the entry is lost and counted.
     pub(crate) fn note(&self, entry: Entry) {
         if self.notes.try_send(entry).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl Audit {
     }
 }
 
-/// The task that writes notes down.
+/// The task that writes queued entries.
 #[derive(Debug)]
 pub(crate) struct Writing {
     stop: oneshot::Sender<()>,
@@ -78,9 +78,9 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Writes down what is left, when nothing is answered any more, as far as that is done in time.
+    /// Writes the remaining entries after the last request, until the deadline.
     pub(crate) async fn finish(self, end: Instant) {
-        // Only fails when the task has ended.
+        // This only fails if the task has ended.
         let _ = self.stop.send(());
         if tokio::time::timeout_at(end, self.task).await.is_err() {
             tracing::error!("the last changes could not be recorded in the audit trail");
@@ -88,7 +88,7 @@ impl Writing {
     }
 }
 
-/// Begins to write down what is noted. The newest `keep` entries stay.
+/// Starts the writer. The newest `keep` entries are kept.
 pub(crate) fn begin(database: &Database, metrics: &Arc<Metrics>, keep: u64) -> (Audit, Writing) {
     let (notes, noted) = mpsc::channel(WAITING);
     let (stop, stopping) = oneshot::channel();
@@ -111,7 +111,7 @@ struct Writer {
     metrics: Arc<Metrics>,
     lost: Arc<AtomicU64>,
     noted: mpsc::Receiver<Entry>,
-    /// Gone when it is time to stop.
+    /// `None` once the writer has to stop.
     stopping: Option<oneshot::Receiver<()>>,
     keep: i64,
 }
@@ -135,8 +135,8 @@ impl Writer {
         }
     }
 
-    /// Waits for notes, and then a moment for others. Gives whether there are any; there are none
-    /// when it is time to stop and all are written.
+    /// Waits for an entry, and then a moment for others. Returns `false` when the writer has to
+    /// stop and all entries are written.
     async fn gather(&mut self, batch: &mut Vec<Entry>) -> bool {
         while self.stopping.is_some() {
             tokio::select! {
@@ -153,18 +153,20 @@ impl Writer {
         !batch.is_empty()
     }
 
-    /// Writes notes, and gives whether that was done in the end.
+    /// Writes entries, with retries, and returns whether it succeeded.
     async fn put(&mut self, batch: &[Entry]) -> bool {
         let batch: Arc<[Entry]> = batch.into();
         for number in 1..=ATTEMPTS {
             let (database, batch, keep) = (self.database.clone(), Arc::clone(&batch), self.keep);
             match attempt(async move { write(&database, &batch, keep).await }).await {
                 Ok(()) => return true,
-                // Once, not every second.
+                // The error is logged once and not every second.
                 Err(error) if number == 1 => {
-                    tracing::error!(error, "changes are not in the audit trail yet");
+                    tracing::error!(error, "changes could not be recorded in the audit trail yet");
                 }
-                Err(error) => tracing::debug!(error, "changes are not in the audit trail yet"),
+                Err(error) => {
+                    tracing::debug!(error, "changes could not be recorded in the audit trail yet")
+                }
             }
             if self.stopping.is_none() {
                 break;
@@ -174,7 +176,7 @@ impl Writer {
         false
     }
 
-    /// Waits, unless it is time to stop.
+    /// Waits, unless the writer has to stop.
     async fn pause(&mut self, time: Duration) {
         tokio::select! {
             () = stopped(&mut self.stopping), if self.stopping.is_some() => self.noted.close(),
@@ -184,7 +186,7 @@ impl Writer {
     }
 }
 
-/// Waits until it is time to stop, also because nobody is left who would say so.
+/// Waits for the signal to stop, or until its sender is dropped.
 async fn stopped(stopping: &mut Option<oneshot::Receiver<()>>) {
     if let Some(waiting) = stopping {
         let _ = waiting.await;
@@ -192,7 +194,7 @@ async fn stopped(stopping: &mut Option<oneshot::Receiver<()>>) {
     *stopping = None;
 }
 
-/// Tries once, on a task of its own: a panic is one attempt that has failed, and the writer goes on.
+/// Runs one attempt in a task of its own, so that a panic is only a failed attempt.
 async fn attempt(
     work: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), String> {
@@ -202,7 +204,7 @@ async fn attempt(
     }
 }
 
-/// Writes entries down, all of them or none.
+/// Writes entries in one transaction.
 async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
     transact!(database, |transaction| {
         let mut newest = 0;
@@ -213,13 +215,13 @@ async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), 
     })
 }
 
-/// Lets as many of the oldest entries go as there are too many: by their keys, which costs the same
-/// however many there are.
+/// Removes the oldest entries above the limit. They are selected by their keys, which takes the
+/// same time however many entries there are.
 async fn prune(transaction: &mut Connection, newest: i64, keep: i64) -> Result<(), Error> {
     let (oldest,): (Option<i64>,) =
         transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
     if let Some(oldest) = oldest {
-        let last = newest.saturating_sub(keep).min(oldest.saturating_add(GO_AT_ONCE));
+        let last = newest.saturating_sub(keep).min(oldest.saturating_add(REMOVED_AT_ONCE));
         if last >= oldest {
             let removal = sql("DELETE FROM host_audit WHERE id <= ?");
             transaction.execute(removal.bind(last)).await?;

@@ -1,4 +1,4 @@
-//! A request to a page as it comes in, and the answer to it. Knows nothing of connections.
+//! A request to a page before sign-in is checked, and the answer to it.
 
 use std::net::IpAddr;
 
@@ -8,34 +8,34 @@ use axum::http::{HeaderMap, Method, Response, header};
 use crate::identity::sessions::Session;
 
 /// A request to a page.
-pub(crate) struct Arrival {
+pub(crate) struct PageRequest {
     pub(crate) method: Method,
-    /// Below [`BASE`], with a slash at the front.
+    /// The path below [`BASE`], with a leading slash.
     pub(crate) path: String,
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
     pub(crate) client: IpAddr,
-    /// Whether the browser speaks to the site through TLS, here or at a proxy.
+    /// Whether the browser uses HTTPS, to this server or to a proxy.
     pub(crate) encrypted: bool,
-    /// What the log calls the request.
+    /// The id of the request in the log.
     pub(crate) id: String,
-    /// What the client calls it.
+    /// The id that the client sent.
     pub(crate) id_of_client: Option<String>,
-    /// Who has signed in, if that has been looked up.
+    /// The session, if it has been looked up.
     pub(crate) session: Option<Option<Session>>,
 }
 
-/// The answer, and what the log is to say of the request.
+/// The answer, with the page and the user for the log.
 pub(crate) struct Answered {
     pub(crate) response: Response<Body>,
-    /// The page that it was to.
+    /// The name of the page.
     pub(crate) page: &'static str,
-    /// Who has signed in; 0 where nobody has.
+    /// The key of the signed-in user; 0 if there is none.
     pub(crate) user: i64,
 }
 
-/// Where a header is read that is text.
+/// The value of a header, if it is text.
 pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -1,6 +1,5 @@
-//! Whether somebody is who they claim to be: the one place where the administration checks a password,
-//! whatever it is asked for. Guessing is slowed down, and takes the same time for a name that no user
-//! has. What is behind the door is not known here.
+//! Checking a name and a password. This is the only place where the administration does so.
+//! Guessing is slowed down, and takes the same time for names that do not exist.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -14,45 +13,44 @@ use crate::site::Site;
 
 use super::throttle::Throttle;
 
-/// A user whose password was right.
-pub(crate) struct Proven {
+/// A user whose password was correct.
+pub(crate) struct VerifiedUser {
     pub(crate) id: i64,
     pub(crate) blocked: bool,
-    /// What was kept of the password. It may have been changed since.
+    /// The hash that was verified. The password may have been changed since.
     pub(crate) hash: Option<String>,
 }
 
-/// What came of a claim.
-pub(crate) enum Claim {
-    Right(Proven),
-    Wrong,
-    /// Nothing was looked at. How many seconds it takes until something is.
-    Wait(u64),
+/// The result of a check.
+pub(crate) enum Attempt {
+    Accepted(VerifiedUser),
+    Rejected,
+    /// The password was not checked; the next attempt is allowed after so many seconds.
+    Throttled(u64),
 }
 
-/// The way into the administration: the site, and how often somebody has tried lately.
-pub(crate) struct Door {
+/// Checks passwords, and counts failed attempts.
+pub(crate) struct Authenticator {
     pub(crate) site: Site,
     throttle: Throttle,
 }
 
-impl Door {
+impl Authenticator {
     pub(crate) fn new(site: Site) -> Self {
         Self { site, throttle: Throttle::default() }
     }
 
-    /// Looks whether this is the password of that user.
+    /// Checks the password of a user.
     pub(crate) async fn check(
         &self,
         client: IpAddr,
         username: &str,
         password: &str,
-    ) -> Result<Claim, Error> {
-        // All names that nobody can have count as one: there is nothing to look up and nothing to
-        // hash.
+    ) -> Result<Attempt, Error> {
+        // All invalid names count as one name. They are neither looked up nor hashed.
         let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
         if let Err(wait) = self.throttle.begin(&name, client, Instant::now()) {
-            return Ok(Claim::Wait(wait.as_secs() + 1));
+            return Ok(Attempt::Throttled(wait.as_secs() + 1));
         }
         if name.is_empty() {
             return Ok(wrong(client));
@@ -65,16 +63,16 @@ impl Door {
         let right = passwords::verify(password.to_owned(), kept).await?;
         let Some((id, blocked, hash)) = row.filter(|_| right) else { return Ok(wrong(client)) };
         self.throttle.succeed(&name, client);
-        Ok(Claim::Right(Proven { id, blocked, hash }))
+        Ok(Attempt::Accepted(VerifiedUser { id, blocked, hash }))
     }
 }
 
-/// The message to somebody who has to wait.
-pub(crate) fn too_many(seconds: u64) -> String {
+/// The message after too many attempts.
+pub(crate) fn too_many_attempts(seconds: u64) -> String {
     format!("Too many attempts. Try again in {seconds} seconds.")
 }
 
-fn wrong(client: IpAddr) -> Claim {
+fn wrong(client: IpAddr) -> Attempt {
     tracing::warn!(target: "administration", %client, "a wrong password");
-    Claim::Wrong
+    Attempt::Rejected
 }
