@@ -17,7 +17,7 @@ use crate::mail::Mail;
 use crate::names::host as name;
 use crate::outcome::Outcome;
 use crate::panic::{attempt, catch};
-use crate::progress::{Listeners, Report};
+use crate::progress::{Listeners, Progress, ProgressHandle, Report};
 use crate::user::{User, UserQuery};
 
 use raw::{RawHost, RawHost_TO};
@@ -158,9 +158,9 @@ impl HostHandle {
         Self(RArc::new(RawHost_TO::from_value(guarded, TD_Opaque)))
     }
 
-    pub(crate) fn progress(&self, report: &Report) -> Result<(), Error> {
-        let report = serde_json::to_string(report).map_err(Error::contract)?;
-        self.ask(name::PROGRESS, &report).map(drop)
+    /// The listener that the host has registered under this number.
+    pub(crate) fn listener(&self, task: u64) -> ProgressHandle {
+        ProgressHandle::new(Listener { host: self.clone(), task })
     }
 
     fn ask(&self, name: &str, input: &str) -> Result<String, Error> {
@@ -182,6 +182,22 @@ impl HostHandle {
 impl std::fmt::Debug for HostHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("HostHandle")
+    }
+}
+
+/// A listener on the side of the host.
+struct Listener {
+    host: HostHandle,
+    task: u64,
+}
+
+impl Progress for Listener {
+    fn report(&self, step: &str, done: u64, total: u64) {
+        let report = Report { task: self.task, step: step.to_owned(), done, total };
+        // Work continues whether or not its progress can be shown.
+        if let Ok(report) = serde_json::to_string(&report) {
+            drop(self.host.ask(name::PROGRESS, &report));
+        }
     }
 }
 

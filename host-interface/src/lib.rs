@@ -49,21 +49,29 @@
 //! |---|---|
 //! | `export` | [`export_plugin!`] and what it expands to |
 //! | `root` | the module that a library exports, and how a host opens it: [`open`] |
-//! | `plugin` | the [`Plugin`] trait, and the handle [`LoadedPlugin`] by which a host calls it |
+//! | `loaded` | the handle by which a host calls a plugin: [`LoadedPlugin`] |
+//! | `plugin` | the [`Plugin`] trait, and its calls by name |
 //! | `description` | what a plugin declares: a [`Description`] |
-//! | `host` | the [`Host`] trait, and the handle [`HostHandle`] by which a plugin calls it |
-//! | `message` | [`Request`], [`Response`], headers, bodies |
-//! | `progress` | how far a long piece of work has come |
+//! | `host` | the [`Host`] trait, and the handle by which a plugin calls it: [`HostHandle`] |
+//! | `request` | a [`Request`], its headers and parameters |
+//! | `response` | a [`Response`] |
+//! | `body` | a [`Body`] that comes in pieces |
+//! | `caller` | who is asking: the [`Principal`] trait, and the handle [`Caller`] |
 //! | `future` | the future that crosses, with its panics caught |
+//! | `progress` | how far a long piece of work has come |
+//! | `chunk` | bytes that cross without being copied: a [`Chunk`] |
 //! | `panic` | catching panics |
 //! | `outcome` | the result of a call as it crosses |
 //! | `acl` | actions, assets, suggested grants |
 //! | `auth` | credentials and what an authenticator concludes from them |
-//! | `environment` | a plugin's place on a site: its database, its path |
+//! | `environment` | a plugin's place on a site: its database, its path, what the host offers |
 //! | `error` | why a call failed |
+//! | `event` | what happens on a site: an [`Event`] |
+//! | `job` | work at intervals: a [`Job`] |
 //! | `log` | log records and their levels |
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
+//! | `names` | the names of calls, capabilities and facts |
 //! | `panel` | panels for the first page of the administration: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |

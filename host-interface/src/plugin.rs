@@ -274,14 +274,14 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         let input = input.as_str();
         match name.as_str() {
             name::INSTALL => answer(input, |_: Nothing| plugin.install()),
-            name::DEMO => answer(input, |Demo { options, task }| {
-                plugin.demo(options, ProgressHandle::of_host(host, task))
-            }),
-            name::COPY => answer(input, |Copying { target, task }| {
-                plugin.copy(target, ProgressHandle::of_host(host, task))
-            }),
+            name::DEMO => {
+                answer(input, |Demo { options, task }| plugin.demo(options, host.listener(task)))
+            }
+            name::COPY => {
+                answer(input, |Copying { target, task }| plugin.copy(target, host.listener(task)))
+            }
             name::RECOUNT => answer(input, |Recount { repair, task }| {
-                plugin.recount(repair, ProgressHandle::of_host(host, task))
+                plugin.recount(repair, host.listener(task))
             }),
             name::HEALTH => answer(input, |_: Nothing| plugin.health()),
             name::METRICS => answer(input, |_: Nothing| plugin.metrics()),

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::HostHandle;
 use crate::panic::attempt;
 
 /// A listener to the progress of long work.
@@ -19,40 +18,20 @@ impl Progress for () {
     fn report(&self, _step: &str, _done: u64, _total: u64) {}
 }
 
-/// A [`Progress`] that is mostly on the other side of the boundary.
+/// A [`Progress`] that is mostly on the other side of the boundary. Clones are the same listener.
 #[derive(Clone)]
-pub struct ProgressHandle(To);
-
-#[derive(Clone)]
-enum To {
-    /// A listener on this side.
-    Listener(Arc<dyn Progress>),
-    /// The listener of a host, by the number of the work.
-    Host(HostHandle, u64),
-}
+pub struct ProgressHandle(Arc<dyn Progress>);
 
 impl ProgressHandle {
     /// A handle to a listener on the same side, for tests and for work of the plugin's own. The
     /// listener of a call is passed to it: see [`LoadedPlugin::demo`](crate::LoadedPlugin::demo).
     pub fn new(listener: impl Progress) -> Self {
-        Self(To::Listener(Arc::new(listener)))
+        Self(Arc::new(listener))
     }
 
     /// `done` of `total` units of the step named `step` are done.
     pub fn report(&self, step: &str, done: u64, total: u64) {
-        match &self.0 {
-            To::Listener(listener) => listener.report(step, done, total),
-            To::Host(host, task) => {
-                let report = Report { task: *task, step: step.to_owned(), done, total };
-                // Work continues whether or not its progress can be shown.
-                drop(host.progress(&report));
-            }
-        }
-    }
-
-    /// A handle to the listener that a host has registered under this number.
-    pub(crate) fn of_host(host: HostHandle, task: u64) -> Self {
-        Self(To::Host(host, task))
+        self.0.report(step, done, total);
     }
 }
 
@@ -65,10 +44,10 @@ impl std::fmt::Debug for ProgressHandle {
 /// A report as it crosses.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    task: u64,
-    step: String,
-    done: u64,
-    total: u64,
+    pub(crate) task: u64,
+    pub(crate) step: String,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
 }
 
 /// The listeners of a host, each by the number of the work that it listens to.

@@ -237,6 +237,7 @@ impl Site {
         options: &Map<String, Value>,
         mut progress: impl FnMut() -> P,
     ) -> Result<Vec<String>, Error> {
+        self.all_served()?;
         let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
         let options = demo::values(&descriptions, options)?;
         let mut lines = Vec::new();

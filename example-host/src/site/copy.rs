@@ -123,6 +123,7 @@ async fn copy_site<P: Progress>(
     to: &DatabaseUrl,
     progress: &mut impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
+    source.all_served()?;
     every_extension_is_loaded(source).await?;
     let target = Database::open(to).await?;
     // Held until the end, so that no other process serves the new site or copies into it.

@@ -19,6 +19,7 @@ impl Site {
         correct: bool,
         mut progress: impl FnMut() -> P,
     ) -> Result<Vec<Difference>, Error> {
+        self.all_served()?;
         if correct {
             // This is recorded first, so that there is an entry even if the correction fails.
             transact!(self.state().database(), |transaction| {

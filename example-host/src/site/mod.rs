@@ -9,6 +9,9 @@ pub(crate) mod services;
 pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod storage;
+mod unserved;
+
+pub(crate) use unserved::Unserved;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,7 @@ use crate::mail::Mailer;
 use crate::site::services::Services;
 use crate::site::state::State;
 use crate::site::storage::Storage;
+use crate::site::unserved::Failures;
 use crate::watch::audit::{Actor, Record};
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
@@ -65,8 +69,10 @@ struct Inner {
     metrics: Arc<Metrics>,
     traffic: Traffic,
     storage: Storage,
-    plugins: Vec<Arc<LoadedPlugin>>,
+    /// In the order of the descriptions; `None` for one that could not be installed.
+    plugins: Vec<Option<Arc<LoadedPlugin>>>,
     libraries: Vec<LibraryEntry>,
+    unserved: Vec<Unserved>,
     closed: AtomicBool,
 }
 
@@ -103,10 +109,11 @@ impl Site {
         Self::load(url, reports, plugins, mail)?.open().await
     }
 
-    /// The first half of opening a site: loads the libraries, without access to the database.
+    /// The first half of opening a site: loads the libraries, without access to the database. A
+    /// library that cannot be served does not keep the others from being served.
     ///
     /// # Errors
-    /// When a library cannot be loaded, or its plugin cannot be served.
+    /// When none of the libraries can be served: the reason of the first.
     pub fn load(
         url: &DatabaseUrl,
         reports: Option<&DatabaseUrl>,
@@ -115,12 +122,17 @@ impl Site {
     ) -> Result<Loaded, Error> {
         let metrics = Arc::new(Metrics::new());
         let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
-        let created = plugins
-            .iter()
-            .map(|path| Created::new(path, url, reports, &mailer))
-            .collect::<Result<Vec<Created>, Error>>()?;
-        check_together(&created)?;
-        Ok(Loaded { url: url.clone(), metrics, created, actor: None })
+        let mut created = Vec::new();
+        let mut failures = Failures::default();
+        for path in plugins {
+            let loaded = Created::new(path, url, reports, &mailer);
+            match loaded.and_then(|plugin| add(&mut created, plugin)) {
+                Ok(()) => {}
+                Err(error) => failures.add(path.display().to_string(), error),
+            }
+        }
+        let failures = failures.unless_all(created.is_empty())?;
+        Ok(Loaded { url: url.clone(), metrics, created, failures, actor: None })
     }
 
     /// The OpenAPI documents of the extensions that have one, as JSON text.
@@ -197,7 +209,21 @@ impl Site {
 
     /// The plugins with their descriptions.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
-        self.state().descriptions().iter().zip(&self.inner.plugins)
+        let all = self.state().descriptions().iter().zip(&self.inner.plugins);
+        all.filter_map(|(description, plugin)| Some((description, plugin.as_ref()?)))
+    }
+
+    /// The libraries that this host does not serve.
+    pub(crate) fn unserved(&self) -> &[Unserved] {
+        &self.inner.unserved
+    }
+
+    /// Refuses work on what all extensions keep while one of them is missing.
+    pub(crate) fn all_served(&self) -> Result<(), Error> {
+        match self.unserved().first() {
+            Some(Unserved { reason, .. }) => Err(Error::Invalid(reason.clone())),
+            None => Ok(()),
+        }
     }
 
     /// The OpenAPI documents, each with its extension.
@@ -219,9 +245,11 @@ impl Site {
         &self,
         extension: &str,
     ) -> Option<(&Description, &LoadedPlugin, &LibraryEntry)> {
-        let found =
-            self.plugins().zip(&self.inner.libraries).find(|((of, _), _)| of.name == extension);
-        found.map(|((description, plugin), library)| (description, &**plugin, library))
+        let mut all = self.state().descriptions().iter().zip(&self.inner.plugins);
+        let position = all.position(|(description, _)| description.name == extension)?;
+        let plugin = self.inner.plugins.get(position)?.as_ref()?;
+        let description = self.state().descriptions().get(position)?;
+        Some((description, plugin, self.inner.libraries.get(position)?))
     }
 }
 
@@ -230,6 +258,7 @@ pub struct Loaded {
     url: DatabaseUrl,
     metrics: Arc<Metrics>,
     created: Vec<Created>,
+    failures: Failures,
     actor: Option<Arc<Actor>>,
 }
 
@@ -251,7 +280,7 @@ impl Loaded {
     /// # Errors
     /// When a plugin fails, or the database cannot be used.
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded { url, metrics, created, actor } = self;
+        let Loaded { url, metrics, created, failures, actor } = self;
         let names = created.iter().map(|created| created.description.name.as_str());
         let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
 
@@ -259,10 +288,11 @@ impl Loaded {
         let database = Database::open(&url).await?;
         // Only one process at a time may install.
         let mut start = database.start(&url).await?;
-        let installed = start.run(install(database, &url, created, actor.as_deref())).await;
+        let installed =
+            start.run(install(database, &url, created, failures, actor.as_deref())).await;
         // The lock is released also if the start failed, so that waiting starts continue.
         start.end().await;
-        let (state, plugins) = installed?;
+        let (state, plugins, failures) = installed?;
         Ok(Site {
             actor,
             inner: Arc::new(Inner {
@@ -272,6 +302,7 @@ impl Loaded {
                 storage,
                 plugins,
                 libraries,
+                unserved: failures.logged(),
                 closed: AtomicBool::new(false),
             }),
         })
@@ -336,6 +367,12 @@ fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Adds a plugin to those before it, unless they do not fit together.
+fn add(created: &mut Vec<Created>, plugin: Created) -> Result<(), Error> {
+    created.push(plugin);
+    check_together(created).inspect_err(|_| drop(created.pop()))
+}
+
 /// Checks the plugins against each other: valid defaults, distinct names, files, panels and routes.
 fn check_together(created: &[Created]) -> Result<(), Error> {
     let mut names = HashSet::new();
@@ -372,8 +409,9 @@ async fn install(
     database: Database,
     url: &DatabaseUrl,
     created: Vec<Created>,
+    mut failures: Failures,
     actor: Option<&Actor>,
-) -> Result<(Arc<State>, Vec<Arc<LoadedPlugin>>), Error> {
+) -> Result<(Arc<State>, Vec<Option<Arc<LoadedPlugin>>>, Failures), Error> {
     refuse_unfinished_copy(&database, url).await?;
     let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
     let state = Arc::new(State::new(database, descriptions));
@@ -382,16 +420,21 @@ async fn install(
     let mut plugins = Vec::new();
     for created in created {
         created.services.link(Arc::clone(&state), &created.description.name);
-        let installed = created.plugin.install().await;
-        installed.map_err(|source| Error::Plugin {
-            plugin: created.library.file,
-            step: "install",
-            source,
-        })?;
-        created.services.started();
-        plugins.push(created.plugin);
+        plugins.push(match created.plugin.install().await {
+            Ok(()) => {
+                created.services.started();
+                Some(created.plugin)
+            }
+            Err(source) => {
+                let file = created.library.file;
+                let error = Error::Plugin { plugin: file.clone(), step: "install", source };
+                failures.add(file, error);
+                None
+            }
+        });
     }
-    Ok((state, plugins))
+    let failures = failures.unless_all(plugins.iter().all(Option::is_none))?;
+    Ok((state, plugins, failures))
 }
 
 /// Refuses a database with an unfinished copy of a site.

@@ -115,18 +115,28 @@ async fn a_plugin_that_fails_or_panics_before_it_serves_is_refused() {
     }
 }
 
+/// One library that cannot be served beside one that can, the reason, and the work that it stops.
 #[tokio::test]
-async fn one_unusable_library_among_several_is_refused() {
-    let place = Place::with([library(), fixture("not_a_plugin")]);
-    let line = place.refusal("user list").await;
-    assert!(line.contains("not_a_plugin"), "{line}");
-    assert!(place.database.is_untouched().await);
-}
-
-#[tokio::test]
-async fn a_library_that_is_named_twice_is_refused() {
-    let place = Place::with([fixture("misbehaves"), fixture("misbehaves")]);
-    assert_eq!(place.refusal("user list").await, "misbehaves: is loaded twice");
+async fn a_library_that_cannot_be_served_leaves_the_others_in_service() {
+    for (broken, why) in [
+        (fixture("not_a_plugin"), "a library, but not a plugin"),
+        (fixture("other_layout"), "its data has another layout in memory"),
+        (fixture("panics_in_describe"), "describe failed: panicked: who am I and who are you"),
+        (fixture("fails_in_install"), "install failed: the disk is full of other things"),
+        (fixture("impossible_default"), "but its default is 0"),
+        (fixture("misbehaves"), "misbehaves: is loaded twice"),
+    ] {
+        let place = Place::with([fixture("misbehaves"), broken.clone()]);
+        let token = place.user("ann", "Manager").await;
+        let served = place.serve().await;
+        get(&served, &token, "echo/1/two").await.expect(200);
+        served.stop().await;
+        // What extensions keep is not worked on while one of them is missing.
+        for words in ["check", "recount", "demo"] {
+            let line = place.refusal(words).await;
+            assert!(line.contains(why), "{words}: {line}");
+        }
+    }
 }
 
 #[tokio::test]

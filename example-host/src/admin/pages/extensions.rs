@@ -6,7 +6,7 @@ use host_interface::{Description, Route};
 
 use crate::extensions::registry::{self, ExtensionEntry, TOKEN_AUTH};
 use crate::site::state::change;
-use crate::site::{BASE_PATH, LibraryEntry};
+use crate::site::{BASE_PATH, LibraryEntry, Unserved};
 
 use crate::admin::authority::Authority;
 use crate::admin::paths::href;
@@ -20,6 +20,7 @@ use crate::admin::visit::{Change, Outcome, Visit};
 struct ListPage {
     layout: Layout,
     extensions: Vec<Extension>,
+    unserved: Vec<Unserved>,
     may_change: bool,
 }
 
@@ -120,6 +121,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     show(&ListPage {
         layout: visit.layout("Extensions"),
         extensions: entries.into_iter().map(|entry| Extension::of(&visit, entry)).collect(),
+        unserved: visit.site.unserved().to_vec(),
         may_change: visit.is_admin(),
     })
 }
