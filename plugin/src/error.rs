@@ -191,6 +191,17 @@ pub enum Error {
         /// The field.
         field: String,
     },
+    /// A column holds something of another type than it must. It is never read as 0 or as empty text,
+    /// because sums of money would be wrong without anybody noticing.
+    #[error("the column {column} holds {holds}, but must hold {must}")]
+    Column {
+        /// The column.
+        column: String,
+        /// What it must hold.
+        must: &'static str,
+        /// What it holds.
+        holds: &'static str,
+    },
     /// The store cannot be copied in its present state, or the copy differs.
     #[error("{0}")]
     Copy(String),
@@ -218,6 +229,11 @@ impl From<Vec<Fault>> for Error {
 }
 
 impl Error {
+    /// The error for a column that holds something of another type than it must.
+    pub fn column(column: &str, must: &'static str, holds: &'static str) -> Self {
+        Error::Column { column: column.to_owned(), must, holds }
+    }
+
     /// Converts the failure of a migration.
     pub fn of_migration(error: MigrateError) -> Self {
         match error {

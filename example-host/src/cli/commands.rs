@@ -96,14 +96,13 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         Command::Check => {
             let found = site.recount(false, Bar::new).await?;
             print(found.iter().map(difference))?;
-            let noun = match found.len() {
-                0 => return Ok(()),
-                1 => "number does",
-                _ => "numbers do",
-            };
-            let count = found.len();
-            Err(format!("{count} stored {noun} not match the records; `recount` corrects this")
-                .into())
+            match found.is_empty() {
+                true => Ok(()),
+                false => Err("the stored numbers above do not match the records; \
+                              `recount` corrects them"
+                    .to_owned()
+                    .into()),
+            }
         }
         Command::Recount => print(site.recount(true, Bar::new).await?.iter().map(difference)),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),

@@ -47,25 +47,10 @@ impl App {
     /// # Errors
     /// Database errors.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
-        if name != panels::SALES {
-            return Err(Error::Contract("the host asked for a panel that was never declared"));
+        match name {
+            panels::SALES => panels::sales(&self.shop).await,
+            _ => Err(Error::Contract("the host asked for a panel that was never declared")),
         }
-        let mut sales = panels::Sales::default();
-        while let Some(query) = sales.missing() {
-            sales.add(&self.read("reports.sales", &query).await?)?;
-        }
-        Ok(sales.content())
-    }
-
-    /// Fetches the document of one of the store's own routes, without checking a permission.
-    async fn read(&self, route: &str, query: &str) -> Result<Vec<u8>, Error> {
-        let endpoint = self.routes.iter().find(|endpoint| endpoint.name == route);
-        let endpoint = endpoint.ok_or(Error::Contract("there is no such route"))?;
-        let path = format!("{}/{}", self.shop.root, endpoint.path);
-        let request = Request::builder(0, endpoint.method).path(path).query(query).build();
-        let call = Call { shop: &self.shop, request: &request };
-        let response = store::persist(|| dispatch(endpoint, &call)).await?;
-        Ok(response.body().to_vec())
     }
 
     /// Answers a request. A failure becomes the answer that describes it.

@@ -1,24 +1,19 @@
-//! The panel of sales on the first page of the administration. It is made from the documents of the
-//! report, so that both always show the same numbers, and reads no table itself.
-
-use std::collections::BTreeMap;
+//! The panel of sales on the first page of the administration. It is made from the sums of the report, so
+//! that both always show the same numbers, and reads no table itself.
 
 use host_interface::{Chart, Panel, PanelContent, Table};
-use serde::Deserialize;
 use time::Date;
 use time::macros::format_description;
 
 use crate::error::Error;
+use crate::model::value::decimal_text;
+use crate::reports::Asked;
+use crate::reports::sales::{Sales, Sums};
+use crate::service::call::Shop;
+use crate::store;
 
 /// The panel's name.
 pub(super) const SALES: &str = "sales";
-
-/// How many documents of a report are read at most. This covers more currencies than anyone
-/// compares.
-const DOCUMENTS: usize = 5;
-
-/// How many rows are requested in a document: the maximum.
-const ROWS: usize = 100;
 
 /// How many currencies get a chart; those with the most orders come first.
 const CHARTS: usize = 3;
@@ -28,119 +23,59 @@ pub(super) fn declared() -> [Panel; 1] {
     [Panel::new(SALES, "Sales of the last 30 days", "store.view", "com_shop.reports")]
 }
 
-/// The parts of the report that have been read so far.
-#[derive(Default)]
-pub(super) struct Sales {
-    documents: usize,
-    days: Vec<Day>,
-    total: usize,
-    totals: Vec<Sums>,
+/// The panel of the report as it is without filters.
+///
+/// # Errors
+/// Those of the report.
+pub(super) async fn sales(shop: &Shop) -> Result<PanelContent, Error> {
+    let today = time::UtcDateTime::now().date();
+    let asked = Asked::read("", "", &*shop.parameters.current()?, today)?;
+    Ok(content(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
 }
 
-impl Sales {
-    /// The query for the next document, until all have been read.
-    pub(super) fn missing(&self) -> Option<String> {
-        let complete = self.documents > 0 && self.days.len() >= self.total;
-        let offset = self.documents * ROWS;
-        (!complete && self.documents < DOCUMENTS)
-            .then(|| format!("page[limit]={ROWS}&page[offset]={offset}"))
-    }
-
-    /// Adds a document of the report.
-    pub(super) fn add(&mut self, document: &[u8]) -> Result<(), Error> {
-        let Document { data, meta } = serde_json::from_slice(document)?;
-        self.documents += 1;
-        self.days.extend(data.into_iter().map(|row| row.attributes));
-        self.total = meta.total;
-        self.totals = meta.totals;
-        Ok(())
-    }
-
-    /// The panel.
-    pub(super) fn content(self) -> PanelContent {
-        content(self.days, self.totals)
-    }
-}
-
-#[derive(Deserialize)]
-struct Document {
-    data: Vec<Row>,
-    meta: Meta,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    attributes: Day,
-}
-
-#[derive(Deserialize)]
-struct Day {
-    period_start: String,
-    currency_code: String,
-    orders: i64,
-    net_sales: String,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    total: usize,
-    totals: Vec<Sums>,
-}
-
-/// The sums of a currency.
-#[derive(Deserialize)]
-struct Sums {
-    currency_code: String,
-    orders: i64,
-    items_sold: i64,
-    net_sales: String,
-    average_order_value: String,
-}
-
-fn content(days: Vec<Day>, mut totals: Vec<Sums>) -> PanelContent {
-    totals.retain(|sums| sums.orders > 0);
-    totals.sort_by(|left, right| {
-        (right.orders, &left.currency_code).cmp(&(left.orders, &right.currency_code))
-    });
+fn content(sales: &Sales) -> PanelContent {
+    let totals = sales.currencies().map(|currency| (currency, sales.total(currency)));
+    let mut totals: Vec<(&str, Sums)> = totals.filter(|(_, sums)| sums.orders > 0).collect();
+    // Of those with the same number of orders, the first in the alphabet stays the first.
+    totals.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.orders));
     if totals.is_empty() {
         return PanelContent::new().note("Nothing was sold.");
     }
-    let mut by_currency: BTreeMap<String, Vec<Day>> = BTreeMap::new();
-    for day in days {
-        by_currency.entry(day.currency_code.clone()).or_default().push(day);
-    }
-    let charts = totals.iter().take(CHARTS).filter_map(|sums| {
-        let days = by_currency.get(&sums.currency_code)?;
-        Some(chart(sums, days))
-    });
+    let charts = totals.iter().take(CHARTS).map(|(currency, sums)| chart(sales, currency, sums));
     let content = charts.fold(PanelContent::new(), PanelContent::chart);
     let columns = ["Currency", "Orders", "Items", "Net sales", "Per order"];
-    content.table(totals.into_iter().fold(Table::new(columns), |table, sums| {
+    content.table(totals.into_iter().fold(Table::new(columns), |table, (currency, sums)| {
         table.row([
-            sums.currency_code,
+            currency.to_owned(),
             sums.orders.to_string(),
-            sums.items_sold.to_string(),
-            sums.net_sales,
-            sums.average_order_value,
+            sums.items.to_string(),
+            money(sums.net()),
+            money(sums.net_per_order()),
         ])
     }))
 }
 
-fn chart(sums: &Sums, days: &[Day]) -> Chart {
-    let Sums { currency_code: currency, orders, net_sales, .. } = sums;
-    let best = days.iter().max_by_key(|day| units(&day.net_sales));
-    let most = best.map_or_else(String::new, |day| format!("{} {currency}", day.net_sales));
+fn chart(sales: &Sales, currency: &str, total: &Sums) -> Chart {
+    let days = sales.periods.iter().map(|day| (day.range.from, day.sums(currency)));
+    let best = days.clone().map(|(_, sums)| sums.net()).max();
+    let most = best.map_or_else(String::new, |net| format!("{} {currency}", money(net)));
     let description = format!(
-        "{net_sales} {currency} in {}, at most {most} on one day. The table shows all sums.",
-        orders_in_words(*orders)
+        "{} {currency} in {}, at most {most} on one day. The table shows all sums.",
+        money(total.net()),
+        orders_in_words(total.orders)
     );
     let chart =
         Chart::bars(currency, format!("Net sales in {currency} by day"), description).highest(most);
-    days.iter().fold(chart, |chart, day| {
-        let (label, orders) = (short(&day.period_start), orders_in_words(day.orders));
-        let text = format!("{label}: {} {currency}, {orders}", day.net_sales);
-        chart.point(label, text, &day.net_sales)
+    days.fold(chart, |chart, (day, sums)| {
+        let (label, net) = (short(day), money(sums.net()));
+        let text = format!("{label}: {net} {currency}, {}", orders_in_words(sums.orders));
+        chart.point(label, text, &net)
     })
+}
+
+/// An amount as the report shows it.
+fn money(units: i128) -> String {
+    decimal_text(units, 5, 2)
 }
 
 fn orders_in_words(orders: i64) -> String {
@@ -148,17 +83,7 @@ fn orders_in_words(orders: i64) -> String {
 }
 
 /// A day in a form for people.
-fn short(day: &str) -> String {
-    let read = Date::parse(day, format_description!("[year]-[month]-[day]"));
-    let written = read.ok().and_then(|date| {
-        date.format(format_description!("[day padding:none] [month repr:short]")).ok()
-    });
-    written.unwrap_or_else(|| day.to_owned())
-}
-
-/// An amount as a whole number of its smallest unit, so that amounts can be compared.
-fn units(amount: &str) -> i128 {
-    const PLACES: usize = 5;
-    let (whole, fraction) = amount.split_once('.').unwrap_or((amount, ""));
-    format!("{whole}{fraction:0<PLACES$}").parse().unwrap_or_default()
+fn short(day: Date) -> String {
+    let written = day.format(format_description!("[day padding:none] [month repr:short]"));
+    written.unwrap_or_else(|_| day.to_string())
 }

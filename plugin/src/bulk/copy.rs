@@ -80,7 +80,7 @@ pub async fn copy(
 
     let mut total = 0;
     for (table, _) in &layout.copied {
-        total += number(&mut from, sql::count_rows(table.name)).await?.unsigned_abs();
+        total += from.number(sql::count_rows(table.name)).await?.unsigned_abs();
     }
     // Each row is counted twice: it is copied and compared.
     let mut meter = Meter { progress, step: String::new(), done: 0, total: total * 2 };
@@ -167,13 +167,15 @@ async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
     let cells = of.table(Table::new(of.dialect().columns, Vec::new(), COLUMNS)).await?;
     let mut catalogue = Catalogue::new();
     for row in cells.rows()? {
-        if let [table, column, form, places] = &row[..] {
-            let (table, column, form) = (table.text(), column.text(), form.text());
-            let kind = kind_of(form, places.int()).ok_or_else(|| {
-                Error::Copy(format!("{table}.{column} has a type that cannot be copied: {form}"))
-            })?;
-            catalogue.entry(table.to_owned()).or_default().push((column.to_owned(), kind));
-        }
+        let [table, column, form, places] = &row[..] else {
+            return Err(Error::Contract("a row of the catalogue has other columns"));
+        };
+        let (table, column) = (table.text("table_name")?, column.text("column_name")?);
+        let (form, places) = (form.text("data_type")?, places.int("numeric_scale")?);
+        let kind = kind_of(form, places).ok_or_else(|| {
+            Error::Copy(format!("{table}.{column} has a type that cannot be copied: {form}"))
+        })?;
+        catalogue.entry(table.to_owned()).or_default().push((column.to_owned(), kind));
     }
     Ok(catalogue)
 }
@@ -293,7 +295,7 @@ async fn fill(
         let row = rows.try_next().await?;
         let is_last = row.is_none();
         if let Some(row) = row {
-            text += row.iter().map(|value| value.text().len()).sum::<usize>();
+            text += row.iter().map(Value::text_len).sum::<usize>();
             chunk.push(row);
         }
         if is_last || chunk.len() == CHUNK || text >= CHUNK_TEXT {
@@ -339,7 +341,7 @@ async fn pass_over_keys(
 /// The last key that a table generated; 0 where keys are not generated.
 async fn last_key(of: &mut Transaction, table: &Copied) -> Result<i64, Error> {
     match table.key {
-        Some(key) => number(of, sql::last_key(table.name, key, of.dialect())).await,
+        Some(key) => of.number(sql::last_key(table.name, key, of.dialect())).await,
         None => Ok(0),
     }
 }
@@ -366,7 +368,10 @@ impl Tally {
         while let Some(row) = rows.try_next().await? {
             row.hash(&mut digest);
             for (sum, value) in tally.sums.iter_mut().zip(&row) {
-                *sum += i128::from(value.int());
+                // What is no number is compared by the digest alone.
+                if let Value::Int(number) | Value::Decimal { units: number, .. } = value {
+                    *sum += i128::from(*number);
+                }
             }
             tally.rows += 1;
             each();
@@ -474,19 +479,16 @@ async fn order_totals(of: &mut Transaction) -> Result<Vec<String>, Error> {
     let mut orders = of.stream(orders, KINDS)?;
     let mut totals: BTreeMap<String, i128> = BTreeMap::new();
     while let Some(order) = orders.try_next().await? {
-        if let [currency, total] = &order[..] {
-            *totals.entry(currency.text().to_owned()).or_default() += i128::from(total.int());
-        }
+        let [currency, total] = &order[..] else {
+            return Err(Error::Contract("an order has other columns"));
+        };
+        let currency = currency.text("currency_code")?.to_owned();
+        *totals.entry(currency).or_default() += i128::from(total.int("order_total")?);
     }
     let totals = totals.into_iter();
     let totals =
         totals.map(|(currency, total)| format!("{} {currency}", decimal_text(total, 5, 2)));
     Ok(totals.collect())
-}
-
-/// Reads a single number.
-async fn number(of: &mut Transaction, statement: Statement) -> Result<i64, Error> {
-    Ok(of.numbers(statement).await?.first().copied().unwrap_or_default())
 }
 
 /// Progress over the whole copy.

@@ -21,13 +21,17 @@ use crate::store::{self, Store};
 
 /// How many rows one transaction repairs at most.
 const CHUNK: usize = 100;
+/// How many differences are listed. A table without its triggers may have as many as there are records,
+/// which are more than fit into memory, and more than anybody reads.
+const LISTED: usize = 1_000;
 
-/// Reports where kept numbers differ from the records.
+/// Reports where kept numbers differ from the records. If there are more differences than are
+/// listed, the last one has how many are listed and how many there are.
 ///
 /// # Errors
 /// Database errors.
 pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
-    compare(store, None, progress).await
+    Ok(compare(store, None, progress).await?.listed())
 }
 
 /// Like [`check`], and repairs the differences. Reports then read all days again, because the cause
@@ -40,12 +44,44 @@ pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Dif
     let begin = Statement { text: sql::kept::begin_run(), binds: vec![Value::Int(run)] };
     store::persist(|| store.write([begin.clone()])).await?;
     let repaired = compare(store, Some(run), progress).await?;
-    if !repaired.is_empty() {
+    if repaired.count > 0 {
         let text = sql::kept::revise_all_days(store.dialect().kept);
         let revise = Statement { text, binds: Vec::new() };
         store::persist(|| store.write([revise.clone()])).await?;
     }
-    Ok(repaired)
+    Ok(repaired.listed())
+}
+
+/// Differences, of which only the first are in memory.
+#[derive(Default)]
+struct Found {
+    first: Vec<Difference>,
+    /// How many there are.
+    count: usize,
+}
+
+impl Found {
+    fn extend(&mut self, differences: Vec<Difference>) {
+        self.count += differences.len();
+        let room = LISTED - self.first.len();
+        self.first.extend(differences.into_iter().take(room));
+    }
+
+    /// The first ones, and if there are more, how many of how many these are.
+    fn listed(self) -> Vec<Difference> {
+        let Self { mut first, count } = self;
+        if count > first.len() {
+            let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+            first.push(Difference {
+                table: "...".to_owned(),
+                key: "{}".to_owned(),
+                column: "listed".to_owned(),
+                kept: number(first.len()),
+                counted: number(count),
+            });
+        }
+        first
+    }
 }
 
 /// A row whose numbers differ from the records.
@@ -61,10 +97,10 @@ async fn compare(
     store: &Store,
     run: Option<i64>,
     progress: &ProgressHandle,
-) -> Result<Vec<Difference>, Error> {
+) -> Result<Found, Error> {
     let weights = weights(store).await?;
     let (mut done, total) = (0, weights.iter().sum());
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for (kept, weight) in kept::ALL.into_iter().zip(weights) {
         let step = kept.table.trim_start_matches("shop_").replace('_', " ");
         progress.report(&step, done, total);
@@ -76,7 +112,8 @@ async fn compare(
         let mut rows = reading.stream(statement, &kinds)?;
         let mut chunk = Vec::with_capacity(CHUNK);
         loop {
-            let row = rows.try_next().await?.map(|row| Row::read(row, names.len()));
+            let row = rows.try_next().await?.map(|row| Row::read(row, kept, names.len()));
+            let row = row.transpose()?;
             let is_last = row.is_none();
             if let Some(row) = row {
                 found.extend(row.differences(kept, &names));
@@ -103,13 +140,15 @@ async fn weights(store: &Store) -> Result<Vec<u64>, Error> {
     let mut reading = store.begin_read().await?;
     let mut counts = Vec::new();
     for of in kept::COUNTED {
-        let count = reading.numbers(sql::count_rows(of.table)).await?;
-        counts.push((of, count.first().copied().unwrap_or_default().unsigned_abs()));
+        let count = reading.number(sql::count_rows(of.table)).await?;
+        counts.push((of, count.unsigned_abs()));
     }
     reading.commit().await?;
-    let weight =
-        |kept: &Kept| counts.iter().find(|(of, _)| *of == kept.of).map(|(_, count)| *count);
-    Ok(kept::ALL.into_iter().map(|kept| weight(kept).unwrap_or_default()).collect())
+    let weight = |kept: &Kept| {
+        let count = counts.iter().find(|(of, _)| *of == kept.of);
+        count.map(|(_, count)| *count).ok_or(Error::Contract("a table is about no known records"))
+    };
+    kept::ALL.into_iter().map(weight).collect()
 }
 
 /// The kinds of the columns of a comparison.
@@ -147,18 +186,21 @@ async fn repair(store: &Store, run: i64, kept: &Kept, rows: &[Row]) -> Result<()
 }
 
 impl Row {
-    fn read(mut row: Vec<Value>, columns: usize) -> Self {
+    fn read(mut row: Vec<Value>, of: &Kept, columns: usize) -> Result<Self, Error> {
         let sums = row.split_off(columns.min(row.len()));
         let (pairs, _) = sums.as_chunks::<2>();
-        let sums = pairs.iter().map(|[kept, counted]| [kept.int(), counted.int()]).collect();
-        Self { identity: row, sums }
+        let sums =
+            of.sums.iter().zip(pairs).map(|(sum, [kept, counted])| {
+                Ok([kept.int(sum.column)?, counted.int(sum.column)?])
+            });
+        Ok(Self { identity: row, sums: sums.collect::<Result<_, Error>>()? })
     }
 
     /// The messages about differences, for operators.
     fn differences(&self, of: &Kept, names: &[&str]) -> Vec<Difference> {
         let members = names.iter().zip(&self.identity).map(|(name, value)| match value {
             Value::Int(number) => format!("\"{name}\":{number}"),
-            text => format!("\"{name}\":{}", serde_json::Value::from(text.text())),
+            text => format!("\"{name}\":{}", serde_json::Value::from(text.to_string())),
         });
         let key = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
         let sums = of.sums.iter().zip(&self.sums).filter(|(_, [kept, counted])| kept != counted);

@@ -21,9 +21,12 @@ impl Record {
     }
 
     /// The record in a row that was read with all fields: the key, then a cell for each field.
-    pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Self {
-        let key = row.first().map_or(0, Cell::int);
-        Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect())
+    ///
+    /// # Errors
+    /// When the row has no key.
+    pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Result<Self, Error> {
+        let key = resource.key_of(row)?;
+        Ok(Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect()))
     }
 
     /// The resource.

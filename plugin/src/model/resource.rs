@@ -3,6 +3,7 @@
 
 use super::field::{Access, Field, Handle};
 use super::kept::Kept;
+use super::value::Cell;
 use crate::error::Error;
 
 /// The description of a kind of record that clients read and write.
@@ -163,6 +164,14 @@ impl Resource {
     /// The position of a field in [`Resource::fields`].
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields().position(|field| field.name == name)
+    }
+
+    /// The key of a record, which its row begins with.
+    ///
+    /// # Errors
+    /// When the row has none.
+    pub fn key_of(&self, row: &[Cell<'_>]) -> Result<i64, Error> {
+        row.first().unwrap_or(&Cell::Null).int(self.key)
     }
 
     /// The error for a field that its records do not have, or not with this type.

@@ -9,6 +9,7 @@ use std::fmt;
 use time::PrimitiveDateTime;
 
 use super::moment;
+use crate::error::Error;
 
 /// The greatest amount of money, and of most decimals, in units of 10^-5: 10^12 less one unit.
 pub const MAX_AMOUNT: i64 = 10_i64.pow(17) - 1;
@@ -149,12 +150,36 @@ impl Value {
         Value::Moment(moment::now())
     }
 
-    /// The number, or the units of a decimal; 0 for other values.
-    pub fn int(&self) -> i64 {
+    /// The number in this column, or the units of a decimal.
+    ///
+    /// # Errors
+    /// When it is unset, or no number.
+    pub fn int(&self, column: &str) -> Result<i64, Error> {
         match self {
-            Value::Int(number) | Value::Decimal { units: number, .. } => *number,
-            Value::Null | Value::Text(_) | Value::Moment(_) | Value::Json(_) => 0,
+            Value::Int(number) | Value::Decimal { units: number, .. } => Ok(*number),
+            Value::Null => Err(Error::column(column, "a number", "NULL")),
+            Value::Text(_) | Value::Moment(_) | Value::Json(_) => {
+                Err(Error::column(column, "a number", "text"))
+            }
         }
+    }
+
+    /// The text in this column.
+    ///
+    /// # Errors
+    /// When it is unset, or no text.
+    pub fn text(&self, column: &str) -> Result<&str, Error> {
+        match self {
+            Value::Text(text) | Value::Json(text) => Ok(text),
+            Value::Null => Err(Error::column(column, "text", "NULL")),
+            Value::Int(_) | Value::Decimal { .. } => Err(Error::column(column, "text", "a number")),
+            Value::Moment(_) => Err(Error::column(column, "text", "a moment")),
+        }
+    }
+
+    /// Whether it is empty text.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Value::Text(text) if text.is_empty())
     }
 
     /// Whether it is text that is empty or only white space.
@@ -170,11 +195,11 @@ impl Value {
         }
     }
 
-    /// The text; empty for other values.
-    pub fn text(&self) -> &str {
+    /// How many bytes its text has; none where it is no text.
+    pub fn text_len(&self) -> usize {
         match self {
-            Value::Text(text) | Value::Json(text) => text,
-            Value::Null | Value::Int(_) | Value::Decimal { .. } | Value::Moment(_) => "",
+            Value::Text(text) | Value::Json(text) => text.len(),
+            Value::Null | Value::Int(_) | Value::Decimal { .. } | Value::Moment(_) => 0,
         }
     }
 }
@@ -204,19 +229,36 @@ pub enum Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The number; 0 for other cells.
-    pub fn int(&self) -> i64 {
+    /// The number in this column.
+    ///
+    /// # Errors
+    /// When it is unset, or no number.
+    pub fn int(&self, column: &str) -> Result<i64, Error> {
+        let number = self.optional_int(column)?;
+        number.ok_or_else(|| Error::column(column, "a number", "NULL"))
+    }
+
+    /// The number in this column, which may be unset.
+    ///
+    /// # Errors
+    /// When it is no number.
+    pub fn optional_int(&self, column: &str) -> Result<Option<i64>, Error> {
         match self {
-            Cell::Int(number) => *number,
-            Cell::Null | Cell::Text(_) => 0,
+            Cell::Null => Ok(None),
+            Cell::Int(number) => Ok(Some(*number)),
+            Cell::Text(_) => Err(Error::column(column, "a number", "text")),
         }
     }
 
-    /// The text; empty for other cells.
-    pub fn text(&self) -> &str {
+    /// The text in this column.
+    ///
+    /// # Errors
+    /// When it is unset, or no text.
+    pub fn text(&self, column: &str) -> Result<&str, Error> {
         match self {
-            Cell::Text(text) => text,
-            Cell::Null | Cell::Int(_) => "",
+            Cell::Text(text) => Ok(text),
+            Cell::Null => Err(Error::column(column, "text", "NULL")),
+            Cell::Int(_) => Err(Error::column(column, "text", "a number")),
         }
     }
 

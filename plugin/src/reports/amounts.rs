@@ -22,13 +22,13 @@ pub(super) fn wide(high: i64, low: i64) -> i128 {
 
 /// The sum of amounts divided by their count, rounded half away from zero to the decimals of the
 /// currency; 0 where the count is 0.
-pub(super) fn average(sum: i128, count: i64, decimals: i64) -> Cell<'static> {
+pub(super) fn average(sum: i128, count: i64, decimals: i64) -> i128 {
     let places = u32::try_from(decimals.clamp(0, 5)).unwrap_or(5);
     let unit = 10_i128.pow(5 - places);
     let parts = i128::from(count) * unit;
     if parts == 0 {
-        return Cell::Int(0);
+        return 0;
     }
     let half = if sum < 0 { -(parts / 2) } else { parts / 2 };
-    amount((sum + half) / parts * unit)
+    (sum + half) / parts * unit
 }

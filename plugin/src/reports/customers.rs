@@ -99,19 +99,22 @@ impl Line for Spent {
         let [_, user, guest, currency, orders, high, low, first, last, latest] = row else {
             return Err(Error::Contract("a row of what was spent has other columns"));
         };
-        let moment = |cell: &Cell<'_>| {
-            let moment = moment::parse(cell.text());
-            moment.ok_or(Error::Contract("an order has no date"))
+        let moment = |cell: &Cell<'_>, column| {
+            let moment = moment::parse(cell.text(column)?);
+            moment.ok_or_else(|| Error::column(column, "a moment", "text"))
         };
         Ok(Self {
-            user: user.int(),
-            guest: if guest.text().is_empty() { words.get("") } else { guest.text().into() },
-            currency: words.get(currency.text()),
-            orders: orders.int(),
-            spent: wide(high.int(), low.int()),
-            first: moment(first)?,
-            last: moment(last)?,
-            latest: latest.int(),
+            user: user.int("user_id")?,
+            guest: match guest.text("guest")? {
+                "" => words.get(""),
+                guest => guest.into(),
+            },
+            currency: words.get(currency.text("currency_code")?),
+            orders: orders.int("orders")?,
+            spent: wide(high.int("spent_1")?, low.int("spent_0")?),
+            first: moment(first, "first_on")?,
+            last: moment(last, "last_on")?,
+            latest: latest.int("latest")?,
         })
     }
 
@@ -182,7 +185,7 @@ pub(crate) async fn show(
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
 
-    let names = by_key(&names)?;
+    let names = by_key(&names, "shop_order_id")?;
     let mut rows = Vec::new();
     for spent in &spent.page {
         let Some([_, email, first, last, decimals]) = names.get(&spent.latest).map(Vec::as_slice)
@@ -194,8 +197,9 @@ pub(crate) async fn show(
             0 => format!("customers-guest-{}-{}", spent.guest, spent.currency),
             user => format!("customers-{user}-{}", spent.currency),
         };
-        let name = [first.text(), last.text()].join(" ").trim().to_owned();
-        let value = average(spent.spent, orders, decimals.int());
+        let name = [first.text("billing_first_name")?, last.text("billing_last_name")?];
+        let name = name.join(" ").trim().to_owned();
+        let decimals = decimals.int("currency_num_decimals")?;
         let moment = |moment| Cell::Text(moment::render(moment).into());
         let cells = [
             Cell::Int(user),
@@ -204,7 +208,7 @@ pub(crate) async fn show(
             word(&spent.currency),
             Cell::Int(orders),
             amount(spent.spent),
-            value,
+            amount(average(spent.spent, orders, decimals)),
             moment(first_on),
             moment(last_on),
         ];

@@ -189,9 +189,12 @@ async fn revisions(
     let binds = vec![from.clone(), to.clone(), asked.statuses.clone(), from, to];
     let rows = transaction.table(Table::new(REVISIONS, binds, COLUMNS)).await?;
     let revision = |row: Vec<Cell<'_>>| {
-        let day = row.first().and_then(|cell| moment::day(cell.text()));
-        let day = day.ok_or(Error::Contract("orders are not counted by day"))?;
-        Ok((day, row.get(1).map_or(0, Cell::int)))
+        let [day, revision] = &row[..] else {
+            return Err(Error::Contract("a row of revisions has other columns"));
+        };
+        let day = moment::day(day.text("day")?);
+        let day = day.ok_or_else(|| Error::column("day", "a day", "text"))?;
+        Ok((day, revision.int("turn")?))
     };
     rows.rows()?.into_iter().map(revision).collect()
 }

@@ -54,8 +54,9 @@ pub(crate) const STOCK: &[Field] = &[
 /// One item, in units of 10^-5.
 const ONE: i64 = 100_000;
 
-/// The factor of each of the parts in which a value is kept.
-const PARTS: [i128; 3] = [10_i128.pow(18), 10_i128.pow(9), 1];
+/// The parts that a value is kept in, and what one is worth in each.
+const PARTS: [(&str, i128); 3] =
+    [("value_2", 10_i128.pow(18)), ("value_1", 10_i128.pow(9)), ("value_0", 1)];
 
 /// The columns of the totals: a status, the number of its products, the number of items in stock,
 /// and their value in parts.
@@ -98,33 +99,42 @@ pub(crate) async fn show(
 
     let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
     for row in products.rows()? {
-        let number = |at: usize| row.get(at).map_or(0, Cell::int);
-        let quantity = i128::from(number(3));
-        let notify = row.get(4).filter(|cell| **cell != Cell::Null).map_or(low, Cell::int);
+        let [key, _, _, quantity, notify, out, managed, price] = &row[..] else {
+            return Err(Error::Contract("a row of what is in stock has other columns"));
+        };
+        let quantity = i128::from(quantity.int("quantity")?);
+        let notify = notify.optional_int("notify_qty")?.unwrap_or(low);
+        // Without a limit of its own, a product is out of stock when nothing is left.
+        let out = out.optional_int("min_out_qty")?.unwrap_or(0);
         let pieces = quantity * i128::from(ONE);
-        let status = match number(6) {
+        let status = match managed.int("manage_stock")? {
             0 => "unmanaged",
-            _ if pieces <= i128::from(number(5)) => "out_of_stock",
+            _ if pieces <= i128::from(out) => "out_of_stock",
             _ if pieces <= i128::from(notify) => "low_stock",
             _ => "in_stock",
         };
-        let worth = [Cell::Text(status.into()), amount(quantity * i128::from(number(7)))];
+        let value = amount(quantity * i128::from(price.int("price")?));
+        let worth = [Cell::Text(status.into()), value];
         let cells = [&row[..5], &worth].concat();
-        rows.push((format!("inventory-{}", number(0)), attributes(REPORT.row, &cells)?));
+        let id = format!("inventory-{}", key.int("shop_product_id")?);
+        rows.push((id, attributes(REPORT.row, &cells)?));
     }
 
     let mut counts = [0; STATUSES.len()];
     let (mut units, mut value) = (0, 0);
     for row in sums.rows()? {
-        let number = |at: usize| row.get(at).map_or(0, Cell::int);
-        let status = usize::try_from(number(0)).ok().and_then(|number| KEPT.get(number));
-        for (known, count) in STATUSES.iter().zip(&mut counts) {
-            if Some(known) == status {
-                *count += number(1);
-            }
+        let [status, products, pieces, parts @ ..] = &row[..] else {
+            return Err(Error::Contract("a row of the sums of stock has other columns"));
+        };
+        let status = usize::try_from(status.int("status")?).ok();
+        let status = status.and_then(|number| KEPT.get(number));
+        let status = STATUSES.iter().position(|known| Some(known) == status);
+        let status = status.ok_or_else(|| Error::column("status", "a status", "a number"))?;
+        counts[status] += products.int("products")?;
+        units += pieces.int("units")?;
+        for (part, (column, one)) in parts.iter().zip(PARTS) {
+            value += one * i128::from(part.int(column)?);
         }
-        units += number(2);
-        value += PARTS.iter().zip(3..).map(|(one, at)| one * i128::from(number(at))).sum::<i128>();
     }
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();

@@ -16,8 +16,8 @@ const MAX_PERIODS: usize = 10_000;
 /// A range of days, both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    pub(super) from: Date,
-    pub(super) to: Date,
+    pub(crate) from: Date,
+    pub(crate) to: Date,
 }
 
 impl Range {
@@ -100,7 +100,7 @@ impl Unit {
     /// The unit that the filters select.
     pub(super) fn of(conditions: &[Condition]) -> Self {
         let asked = conditions.iter().find_map(|condition| match condition {
-            Condition::Equals("period", value) => Some(value.text()),
+            Condition::Equals("period", Value::Text(unit)) => Some(&**unit),
             _ => None,
         });
         match asked {

@@ -102,14 +102,16 @@ impl Line for Sold {
         let [whole, product, currency, quantity, orders, high, low, latest] = row else {
             return Err(Error::Contract("a row of what was sold has other columns"));
         };
-        let product = (*product != Cell::Null).then(|| product.int());
         Ok(Self {
-            of: if whole.int() == 1 { Of::Currency } else { Of::Product(product) },
-            currency: words.get(currency.text()),
-            quantity: quantity.int(),
-            orders: orders.int(),
-            revenue: wide(high.int(), low.int()),
-            latest: latest.int(),
+            of: match whole.int("part")? {
+                1 => Of::Currency,
+                _ => Of::Product(product.optional_int("product_id")?),
+            },
+            currency: words.get(currency.text("currency_code")?),
+            quantity: quantity.int("quantity")?,
+            orders: orders.int("orders")?,
+            revenue: wide(high.int("revenue_1")?, low.int("revenue_0")?),
+            latest: latest.int("latest")?,
         })
     }
 
@@ -191,7 +193,7 @@ pub(crate) async fn show(
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
     transaction.commit().await?;
 
-    let names = by_key(&names)?;
+    let names = by_key(&names, "shop_orderitem_id")?;
     let mut rows = Vec::new();
     for sold in &sold.page {
         // A line without names can only come from a store with broken references.
@@ -204,7 +206,7 @@ pub(crate) async fn show(
             Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
             _ => (Cell::Null, "none".to_owned()),
         };
-        let price = average(revenue, quantity, decimals.int());
+        let decimals = decimals.int("currency_num_decimals")?;
         let cells = [
             product,
             sku.clone(),
@@ -213,7 +215,7 @@ pub(crate) async fn show(
             Cell::Int(quantity),
             Cell::Int(orders),
             amount(revenue),
-            price,
+            amount(average(revenue, quantity, decimals)),
             stock.clone(),
         ];
         let id = format!("products-{key}-{}", sold.currency);

@@ -88,8 +88,9 @@ impl<L: Ranked> Ranking<L> {
             let line = L::read(&row, &mut words)?;
             match &row[..] {
                 [Cell::Int(1), rows, ..] => {
-                    total += rows.int();
-                    totals.push((rows.int(), line));
+                    let rows = rows.int("rows")?;
+                    total += rows;
+                    totals.push((rows, line));
                 }
                 _ => page.push(line),
             }
@@ -101,10 +102,13 @@ impl<L: Ranked> Ranking<L> {
     }
 }
 
-/// Rows by their keys, which come first.
-pub(super) fn by_key(cells: &Cells) -> Result<HashMap<i64, Vec<Cell<'_>>>, Error> {
-    let rows = cells.rows()?.into_iter();
-    Ok(rows.map(|row| (row.first().map_or(0, Cell::int), row)).collect())
+/// Rows by their keys, which come first, in this column.
+pub(super) fn by_key<'a>(
+    cells: &'a Cells,
+    column: &str,
+) -> Result<HashMap<i64, Vec<Cell<'a>>>, Error> {
+    let keyed = |row: Vec<Cell<'a>>| Ok((row.first().unwrap_or(&Cell::Null).int(column)?, row));
+    cells.rows()?.into_iter().map(keyed).collect()
 }
 
 /// A text as a cell.

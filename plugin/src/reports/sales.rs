@@ -19,38 +19,17 @@ use crate::wire::document::attributes;
 pub(crate) static REPORT: Report = Report {
     view: "reports.sales",
     of: &ASKED,
-    row: &[
-        text("period_start", 10),
-        text("period_end", 10),
-        CURRENCY_CODE,
-        SUMS[0],
-        SUMS[1],
-        SUMS[2],
-        SUMS[3],
-        SUMS[4],
-        SUMS[5],
-        SUMS[6],
-        SUMS[7],
-        SUMS[8],
-    ],
-    totals: &[
-        CURRENCY_CODE,
-        SUMS[0],
-        SUMS[1],
-        SUMS[2],
-        SUMS[3],
-        SUMS[4],
-        SUMS[5],
-        SUMS[6],
-        SUMS[7],
-        SUMS[8],
-    ],
+    row: ROW,
+    totals: ROW.split_at(PERIOD).1,
     of_days: true,
     by_currency: true,
     previous: true,
 };
 
-const SUMS: [Field; 9] = [
+const ROW: &[Field] = &[
+    text("period_start", 10),
+    text("period_end", 10),
+    CURRENCY_CODE,
     count("orders"),
     count("items_sold"),
     money("gross_sales"),
@@ -61,6 +40,8 @@ const SUMS: [Field; 9] = [
     signed_money("net_sales"),
     signed_money("average_order_value"),
 ];
+/// How many of the fields name the period, which the sums of the whole range do without.
+const PERIOD: usize = 2;
 
 /// The columns of the result: the range, its period, the currency and its decimals, and the sums,
 /// those of amounts in two parts each.
@@ -122,108 +103,146 @@ macro_rules! sales_by {
 /// # Errors
 /// Database errors, and when a sum is too large to be represented.
 pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error> {
-    let (unit, periods) = (asked.unit(), asked.periods()?);
-    let text = match unit {
-        Unit::Day | Unit::Week => sales_by!("10"),
-        Unit::Month => sales_by!("7"),
-        Unit::Year => sales_by!("4"),
-    };
-    let days = |range: Option<Range>| match range {
-        Some(Range { from, to }) => [from.to_string(), to.to_string()],
-        // Nothing precedes the first year.
-        None => ["9".to_owned(), "0".to_owned()],
-    };
-    let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
-    let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
-    let statuses = || asked.statuses.clone();
-    let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
-    let sums = store.table(Table::new(text, binds, COLUMNS)).await?;
-    let sums = Sales::read(&sums.rows()?, &periods, &asked.currency)?;
-
-    let currencies: Vec<&String> = sums.currencies.iter().collect();
+    let sales = Sales::read(asked, store).await?;
+    let currencies: Vec<&str> = sales.currencies().collect();
     let width = currencies.len();
-    let total = periods.len() * width;
+    let total = sales.periods.len() * width;
     let (skipped, shown) = (asked.listing.offset, asked.listing.limit);
     let page = usize::try_from(skipped).unwrap_or(usize::MAX).min(total)..total;
+    let unit = asked.unit().as_str();
     let mut rows = Vec::new();
-    for position in page.take(usize::try_from(shown).unwrap_or(0)) {
-        let (period, currency) = (position / width, currencies[position % width]);
-        let Range { from, to } = periods[period];
-        let sum = sums.by_period.get(&(period, currency.clone())).copied().unwrap_or_default();
+    for position in page.take(usize::try_from(shown).unwrap_or(usize::MAX)) {
+        let (period, currency) = (&sales.periods[position / width], currencies[position % width]);
+        let Range { from, to } = period.range;
         let days = [from.to_string(), to.to_string()].map(|day| Cell::Text(day.into()));
-        let cells: Vec<Cell<'_>> = days.into_iter().chain(sum.cells(currency)).collect();
-        let id = format!("sales-{}-{from}-{currency}", unit.as_str());
+        let sums = sums_of(&period.sums, currency).cells(currency);
+        let cells: Vec<Cell<'_>> = days.into_iter().chain(sums).collect();
+        let id = format!("sales-{unit}-{from}-{currency}");
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
-    let totals = totals(&sums.total, currencies.iter().copied())?;
+    let totals = totals(&sales.total, currencies.iter().copied())?;
     // Currencies of this range that did not occur in the preceding one are shown there, too.
-    let before: BTreeSet<&String> = sums.before.keys().chain(currencies).collect();
-    let previous = self::totals(&sums.before, before.into_iter())?;
+    let before = sales.before.keys().map(String::as_str).chain(currencies);
+    let previous = self::totals(&sales.before, before.collect::<BTreeSet<_>>().into_iter())?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
     asked.document(&rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
 }
 
-fn totals<'a>(
-    sums: &BTreeMap<String, Sums>,
-    currencies: impl Iterator<Item = &'a String>,
-) -> Result<Json, Error> {
-    let rows = currencies.map(|currency| {
-        let cells = sums.get(currency).copied().unwrap_or_default().cells(currency);
-        attributes(REPORT.totals, &cells)
-    });
+/// What was sold in a range.
+pub(crate) struct Sales {
+    /// The periods of the range, in order.
+    pub(crate) periods: Vec<Period>,
+    total: ByCurrency,
+    before: ByCurrency,
+    /// The store's own currency.
+    own: String,
+}
+
+/// What was sold in a period.
+pub(crate) struct Period {
+    pub(crate) range: Range,
+    sums: ByCurrency,
+}
+
+type ByCurrency = BTreeMap<String, Sums>;
+
+impl Sales {
+    /// # Errors
+    /// Database errors, and when a sum is too large to be represented.
+    pub(crate) async fn read(asked: &Asked, store: &Store) -> Result<Self, Error> {
+        let text = match asked.unit() {
+            Unit::Day | Unit::Week => sales_by!("10"),
+            Unit::Month => sales_by!("7"),
+            Unit::Year => sales_by!("4"),
+        };
+        let days = |range: Option<Range>| match range {
+            Some(Range { from, to }) => [from.to_string(), to.to_string()],
+            // Nothing precedes the first year.
+            None => ["9".to_owned(), "0".to_owned()],
+        };
+        let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
+        let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
+        let statuses = || asked.statuses.clone();
+        let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
+        let cells = store.table(Table::new(text, binds, COLUMNS)).await?;
+
+        let periods = asked.periods()?.into_iter();
+        let mut sales = Self {
+            periods: periods.map(|range| Period { range, sums: ByCurrency::new() }).collect(),
+            total: ByCurrency::new(),
+            before: ByCurrency::new(),
+            own: asked.currency.clone(),
+        };
+        for row in cells.rows()? {
+            sales.add(&row)?;
+        }
+        Ok(sales)
+    }
+
+    /// The currencies of the range, in order; the store's own where nothing was sold.
+    pub(crate) fn currencies(&self) -> impl Iterator<Item = &str> {
+        let own = self.total.is_empty().then_some(&self.own);
+        self.total.keys().chain(own).map(String::as_str)
+    }
+
+    /// What was sold in a currency in the whole range.
+    pub(crate) fn total(&self, currency: &str) -> Sums {
+        sums_of(&self.total, currency)
+    }
+
+    /// Adds a row of the answer.
+    fn add(&mut self, row: &[Cell<'_>]) -> Result<(), Error> {
+        let [part, period, currency, sums @ ..] = row else {
+            return Err(Error::Contract("a row of sums has other columns"));
+        };
+        let currency = currency.text("currency_code")?;
+        let sums = Sums::of_row(sums)?;
+        if part.int("part")? == 1 {
+            self.before.insert(currency.to_owned(), sums);
+            return Ok(());
+        }
+        let period = position(period.text("period")?, &self.periods)
+            .and_then(|position| self.periods.get_mut(position))
+            .ok_or(Error::Contract("a sum belongs to no requested period"))?;
+        self.total.entry(currency.to_owned()).or_default().add(&sums);
+        period.sums.entry(currency.to_owned()).or_default().add(&sums);
+        Ok(())
+    }
+}
+
+impl Period {
+    /// What was sold in a currency.
+    pub(crate) fn sums(&self, currency: &str) -> Sums {
+        sums_of(&self.sums, currency)
+    }
+}
+
+/// The sums of a currency. There are none where nothing was sold in it, which is what is shown.
+fn sums_of(sums: &ByCurrency, currency: &str) -> Sums {
+    sums.get(currency).copied().unwrap_or_default()
+}
+
+fn totals<'a>(sums: &ByCurrency, currencies: impl Iterator<Item = &'a str>) -> Result<Json, Error> {
+    let rows = currencies.map(|of| attributes(REPORT.totals, &sums_of(sums, of).cells(of)));
     let rows: Vec<Map<String, Json>> = rows.collect::<Result<_, Error>>()?;
     Ok(rows.into())
 }
 
-/// The sales by period and currency.
-#[derive(Default)]
-struct Sales {
-    /// The currencies that occur in the range, or the store's own.
-    currencies: BTreeSet<String>,
-    by_period: BTreeMap<(usize, String), Sums>,
-    total: BTreeMap<String, Sums>,
-    before: BTreeMap<String, Sums>,
-}
-
-impl Sales {
-    fn read(rows: &[Vec<Cell<'_>>], periods: &[Range], currency: &str) -> Result<Self, Error> {
-        let mut sales = Sales::default();
-        for row in rows {
-            let [part, period, currency, sums @ ..] = &row[..] else {
-                return Err(Error::Contract("a row of sums has other columns"));
-            };
-            let currency = currency.text().to_owned();
-            let sums = Sums::read(sums);
-            if part.int() == 1 {
-                sales.before.insert(currency, sums);
-                continue;
-            }
-            let period = position(period.text(), periods)
-                .ok_or(Error::Contract("a sum belongs to no requested period"))?;
-            sales.currencies.insert(currency.clone());
-            sales.total.entry(currency.clone()).or_default().add(&sums);
-            sales.by_period.entry((period, currency)).or_default().add(&sums);
-        }
-        if sales.currencies.is_empty() {
-            sales.currencies.insert(currency.to_owned());
-        }
-        Ok(sales)
-    }
-}
-
 /// The position of the period that contains a day, or the first day of a month or year. A clipped
 /// month or year begins before the first period.
-fn position(text: &str, periods: &[Range]) -> Option<usize> {
+fn position(text: &str, periods: &[Period]) -> Option<usize> {
     let whole = format!("{text}{}", "-01-01".get(text.len().checked_sub(4)?..)?);
     let day = moment::day(&whole)?;
-    Some(periods.partition_point(|period| period.from <= day).saturating_sub(1))
+    Some(periods.partition_point(|period| period.range.from <= day).saturating_sub(1))
 }
 
+/// What was sold in a currency. Amounts are in units of 10^-5.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+pub(crate) struct Sums {
+    /// How many decimals the currency has.
     decimals: i64,
-    orders: i64,
-    items: i64,
+    pub(crate) orders: i64,
+    pub(crate) items: i64,
     subtotal: i128,
     discount: i128,
     refund: i128,
@@ -232,19 +251,45 @@ struct Sums {
 }
 
 impl Sums {
-    fn read(cells: &[Cell<'_>]) -> Self {
-        let number = |at: usize| cells.get(at).map_or(0, Cell::int);
-        let amount = |at: usize| wide(number(at), number(at + 1));
-        Self {
-            decimals: number(0),
-            orders: number(1),
-            items: number(2),
-            subtotal: amount(3),
-            discount: amount(5),
-            refund: amount(7),
-            shipping: amount(9),
-            tax: amount(11),
-        }
+    /// What is left of the sales after discounts and refunds.
+    pub(crate) fn net(&self) -> i128 {
+        self.subtotal - self.discount - self.refund
+    }
+
+    /// The same per order.
+    pub(crate) fn net_per_order(&self) -> i128 {
+        average(self.net(), self.orders, self.decimals)
+    }
+
+    fn of_row(cells: &[Cell<'_>]) -> Result<Self, Error> {
+        let [decimals, orders, items, amounts @ ..] = cells else {
+            return Err(Error::Contract("a row of sums has other columns"));
+        };
+        let [
+            subtotal_1,
+            subtotal_0,
+            discount_1,
+            discount_0,
+            refund_1,
+            refund_0,
+            shipping_1,
+            shipping_0,
+            tax_1,
+            tax_0,
+        ] = amounts
+        else {
+            return Err(Error::Contract("a row of sums has other columns"));
+        };
+        Ok(Self {
+            decimals: decimals.int("currency_num_decimals")?,
+            orders: orders.int("orders")?,
+            items: items.int("items")?,
+            subtotal: wide(subtotal_1.int("subtotal_1")?, subtotal_0.int("subtotal_0")?),
+            discount: wide(discount_1.int("discount_1")?, discount_0.int("discount_0")?),
+            refund: wide(refund_1.int("refund_1")?, refund_0.int("refund_0")?),
+            shipping: wide(shipping_1.int("shipping_1")?, shipping_0.int("shipping_0")?),
+            tax: wide(tax_1.int("tax_1")?, tax_0.int("tax_0")?),
+        })
     }
 
     fn add(&mut self, other: &Self) {
@@ -259,7 +304,6 @@ impl Sums {
     }
 
     fn cells(self, currency: &str) -> Vec<Cell<'static>> {
-        let net = self.subtotal - self.discount - self.refund;
         vec![
             Cell::Text(currency.to_owned().into()),
             Cell::Int(self.orders),
@@ -269,8 +313,8 @@ impl Sums {
             amount(self.refund),
             amount(self.shipping),
             amount(self.tax),
-            amount(net),
-            average(net, self.orders, self.decimals),
+            amount(self.net()),
+            amount(self.net_per_order()),
         ]
     }
 }

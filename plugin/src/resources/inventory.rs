@@ -52,7 +52,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     // Fields that are not given keep their values since the removal, so the body is read as a
     // change.
     let mut draft = Draft::read(resource, &body, Intent::Update);
-    let product = draft.required_key(&body);
+    let product = draft.required_key(&body)?;
     let mut transaction = call.shop.store.begin().await?;
     if let Some(key) = product {
         transaction.lock(&PRODUCTS, key).await?;
@@ -69,7 +69,8 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
             draft.fault_at(FaultKind::Duplicate, resource.key, detail);
         }
     }
-    let key = product.unwrap_or_default();
+    // A body that names no product is refused below.
+    let key = product.unwrap_or(0);
     let after = draft.as_record_of(key);
     let mut scene = Scene { call, transaction: &mut transaction };
     crud::validate(&mut draft, &after, Vec::new(), &mut scene).await?;

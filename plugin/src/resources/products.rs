@@ -101,8 +101,8 @@ async fn refuse_unstocked(
     before: Option<&Record>,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    let pieces = draft.get(&QUANTITY)?.unwrap_or_default();
-    let Some(before) = before.filter(|_| pieces != 0) else { return Ok(()) };
+    let adds = draft.get(&QUANTITY)?.is_some_and(|pieces| pieces != 0);
+    let Some(before) = before.filter(|_| adds) else { return Ok(()) };
     let statement = Statement::fixed(
         "SELECT has_stock FROM shop_products WHERE shop_product_id = ?",
         vec![Value::Int(before.key())],

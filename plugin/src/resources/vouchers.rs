@@ -209,7 +209,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let cells = call.shop.store.page(&listing.page(&MINE, vec![own])).await?;
     let mut records = Vec::new();
     for row in cells.rows()? {
-        let voucher = Record::of_row(&MINE, &row);
+        let voucher = Record::of_row(&MINE, &row)?;
         let [_, kind, value, balance, from, to, ..] = &row[..] else {
             return Err(Error::Contract("a voucher has other columns"));
         };

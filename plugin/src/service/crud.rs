@@ -185,6 +185,9 @@ pub(crate) async fn validate(
     }
     if !checks.is_empty() {
         let passed = transaction.numbers(sql::checks(&checks, transaction.dialect())).await?;
+        if passed.len() != checks.len() {
+            return Err(Error::Contract("not all questions about a record have an answer"));
+        }
         let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
         draft.judge(&checks, &passed);
     }
@@ -292,6 +295,9 @@ async fn referred_to_by(
     let columns = referring.iter().map(|by| (by.resource.table, by.field.name, &by.value));
     let statement = sql::count_references(columns, transaction.dialect());
     let counts = transaction.numbers(statement).await?;
+    if counts.len() != referring.len() {
+        return Err(Error::Contract("not all references to a record are counted"));
+    }
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
         1 => (format!("1 {}", reference.resource.singular), "refers"),

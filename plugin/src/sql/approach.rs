@@ -4,6 +4,7 @@
 
 use time::PrimitiveDateTime;
 
+use crate::error::Error;
 use crate::model::field::Field;
 use crate::model::kept::{BLOCK, Kept};
 use crate::model::moment;
@@ -130,33 +131,39 @@ impl Probe {
     }
 
     /// The conclusion from the result.
-    pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Next {
-        let number = |row: &[Value], column: usize| row.get(column).map_or(0, Value::int);
-        Next::Read(match (self, rows.first()) {
-            (Probe::Few, row) => {
-                let text = row.and_then(|row| row.first()).map_or("", Value::text);
-                return match few(text) {
-                    Some(keys) => Next::Read(by_keys(page, keys)),
-                    None => Next::Ask(Probe::Totals),
-                };
-            }
-            (Probe::Totals, row) => {
-                let row = row.map(Vec::as_slice).unwrap_or_default();
-                let (total, all) = (number(row, 0), number(row, 1));
+    ///
+    /// # Errors
+    /// When the result has other columns than [`kinds`](Self::kinds), or a value of another type.
+    pub fn answered(&self, page: &Page, rows: &[Vec<Value>]) -> Result<Next, Error> {
+        let approach = match (self, rows) {
+            (Probe::Few, [row]) => match few(row)? {
+                Some(keys) => by_keys(page, keys),
+                None => return Ok(Next::Ask(Probe::Totals)),
+            },
+            (Probe::Totals, [row]) => {
+                let [total, all] = numbers(row, ["total", "everything"])?;
                 Approach { total: Some(total), keys: by_totals(page, total, all) }
             }
-            (Probe::Groups(..), None) => Approach { total: None, keys: Keys::Empty },
-            (Probe::Steps(_), None) => Approach::default(),
-            (Probe::Steps(steps), Some(row)) => {
-                let bound = bound(page, steps, &row[0]);
-                let keys = Keys::Seek(bound, page.offset.saturating_sub(number(row, 1)));
+            (Probe::Groups(..), []) => Approach { total: None, keys: Keys::Empty },
+            (Probe::Steps(_), []) => Approach::default(),
+            (Probe::Steps(steps), [row]) => {
+                let [step, passed] = &row[..] else { return Err(OTHER_COLUMNS) };
+                let bound = bound(page, steps, step)?;
+                let keys = Keys::Seek(bound, page.offset.saturating_sub(passed.int("passed")?));
                 Approach { total: None, keys }
             }
-            (Probe::Groups(join, _), Some(_)) => {
-                let rows = rows.iter().map(|row| [0, 1, 2].map(|column| number(row, column)));
+            (Probe::Groups(join, _), rows) => {
+                let rows = rows.iter().map(|row| numbers(row, ["joined", "passed", "named"]));
+                let rows = rows.collect::<Result<Vec<_>, Error>>()?;
                 Approach { total: None, keys: Keys::Grouped(groups(page, join.by, rows)) }
             }
-        })
+            _ => {
+                return Err(Error::Contract(
+                    "a question about a page has another number of answers",
+                ));
+            }
+        };
+        Ok(Next::Read(approach))
     }
 }
 
@@ -227,13 +234,28 @@ fn narrowed_by(index: &Index, page: &Page) -> Option<usize> {
     narrowed.iter().all(is_equal).then_some(narrowed.len())
 }
 
-/// The keys in a list, which is empty if no record was found; `None` if there are more than
-/// [`FEW`].
-fn few(list: &str) -> Option<Vec<i64>> {
-    if list.is_empty() {
-        return Some(Vec::new());
+const OTHER_COLUMNS: Error =
+    Error::Contract("the answer to a question about a page has other columns");
+
+/// The numbers of a row with these columns.
+fn numbers<const N: usize>(row: &[Value], columns: [&str; N]) -> Result<[i64; N], Error> {
+    let row: &[Value; N] = row.try_into().map_err(|_| OTHER_COLUMNS)?;
+    let mut numbers = [0; N];
+    for ((number, value), column) in numbers.iter_mut().zip(row).zip(columns) {
+        *number = value.int(column)?;
     }
-    serde_json::from_str(list).ok().filter(|keys: &Vec<i64>| keys.len() <= FEW)
+    Ok(numbers)
+}
+
+/// The keys in a list; `None` if there are more than [`FEW`].
+fn few(row: &[Value]) -> Result<Option<Vec<i64>>, Error> {
+    let keys: Vec<i64> = match row {
+        // The list of no keys is NULL on some engines.
+        [Value::Null] => Vec::new(),
+        [list] => serde_json::from_str(list.text("keys")?)?,
+        _ => return Err(OTHER_COLUMNS),
+    };
+    Ok((keys.len() <= FEW).then_some(keys))
 }
 
 /// How to find a page if the records with these keys satisfy its conditions.
@@ -276,31 +298,31 @@ fn leads(steps: &Kept, page: &Page) -> bool {
 }
 
 /// The bound that a step stands for.
-fn bound(page: &Page, steps: &Kept, step: &Value) -> Condition {
-    match (steps.day_of(), page.order.descending) {
+fn bound(page: &Page, steps: &Kept, step: &Value) -> Result<Condition, Error> {
+    Ok(match (steps.day_of(), page.order.descending) {
         (None, false) => {
-            Condition::AtLeast(page.resource.key, Value::Int(step.int().saturating_mul(BLOCK)))
+            let first = step.int("block")?.saturating_mul(BLOCK);
+            Condition::AtLeast(page.resource.key, Value::Int(first))
         }
         (None, true) => {
-            let next = step.int().saturating_add(1).saturating_mul(BLOCK);
+            let next = step.int("block")?.saturating_add(1).saturating_mul(BLOCK);
             Condition::AtMost(page.resource.key, Value::Int(next - 1))
         }
         (Some(field), descending) => {
-            // Triggers never write a step without a day.
-            let moments = moment::day(step.text()).map(moment::bounds);
-            let [first, last] =
-                moments.map_or([Value::Null, Value::Null], |of| of.map(Value::Moment));
+            let day = moment::day(step.text("day")?);
+            let day = day.ok_or_else(|| Error::column("day", "a day", "text"))?;
+            let [first, last] = moment::bounds(day).map(Value::Moment);
             match descending {
                 false => Condition::AtLeast(field, first),
                 true => Condition::AtMost(field, last),
             }
         }
-    }
+    })
 }
 
 /// The groups of a page, from the joined records that its records refer to: for each, the number of
 /// records before those of its name, and the number of records of its name.
-fn groups(page: &Page, by: &'static str, rows: impl Iterator<Item = [i64; 3]>) -> Vec<Group> {
+fn groups(page: &Page, by: &'static str, rows: Vec<[i64; 3]>) -> Vec<Group> {
     let mut groups: Vec<(i64, Group)> = Vec::new();
     for [joined, before, count] in rows {
         match groups.last_mut().filter(|(known, _)| *known == before) {

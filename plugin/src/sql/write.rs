@@ -254,9 +254,12 @@ fn columns_of<'a>(
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
 ) -> impl Iterator<Item = (String, Value)> {
     values.flat_map(|(field, value)| {
-        let copy = resource
-            .is_folded(field)
-            .then(|| (folded(field.name), Value::Text(copy_of(value.text(), field.kind))));
+        let copy = || match value {
+            Value::Text(text) => Value::Text(copy_of(text, field.kind)),
+            // No column of a copy takes it, so the database refuses it.
+            other => other.clone(),
+        };
+        let copy = resource.is_folded(field).then(|| (folded(field.name), copy()));
         std::iter::once((field.name.to_owned(), value.clone())).chain(copy)
     })
 }

@@ -59,9 +59,9 @@ impl Cells {
     /// The records of a page that was read with all fields.
     ///
     /// # Errors
-    /// When the page does not have the requested form.
+    /// When the page does not have the requested form, or a record has no key.
     pub fn records(&self, resource: &'static Resource) -> Result<Vec<Record>, Error> {
-        Ok(self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect())
+        self.rows()?.iter().map(|row| Record::of_row(resource, row)).collect()
     }
 }
 

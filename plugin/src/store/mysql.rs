@@ -151,9 +151,8 @@ impl Driver for MySql {
         result.rows_affected()
     }
 
-    fn inserted(result: &MySqlQueryResult) -> i64 {
-        // Keys are generated from 1 and stay far below the limit.
-        i64::try_from(result.last_insert_id()).unwrap_or_default()
+    fn inserted(result: &MySqlQueryResult) -> Result<i64, sqlx::Error> {
+        i64::try_from(result.last_insert_id()).map_err(|error| sqlx::Error::Decode(error.into()))
     }
 
     fn classify(error: sqlx::Error) -> Error {
@@ -326,7 +325,7 @@ impl Fill for Filling {
         Box::pin(async {
             for RowsOf { table, columns, values, .. } in batch {
                 let rows = values.len() / columns.len().max(1);
-                let bytes: usize = values.iter().map(|value| value.text().len() + 8).sum();
+                let bytes: usize = values.iter().map(|value| value.text_len() + 8).sum();
                 let at_once = rows * INSERTED_AT_ONCE / bytes.max(1);
                 let table = hidden_name(table);
                 for statement in sql::insert_many(&table, columns, values, at_once, &MYSQL) {

@@ -122,9 +122,9 @@ async fn insert<D: Driver>(
     if D::DIALECT.returns_keys {
         // An insertion that returns its key is a query with one row.
         let row = D::fetch_optional(connection, query).await?;
-        return row.map_or(Ok(0), |row| D::number(&row, 0));
+        return D::number(&row.ok_or(sqlx::Error::RowNotFound)?, 0);
     }
-    Ok(D::inserted(&D::execute(connection, query).await?))
+    D::inserted(&D::execute(connection, query).await?)
 }
 
 async fn change<D: Driver>(
@@ -212,7 +212,8 @@ async fn approach<D: Driver>(
         let asked = sql::probe(&probe, page, D::DIALECT);
         let rows: Vec<Vec<Value>> =
             stream::<D>(connection, asked, probe.kinds()).try_collect().await?;
-        match probe.answered(page, &rows) {
+        let next = probe.answered(page, &rows);
+        match next.map_err(|error| sqlx::Error::Decode(error.into()))? {
             Next::Read(approach) => break approach,
             Next::Ask(next) => probe = next,
         }
@@ -225,7 +226,7 @@ async fn approach<D: Driver>(
 
 async fn total<D: Driver>(connection: &mut D::Connection, page: &Page) -> Result<i64, sqlx::Error> {
     let total = numbers::<D>(connection, sql::total(page, D::DIALECT)).await?;
-    Ok(total.first().copied().unwrap_or_default())
+    total.first().copied().ok_or(sqlx::Error::RowNotFound)
 }
 
 fn text<D: Driver>(row: &D::Row, column: usize) -> Result<String, sqlx::Error> {

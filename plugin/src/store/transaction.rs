@@ -152,6 +152,15 @@ impl Transaction {
         self.explained(done).await
     }
 
+    /// Reads one number, of a row that is always there.
+    ///
+    /// # Errors
+    /// Those of the database, and when there is no such row.
+    pub async fn number(&mut self, statement: Statement) -> Result<i64, Error> {
+        let numbers = self.numbers(statement).await?;
+        numbers.first().copied().ok_or(Error::Contract("a question for a number has no answer"))
+    }
+
     /// Reads a column of text.
     ///
     /// # Errors

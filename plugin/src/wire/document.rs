@@ -2,7 +2,7 @@
 //! come from.
 
 use form_urlencoded::Serializer as Query;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
 
 use super::literal;
@@ -54,7 +54,7 @@ pub fn list(
 /// When a cell cannot be written as its field's kind.
 pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result<Vec<u8>, Error> {
     let own = match resource.crud {
-        true => own_path(resource, row, place.root),
+        true => record_path(resource, resource.key_of(row)?, place.root),
         false => place.path.to_owned(),
     };
     let data = Object { resource, shape: Shape::Detail, row, place };
@@ -143,10 +143,6 @@ pub fn attributes(
 /// The path of a record: `root` is the path of the store.
 pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
     format!("{root}/{}/{key}", resource.kind)
-}
-
-fn own_path(resource: &Resource, row: &[Cell<'_>], root: &str) -> String {
-    record_path(resource, row.first().map_or(0, Cell::int), root)
 }
 
 fn write(document: &impl Serialize, size: usize) -> Result<Vec<u8>, Error> {
@@ -257,7 +253,7 @@ struct Object<'a> {
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.row.first().map_or(0, Cell::int);
+        let key = self.resource.key_of(self.row).map_err(S::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.resource.kind)?;
         map.serialize_entry("id", &key.to_string())?;
@@ -271,7 +267,7 @@ impl Serialize for Object<'_> {
             map.serialize_entry("relationships", &relations)?;
         }
         if self.resource.crud {
-            let own = own_path(self.resource, self.row, self.place.root);
+            let own = record_path(self.resource, key, self.place.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
         map.end()
@@ -289,7 +285,7 @@ struct Attributes<'a>(&'a Object<'a>);
 
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.0.row.first().map_or(0, Cell::int);
+        let key = self.0.resource.key_of(self.0.row).map_err(S::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(self.0.resource.key, &key)?;
         for (field, cell) in self.0.fields() {
@@ -322,8 +318,11 @@ impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Relationship { name, kind } = field.relationship()?;
         let target = object.place.registry.find(kind).filter(|target| target.crud);
-        let none = field.zero_is_none && cell.int() == 0;
-        let key = (matches!(cell, Cell::Int(_)) && !none).then(|| cell.int());
+        let key = match cell {
+            Cell::Int(0) if field.zero_is_none => None,
+            Cell::Int(key) => Some(*key),
+            _ => None,
+        };
         Some(Relation {
             name,
             kind,

@@ -110,12 +110,15 @@ impl Draft {
         Record::new(self.resource, key, values.collect())
     }
 
-    /// The key that a body must contain if the store does not generate it.
-    pub fn required_key(&mut self, body: &Body<'_>) -> Option<i64> {
+    /// The key that a body must contain if the store does not generate it; `None` if it is invalid.
+    ///
+    /// # Errors
+    /// When the key is no number.
+    pub fn required_key(&mut self, body: &Body<'_>) -> Result<Option<i64>, Error> {
         let name = self.resource.key;
         let given = body.members.iter().find(|(member, _)| member == name);
         match given.map(|(_, literal)| literal::read(Kind::Key(""), false, literal)) {
-            Some(Ok(key)) => return Some(key.int()),
+            Some(Ok(key)) => return key.int(name).map(Some),
             Some(Err(complaint)) => {
                 self.fault_at(FaultKind::InvalidValue, name, format!("{name} {complaint}."));
             }
@@ -124,7 +127,7 @@ impl Draft {
                 self.fault_at(FaultKind::MissingField, name, detail);
             }
         }
-        None
+        Ok(None)
     }
 
     /// The checks of the resulting record that need the database.
@@ -159,7 +162,7 @@ impl Draft {
             let values = unique.fields.iter().map(|name| Ok(after.value(name)?.clone()));
             let values = values.collect::<Result<Vec<Value>, Error>>()?;
             let known = !values.contains(&Value::Null);
-            let empty = unique.unless_empty && values.iter().all(|value| value.text().is_empty());
+            let empty = unique.unless_empty && values.iter().all(Value::is_empty);
             if changed && known && !empty {
                 let (resource, except) = (self.resource, after.key());
                 checks.push(Check::Free { resource, unique, values, except });
@@ -200,6 +203,14 @@ impl Draft {
             None | Some(Value::Null) => Ok(None),
             Some(value) => T::read(value).map(Some).ok_or_else(|| self.resource.lacks(field.name)),
         }
+    }
+
+    /// The value of a field that must have one.
+    ///
+    /// # Errors
+    /// When the resource has no such field, or one of another type, or it has no value.
+    pub fn need<T: Typed>(&self, field: &Handle<T>) -> Result<T::Read<'_>, Error> {
+        self.get(field)?.ok_or_else(|| self.resource.lacks(field.name))
     }
 
     /// Sets a field to a value that the store has derived.
@@ -261,7 +272,7 @@ impl Draft {
             let fault = match check {
                 Check::Exists { field, target, column, value, within } => {
                     let place = within.as_ref().map_or_else(String::new, |(column, value)| {
-                        format!(" and the {column} {}", value.int())
+                        format!(" and the {column} {value}")
                     });
                     let known_by = if *column == target.key { "id" } else { *column };
                     let detail = format!(

@@ -406,10 +406,10 @@ impl Shelves {
         let truth: Vec<String> = rows
             .iter()
             .map(|row| {
-                let money = row[2..7].iter().map(|sum| decimal_text(sum.int(), 5, 2));
-                let words = row[7..].iter().map(|word| word.text().to_owned());
+                let money = row[2..7].iter().map(|sum| decimal_text(sum.int("sum").unwrap(), 5, 2));
+                let words = row[7..].iter().map(|word| word.to_string());
                 let words: Vec<String> = words.chain(money).collect();
-                format!("{} {} {}", row[0].int(), row[1].int(), words.join(" "))
+                format!("{} {} {}", row[0], row[1], words.join(" "))
             })
             .collect();
         assert!(truth.len() > 5);

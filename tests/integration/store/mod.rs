@@ -1,6 +1,7 @@
 //! The store: its records, totals, reports and mails, and how they are kept in a database.
 
 mod categories;
+mod cells;
 mod counts;
 mod engines;
 mod filling;

@@ -559,3 +559,24 @@ async fn a_day_of_a_hundred_of_the_largest_orders_is_summed_exactly() {
     let sales = report(&shop, &format!("sales?{day}")).await;
     assert_eq!(rows(&sales, &["currency_code", "orders", "gross_sales"]), ["EUR 0 0.00"]);
 }
+
+#[tokio::test]
+async fn the_panel_of_sales_has_every_day_however_many_currencies_there_are() {
+    let bare = Bare::open().await;
+    let codes = bare.ask(Method::Get, "/currencies?page[limit]=18", json!(null)).await;
+    let codes: Value = serde_json::from_slice(codes.body()).unwrap();
+    for code in codes["data"].as_array().unwrap() {
+        let code = &code["attributes"]["currency_code"];
+        let order = json!({
+            "user_email": "ada@example.com", "order_state_id": 1, "currency_code": code,
+            "order_subtotal": "5.5",
+        });
+        assert_eq!(bare.ask(Method::Post, "/orders", order).await.status(), 201);
+    }
+    let panel = bare.app.panel("sales").await.unwrap();
+    assert_eq!(panel.table.unwrap().rows.len(), 18);
+    for chart in panel.charts {
+        let today = chart.points.last().unwrap();
+        assert_eq!((chart.points.len(), &*today.value), (30, "5.50"), "{}", chart.heading);
+    }
+}

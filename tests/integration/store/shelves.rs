@@ -123,8 +123,8 @@ impl Shelves {
         let cells = store.table(columns).await.unwrap();
         let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for row in cells.rows().unwrap() {
-            let columns = tables.entry(row[0].text().to_owned()).or_default();
-            columns.insert(row[1].text().to_owned());
+            let columns = tables.entry(row[0].text("table").unwrap().to_owned()).or_default();
+            columns.insert(row[1].text("column").unwrap().to_owned());
         }
         tables
     }

@@ -51,7 +51,7 @@ async fn a_padded_list_finds_each_record_once() {
             "SELECT count(*) AS c0 FROM shop_orderstatuses WHERE shop_orderstatus_id IN (?)";
         let list = (1..=length).map(Value::Int).collect();
         let found = transaction.table(Table::new(asked, vec![list], &[Kind::COUNT])).await.unwrap();
-        assert_eq!(found.rows().unwrap()[0][0].int(), length.min(8), "{length}");
+        assert_eq!(found.rows().unwrap()[0][0].int("length").unwrap(), length.min(8), "{length}");
     }
     drop(transaction);
     store.app.shop.store.close().await;

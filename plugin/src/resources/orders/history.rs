@@ -113,14 +113,13 @@ async fn mail(
         None => 2,
     };
     let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
-    let text =
-        |field: &Handle<String>| Ok::<_, Error>(order.get(field)?.unwrap_or_default().to_owned());
+    let text = |field: &Handle<String>| Ok::<_, Error>(order.need(field)?.to_owned());
     let notice = Notice {
         store_name: parameters.store_name.clone(),
         order_id: text(&order::REFERENCE)?,
         created_on: order.need(&order::CREATED_ON)?.date().to_string(),
         status: status.need(&orderstatuses::NAME)?.to_owned(),
-        comment: entry.get(&COMMENT)?.unwrap_or_default().to_owned(),
+        comment: entry.need(&COMMENT)?.to_owned(),
         first_name: text(&order::BILLING_FIRST_NAME)?,
         last_name: text(&order::BILLING_LAST_NAME)?,
         email: text(&order::USER_EMAIL)?,

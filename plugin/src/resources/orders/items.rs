@@ -97,12 +97,13 @@ pub(super) async fn complete(
         }
         let listed = catalogue.fill(line, terms)?;
         let Some(finalprice) = work_out(line, listed, terms)? else { continue };
-        let tax = line.get(&TAX)?.unwrap_or_default();
+        // What is worked out has both.
+        let (tax, quantity) = (line.need(&TAX)?, line.need(&QUANTITY)?);
         line.set(&FINALPRICE, finalprice)?;
         line.set(&FINALPRICE_WITH_TAX, Units(finalprice.0 + tax.0))?;
         sums.finalprice += i128::from(finalprice.0);
         sums.tax += i128::from(tax.0);
-        sums.quantity += line.get(&QUANTITY)?.unwrap_or_default();
+        sums.quantity += quantity;
     }
     Ok(sums)
 }
@@ -221,7 +222,7 @@ impl Catalogue {
         };
         let sold = variant.or(product);
         let text = |from: Option<&Record>, field: &Handle<String>| {
-            let found = from.map(|record| record.get(field)).transpose()?.flatten();
+            let found = from.map(|record| record.need(field)).transpose()?;
             Ok::<_, Error>(found.unwrap_or_default().to_owned())
         };
         if line.given(&SKU)?.is_none() {
