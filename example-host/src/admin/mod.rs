@@ -29,9 +29,10 @@ use axum::http::{Method, Response, StatusCode};
 
 use crate::api::answer::Api;
 use crate::base::error::Error;
+use crate::base::secret;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
-use crate::watch::audit::Audit;
+use crate::watch::audit::{Actor, Audit};
 
 use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
@@ -293,23 +294,27 @@ impl Administration {
                 "The request contains a character that is not allowed in text.".to_owned(),
             ));
         }
+        let actor = Actor::of_page(
+            page.name,
+            (session.user, session.username.clone()),
+            secret::hash(&secret),
+            &self.audit,
+            (request.id.clone(), request.id_of_client.clone()),
+        );
         let visit = Visit {
-            site: self.site.clone(),
+            site: self.site.on_behalf_of(actor),
             api: Arc::clone(&self.api),
-            audit: Arc::clone(&self.audit),
             catalogue: Arc::clone(&self.catalogue),
             authenticator: Arc::clone(&self.authenticator),
             navigation,
             client: request.client,
             id: request.id.clone(),
-            id_of_client: request.id_of_client.clone(),
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),
             query,
             form,
             path: page.path,
-            page: page.name,
             origin: view::origin(request),
             notice: reads.then(|| cookies.take_notice()).flatten(),
         };

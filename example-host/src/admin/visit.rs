@@ -4,17 +4,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{Request, Response};
 use http_body_util::BodyExt;
 
 use crate::api::answer::Api;
 use crate::base::error::Error;
-use crate::base::secret;
-use crate::base::secret::SecretHash;
+use crate::base::secret::{self, SecretHash};
 use crate::database::Connection;
 use crate::identity::sessions::Session;
 use crate::site::Site;
-use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
 use super::authenticator::Authenticator;
 use super::catalogue::Catalogue;
@@ -28,7 +26,6 @@ use super::view::{Layout, Link, Notice, SignedIn, View};
 pub(crate) struct Visit {
     pub(crate) site: Site,
     pub(crate) api: Arc<Api>,
-    pub(crate) audit: Arc<Audit>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) authenticator: Arc<Authenticator>,
     /// Builds the navigation for the user.
@@ -37,8 +34,6 @@ pub(crate) struct Visit {
     pub(crate) client: IpAddr,
     /// The id of the request in the log.
     pub(crate) id: String,
-    /// The id that the client sent.
-    pub(crate) id_of_client: Option<String>,
     pub(crate) session: Session,
     /// The secret of the session.
     pub(crate) secret: String,
@@ -47,8 +42,6 @@ pub(crate) struct Visit {
     pub(crate) form: Form,
     /// The path of the page in the table of pages.
     pub(crate) path: &'static str,
-    /// The name of the page in the log and the audit trail.
-    pub(crate) page: &'static str,
     /// The origin of the site, as the browser uses it.
     pub(crate) origin: String,
     pub(crate) notice: Option<Notice>,
@@ -89,11 +82,15 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The record and the details.
-    fn record(&self) -> (Record, &str) {
+    /// The kind and the id of what was changed, and what was done with all there is to say.
+    fn record(&self) -> (&str, &str, String) {
         let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
         let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
-        (Record { kind: kind.to_owned(), id: id.to_owned() }, more)
+        let what = match more {
+            "" => self.what.to_owned(),
+            more => format!("{}: {more}", self.what),
+        };
+        (kind, id, what)
     }
 }
 
@@ -132,7 +129,7 @@ impl Visit {
         transaction: &mut Connection,
         change: Change,
     ) -> Result<Recorded, Error> {
-        self.write(transaction, change, StatusCode::SEE_OTHER).await
+        write(&self.site, transaction, change).await
     }
 
     /// The same for a change whose result is shown at once.
@@ -141,28 +138,7 @@ impl Visit {
         transaction: &mut Connection,
         change: Change,
     ) -> Result<Recorded, Error> {
-        self.write(transaction, change, StatusCode::OK).await
-    }
-
-    async fn write(
-        &self,
-        transaction: &mut Connection,
-        change: Change,
-        status: StatusCode,
-    ) -> Result<Recorded, Error> {
-        let (record, more) = change.record();
-        let Session { user, username, .. } = &self.session;
-        // Changes are only made by forms, which are sent by POST.
-        let entry = Entry::new(Origin::Administration, "POST", self.page, record)
-            .by(*user, username, &Means::Session(self.session_hash()))
-            .answered(status.as_u16(), &self.id)
-            .called(self.id_of_client.as_deref());
-        let entry = match more {
-            "" => entry.saying(change.what),
-            more => entry.saying(&format!("{}: {more}", change.what)),
-        };
-        self.audit.insert(transaction, &entry).await?;
-        Ok(Recorded(change))
+        write(&self.site.shown(), transaction, change).await
     }
 
     /// The hash of the session's secret.
@@ -189,6 +165,16 @@ impl Visit {
             ..Layout::bare(title)
         }
     }
+}
+
+async fn write(
+    site: &Site,
+    transaction: &mut Connection,
+    change: Change,
+) -> Result<Recorded, Error> {
+    let (kind, id, what) = change.record();
+    site.record(transaction, kind, id, &what).await?;
+    Ok(Recorded(change))
 }
 
 /// The first segment of a path, which identifies the section of a page.

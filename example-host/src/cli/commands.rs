@@ -28,7 +28,7 @@ pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Fail
 /// The actor that the audit trail records for a command.
 pub(super) fn actor(command: &'static str) -> Actor {
     let Operator { name: username, uid } = Operator::of_this_process();
-    Actor { command, username, uid }
+    Actor::of_command(command, username, uid)
 }
 
 /// The name of a command that changes something; `None` if it only reads, or serves.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::{fold, now};
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, Statement, sql};
 use crate::identity::groups;
 use crate::identity::names::name_of;
 use crate::identity::passwords;
@@ -173,18 +173,11 @@ impl Profile {
         transaction: &mut Connection,
         password_hash: Option<String>,
     ) -> Result<i64, Error> {
-        let statement = sql("INSERT INTO host_users (username, username_fold, name, email, \
-             email_fold, search_fold, password_hash, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-        let statement = statement
-            .bind(self.username.as_str())
-            .bind(fold(&self.username))
-            .bind(self.name.as_str())
-            .bind(self.email.as_str())
-            .bind(fold(&self.email))
-            .bind(self.searched())
-            .bind(password_hash)
-            .bind(now());
-        match transaction.insert(statement).await {
+        let statement = self.bound(
+            "INSERT INTO host_users (username, username_fold, name, email, email_fold, search_fold, \
+             password_hash, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        );
+        match transaction.insert(statement.bind(password_hash).bind(now())).await {
             Err(error) if is_unique_violation(&error) => {
                 Err(Error::taken("user called", &self.username))
             }
@@ -194,17 +187,23 @@ impl Profile {
 
     /// Replaces the profile of a user.
     pub(crate) async fn update(&self, transaction: &mut Connection, id: i64) -> Result<(), Error> {
-        let statement = sql("UPDATE host_users SET username = ?, username_fold = ?, name = ?, \
-             email = ?, email_fold = ?, search_fold = ? WHERE id = ?");
-        let statement = statement
+        let statement = self.bound(
+            "UPDATE host_users SET username = ?, username_fold = ?, name = ?, email = ?, \
+             email_fold = ?, search_fold = ? WHERE id = ?",
+        );
+        transaction.execute(statement.bind(id)).await?;
+        Ok(())
+    }
+
+    /// A statement that begins with the columns of a profile, in this order.
+    fn bound(&self, text: &'static str) -> Statement {
+        sql(text)
             .bind(self.username.as_str())
             .bind(fold(&self.username))
             .bind(self.name.as_str())
             .bind(self.email.as_str())
             .bind(fold(&self.email))
-            .bind(self.searched());
-        transaction.execute(statement.bind(id)).await?;
-        Ok(())
+            .bind(self.searched())
     }
 
     /// The text that a search for users looks in.

@@ -1,6 +1,7 @@
 //! The changes that administrators make to a site through the command line and the library. Each
 //! change is made in one transaction, which also records its actor in the audit trail, and then
-//! takes effect in every process.
+//! takes effect in every process. The pages of the administration record changes in the same way, by
+//! [`Site::record`].
 
 use std::fmt::Display;
 
@@ -8,7 +9,7 @@ use host_interface::{Description, LoadedPlugin, Parameter, Progress};
 use serde_json::{Map, Value};
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, sql, transact};
 use crate::extensions::demo;
 use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
@@ -240,6 +241,12 @@ impl Site {
         self.all_served()?;
         let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
         let options = demo::values(&descriptions, options)?;
+        // The data are in the databases of the extensions, so no transaction has both them and an entry.
+        // With an entry at the beginning, records that an interrupted run has left are in the trail, too;
+        // the entry at the end means that all are there.
+        transact!(self.state().database(), |transaction| {
+            self.record(transaction, "", "", "begin to fill in demo data").await
+        })?;
         let mut lines = Vec::new();
         for ((description, plugin), options) in self.plugins().zip(options) {
             let line = plugin.demo(options, progress()).await.map_err(|source| Error::Plugin {
@@ -253,7 +260,7 @@ impl Site {
         }
         change!(self.state(), |transaction| {
             transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            self.record(transaction, "", "", "fill in demo data").await
+            self.record(transaction, "", "", "finish filling in demo data").await
         })?;
         Ok(lines)
     }

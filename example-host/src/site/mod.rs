@@ -184,6 +184,12 @@ impl Site {
         Self { inner: Arc::clone(&self.inner), actor: Some(Arc::new(actor)) }
     }
 
+    /// The same site, where a page shows at once what came of its form.
+    pub(crate) fn shown(&self) -> Self {
+        let actor = self.actor().map(|actor| Arc::new(actor.shown()));
+        Self { inner: Arc::clone(&self.inner), actor }
+    }
+
     /// The actor that changes are recorded with, if any.
     pub(crate) fn actor(&self) -> Option<&Actor> {
         self.actor.as_deref()

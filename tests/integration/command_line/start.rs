@@ -194,7 +194,8 @@ async fn a_quick_start_prints_credentials_once() {
              allow store.create on com_shop for Manager, allow store.edit on com_shop for Manager, \
              allow store.delete on com_shop for Administrator, \
              allow store.view on com_shop.config for Administrator: extension webservices-shop",
-            "quick start: fill in demo data:  ",
+            "quick start: begin to fill in demo data:  ",
+            "quick start: finish filling in demo data:  ",
             "quick start: add a user: user 1",
             "quick start: generate a token: user 1",
         ]

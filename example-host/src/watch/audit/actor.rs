@@ -1,34 +1,101 @@
-//! The system user who changes a site on the command line. Each change is recorded in its own
-//! transaction.
+//! Whoever changes a site, by a command of this program or by a page of the administration. What they change
+//! is recorded in the transaction of the change.
+
+use std::sync::Arc;
 
 use crate::base::error::Error;
+use crate::base::secret::SecretHash;
 use crate::database::Connection;
 
 use super::entry::{Entry, Means, Origin, Record};
 use super::rows::insertion;
+use super::writer::Audit;
 
-/// The system user who runs a command that changes a site.
+/// Whoever changes a site.
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// The name of the command.
-    pub(crate) command: &'static str,
-    /// The login name.
-    pub(crate) username: String,
-    pub(crate) uid: Option<u32>,
+    origin: Origin,
+    method: &'static str,
+    /// What the command or the page is called.
+    route: &'static str,
+    /// The key of the user; 0 for a user of the system, who has none here.
+    user: i64,
+    username: String,
+    means: Means,
+    /// The request, where there is one.
+    request: Option<Request>,
+}
+
+/// A request to a page.
+#[derive(Clone, Debug)]
+struct Request {
+    status: u16,
+    id: String,
+    id_of_client: Option<String>,
+    /// A host that is running keeps the trail bounded.
+    audit: Arc<Audit>,
 }
 
 impl Actor {
-    /// Records a change in its transaction.
+    /// A user of the system, who has given a command.
+    pub(crate) fn of_command(command: &'static str, username: String, uid: Option<u32>) -> Self {
+        Self {
+            origin: Origin::CommandLine,
+            method: "",
+            route: command,
+            user: 0,
+            username,
+            means: Means::Shell(uid),
+            request: None,
+        }
+    }
+
+    /// A user who has signed in, and has sent the form of a page.
+    pub(crate) fn of_page(
+        page: &'static str,
+        (user, username): (i64, String),
+        session: SecretHash,
+        audit: &Arc<Audit>,
+        (id, id_of_client): (String, Option<String>),
+    ) -> Self {
+        Self {
+            origin: Origin::Administration,
+            // Forms are all that changes something there, and they are posted.
+            method: "POST",
+            route: page,
+            user,
+            username,
+            means: Means::Session(session),
+            // After a form the browser goes on to another page.
+            request: Some(Request { status: 303, id, id_of_client, audit: Arc::clone(audit) }),
+        }
+    }
+
+    /// The same where the page shows at once what came of the form.
+    pub(crate) fn shown(&self) -> Self {
+        let request = self.request.clone().map(|request| Request { status: 200, ..request });
+        Self { request, ..self.clone() }
+    }
+
+    /// Records what they change, in the transaction of the change.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
         record: Record,
         what: &str,
     ) -> Result<(), Error> {
-        let entry = Entry::new(Origin::CommandLine, "", self.command, record);
-        // Users of the system are not users of the site, so they have no key there.
-        let entry = entry.by(0, &self.username, &Means::Shell(self.uid)).saying(what);
-        transaction.insert(insertion(&entry)).await?;
-        Ok(())
+        let entry = Entry::new(self.origin, self.method, self.route, record)
+            .by(self.user, &self.username, &self.means)
+            .saying(what);
+        match &self.request {
+            Some(Request { status, id, id_of_client, audit }) => {
+                let entry = entry.answered(*status, id).called(id_of_client.as_deref());
+                audit.insert(transaction, &entry).await
+            }
+            None => {
+                transaction.insert(insertion(&entry)).await?;
+                Ok(())
+            }
+        }
     }
 }
