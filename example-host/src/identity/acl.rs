@@ -24,7 +24,7 @@ pub enum Setting {
     Allow,
     /// Denied, even if another rule allows it.
     Deny,
-    /// No rule here: the rules above apply.
+    /// No rule of its own: only the rules above apply.
     Inherit,
 }
 

@@ -1,5 +1,5 @@
-//! Pages and tables as SQL. A page takes two stages: its keys, from a scan of an index that ends
-//! with the page, and then its rows.
+//! Pages and tables as SQL. A page is read in two stages: first its keys, from an index scan that stops
+//! at the end of the page, then its rows.
 
 use super::approach::{Approach, Group, Keys, Probe};
 use super::columns::{column, order_column, own};
@@ -60,7 +60,7 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
-/// Reads only the keys of a page, which is the first stage.
+/// Reads only the keys of a page: its first stage alone, for the tests of query plans.
 pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.keys_of(page, approach);
@@ -198,8 +198,8 @@ impl Builder<'_> {
         self.push(" AS page_key");
     }
 
-    /// Adds the limit and the offset of a page; `straight` means that an index leads to it. The
-    /// limit is then part of the text on an engine that would plan a bound limit anew each time.
+    /// Adds the limit and the offset of a page; `straight` means that the page is reached along an
+    /// index, without sorting. The limit is then part of the text on an engine that would plan a bound limit anew each time.
     pub(super) fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
         let known = offset == 0 && (straight || self.binds.is_empty());
         if known && self.dialect.limits_in_text {
