@@ -133,8 +133,12 @@ async fn a_library_that_cannot_be_served_leaves_the_others_in_service() {
         served.stop().await;
         // What extensions keep is not worked on while one of them is missing.
         for words in ["check", "recount", "demo"] {
-            let line = place.refusal(words).await;
-            assert!(line.contains(why), "{words}: {line}");
+            let refused = place.call(words).finish().await;
+            refused.exits(1);
+            // The lines before it are those of the log.
+            let errors = refused.err();
+            let last = errors.lines().last().unwrap_or_default();
+            assert!(last.contains(why), "{words}: {last}");
         }
     }
 }

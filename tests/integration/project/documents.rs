@@ -308,7 +308,7 @@ fn every_block_is_run_or_gives_a_reason() {
 fn rust_in_documents_is_the_code_of_the_fixture_that_it_names() {
     let all = documents().into_iter().flat_map(|document| blocks(&document));
     let rust: Vec<Block> = all.filter(|block| block.language == "rust").collect();
-    assert_eq!(rust.len(), 2, "the plugin and the host of host-interface/README.md");
+    assert_eq!(rust.len(), 3, "two plugins and a host in host-interface/README.md");
     for block in rust {
         let fixture = read(&block.note);
         let code = fixture.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
@@ -332,6 +332,25 @@ async fn the_plugin_of_the_documents_greets() {
     assert_eq!(status().await, 403);
     host.place.run("permission set Registered greet root allow").await;
     eventually("the rule counts", async || (status().await == 200).then_some(())).await;
+}
+
+#[cfg(engine = "sqlite")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plugin_of_the_documents_with_a_database_keeps_what_it_is_given() {
+    let place = Place::with([library(), fixture("guestbook")]);
+    let token = place.user("ann", "Registered").await;
+    let served = place.serve().await;
+    let at = "/api/index.php/v1/guestbook";
+    let sign = served.bare("POST", at).bearer_auth(&token).header("accept", "text/plain");
+    assert_eq!(sign.body("Lovely place.").send().await.unwrap().status(), 201);
+    let nobody = served.bare("POST", at).header("accept", "text/plain").body("Me too.");
+    assert_eq!(nobody.send().await.unwrap().status(), 401);
+    served.stop().await;
+
+    let served = place.serve().await;
+    let list = served.bare("GET", at).header("accept", "text/plain").send().await.unwrap();
+    assert_eq!(list.text().await.unwrap(), "Lovely place.\n");
+    served.stop().await;
 }
 
 #[tokio::test]
