@@ -67,7 +67,7 @@ pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let after = draft.as_record();
     validate(&mut draft, &after, (service.check)(&after)?, &mut scene).await?;
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
-    let written = transaction.execute(insert).await;
+    let written = transaction.insert(insert).await;
     let key = written.map_err(|error| violated(error, &draft, resource))?;
     if let Some(brings) = resource.brings {
         for part in &mut draft.parts {

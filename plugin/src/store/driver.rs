@@ -94,8 +94,8 @@ pub(super) trait Driver: Run {
     /// The number of rows that a statement changed.
     fn affected(result: &Self::QueryResult) -> u64;
     /// The key of the row inserted last, if the result of an insertion contains it.
-    fn inserted(_result: &Self::QueryResult) -> Result<i64, sqlx::Error> {
-        Err(sqlx::Error::RowNotFound)
+    fn inserted(_result: &Self::QueryResult) -> Result<Option<i64>, sqlx::Error> {
+        Ok(None)
     }
 
     // Failures.

@@ -151,8 +151,11 @@ impl Driver for MySql {
         result.rows_affected()
     }
 
-    fn inserted(result: &MySqlQueryResult) -> Result<i64, sqlx::Error> {
-        i64::try_from(result.last_insert_id()).map_err(|error| sqlx::Error::Decode(error.into()))
+    fn inserted(result: &MySqlQueryResult) -> Result<Option<i64>, sqlx::Error> {
+        // 0 is no key: the statement has inserted no row with a key of the engine's.
+        let key = i64::try_from(result.last_insert_id());
+        let key = key.map_err(|error| sqlx::Error::Decode(error.into()))?;
+        Ok(Some(key).filter(|key| *key != 0))
     }
 
     fn classify(error: sqlx::Error) -> Error {

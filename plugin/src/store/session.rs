@@ -27,8 +27,8 @@ pub(super) trait Session: Send {
     fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()>;
     /// Makes the engine collect statistics about these tables, for its planner.
     fn analyze<'a>(&'a mut self, tables: &'a [&'a str]) -> Answer<'a, ()>;
-    /// Runs a statement, and returns the key of the row inserted last.
-    fn insert(&mut self, statement: Statement) -> Answer<'_, i64>;
+    /// Runs a statement, and returns the key of the row inserted last; `None` if it returns none.
+    fn insert(&mut self, statement: Statement) -> Answer<'_, Option<i64>>;
     /// Runs a statement, and returns the number of rows that it changed.
     fn change(&mut self, statement: Statement) -> Answer<'_, u64>;
 
@@ -67,7 +67,7 @@ impl<D: Driver> Session for Lease<D> {
         Box::pin(self.ask(|connection| D::analyze(connection, tables)))
     }
 
-    fn insert(&mut self, statement: Statement) -> Answer<'_, i64> {
+    fn insert(&mut self, statement: Statement) -> Answer<'_, Option<i64>> {
         Box::pin(self.ask(|connection| insert::<D>(connection, statement)))
     }
 
@@ -117,12 +117,12 @@ pub(super) async fn numbers<D: Driver>(
 async fn insert<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
-) -> Result<i64, sqlx::Error> {
+) -> Result<Option<i64>, sqlx::Error> {
     let query = bound::<D>(statement);
     if D::DIALECT.returns_keys {
-        // An insertion that returns its key is a query with one row.
+        // An insertion that returns its key is a query with one row; other statements have no row.
         let row = D::fetch_optional(connection, query).await?;
-        return D::number(&row.ok_or(sqlx::Error::RowNotFound)?, 0);
+        return row.map(|row| D::number(&row, 0)).transpose();
     }
     D::inserted(&D::execute(connection, query).await?)
 }

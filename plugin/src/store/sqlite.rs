@@ -149,8 +149,8 @@ impl Driver for Sqlite {
         result.rows_affected()
     }
 
-    fn inserted(result: &SqliteQueryResult) -> Result<i64, sqlx::Error> {
-        Ok(result.last_insert_rowid())
+    fn inserted(result: &SqliteQueryResult) -> Result<Option<i64>, sqlx::Error> {
+        Ok(Some(result.last_insert_rowid()))
     }
 
     fn classify(error: sqlx::Error) -> Error {

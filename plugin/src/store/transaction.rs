@@ -170,13 +170,23 @@ impl Transaction {
         self.explained(done).await
     }
 
-    /// Writes, and returns the key of the row inserted last.
+    /// Writes.
     ///
     /// # Errors
     /// Database errors; a violated constraint is [`Error::Constraint`].
-    pub async fn execute(&mut self, statement: Statement) -> Result<i64, Error> {
+    pub async fn execute(&mut self, statement: Statement) -> Result<(), Error> {
         let done = self.session.insert(statement).await;
-        self.explained(done).await
+        self.explained(done).await.map(drop)
+    }
+
+    /// Inserts a row, and returns its key.
+    ///
+    /// # Errors
+    /// Database errors; a violated constraint is [`Error::Constraint`].
+    pub async fn insert(&mut self, statement: Statement) -> Result<i64, Error> {
+        let done = self.session.insert(statement).await;
+        let key = self.explained(done).await?;
+        key.ok_or(Error::Contract("an insertion has returned no key"))
     }
 
     /// Writes, and returns the number of changed rows.

@@ -78,7 +78,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let mut scene = Scene { call, transaction: &mut transaction };
     crud::validate(&mut draft, &entry, Vec::new(), &mut scene).await?;
     let insert = sql::insert(&ORDERHISTORIES, draft.changes(), transaction.dialect());
-    let key = transaction.execute(insert).await?;
+    let key = transaction.insert(insert).await?;
     let update = Statement::fixed(
         "UPDATE shop_orders SET order_state_id = ?, modified_on = ? WHERE shop_order_id = ?",
         vec![Value::Int(entry.need(&STATUS)?), Value::now(), Value::Int(order)],
