@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::http::{Request, Response};
 use http_body_util::BodyExt;
 
-use crate::api::answer::Api;
+use crate::api::answer::{Api, ClientAddress};
 use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
 use crate::database::Connection;
@@ -112,7 +112,11 @@ impl Visit {
 
     /// Sends a request to the API as the signed-in user, without a token. Checks and answer are the
     /// same as for any other request.
-    pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
+    pub(crate) async fn ask(
+        &self,
+        mut request: Request<Vec<u8>>,
+    ) -> Result<Response<Bytes>, Problem> {
+        request.extensions_mut().insert(ClientAddress(self.client));
         let answered =
             self.api.ask(self.session.user, self.session_hash(), &self.id, request).await;
         let (parts, body) = answered.into_parts();

@@ -3,6 +3,7 @@
 //! changes something is never cancelled: it runs to its end and is recorded, even if its client
 //! disconnects.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use axum::http::{
 };
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use host_interface::{Headers, Request, Response};
+use host_interface::{Headers, Request, Response, fact};
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::secret::SecretHash;
@@ -80,6 +81,7 @@ impl Api {
         let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
+        let client = parts.extensions.get::<ClientAddress>().copied();
         // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + self.request_timeout;
@@ -96,6 +98,12 @@ impl Api {
                 .id(id.as_str());
             for value in matched.params() {
                 call = call.param(value);
+            }
+            if let Some(ClientAddress(address)) = client {
+                call = call.fact(fact::CLIENT_ADDRESS, address.to_string());
+            }
+            if let Some(parent) = trace_parent(&headers) {
+                call = call.fact(fact::TRACE_PARENT, parent);
             }
             if notes::changes(&method) {
                 record = matched.record(&route);
@@ -220,6 +228,10 @@ impl Caller {
     }
 }
 
+/// The address of the client, stored in the extensions of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
 /// The part of a path below the entry point.
 pub(crate) fn below_base(path: &str) -> Option<&str> {
     path.strip_prefix(BASE_PATH)?.strip_prefix('/')
@@ -291,6 +303,15 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     Ok(response)
+}
+
+/// The header that names the caller's span. More than one value means none, as its standard says.
+fn trace_parent(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all("traceparent").iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
 }
 
 /// The headers of a request, for the plugin.
