@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{Request, Response};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 
 use crate::api::answer::{Api, ClientAddress};
 use crate::base::error::Error;
@@ -20,6 +20,9 @@ use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, may};
 use super::problem::Problem;
 use super::view::{Layout, Link, Notice, SignedIn, View};
+
+/// The maximum size of an answer of the API on a page, in bytes. One in pieces may have no end.
+const ANSWER: usize = 16 * 1024 * 1024;
 
 /// A request to a page, by a user with access to the administration.
 #[derive(Clone)]
@@ -120,7 +123,7 @@ impl Visit {
         let answered =
             self.api.ask(self.session.user, self.session_hash(), &self.id, request).await;
         let (parts, body) = answered.into_parts();
-        let body = body.collect().await.map_err(|error| {
+        let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
             tracing::error!(%error, "an answer of the API was interrupted");
             Problem::Failed
         })?;

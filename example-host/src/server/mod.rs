@@ -151,6 +151,7 @@ impl Site {
             request_timeout: settings.request_timeout,
             stall_time: settings.stall_timeout,
             body_limit: settings.body_limit,
+            stream_above: settings.stream_above,
         });
         let context = Arc::new(Context {
             administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,

@@ -133,12 +133,12 @@ impl Runner {
     }
 
     async fn run(self: Arc<Self>, at: usize) {
-        if let Some(job) = self.jobs.get(at) {
-            if let Err(error) = self.run_once(job).await {
-                let JobKey { extension, name } = &job.key;
-                tracing::error!(extension, job = name, %error, "a run could not be recorded");
-                sleep(POLL_EVERY).await;
-            }
+        if let Some(job) = self.jobs.get(at)
+            && let Err(error) = self.run_once(job).await
+        {
+            let JobKey { extension, name } = &job.key;
+            tracing::error!(extension, job = name, %error, "a run could not be recorded");
+            sleep(POLL_EVERY).await;
         }
         self.running().jobs.remove(&at);
         self.site.state().woken().notify_one();

@@ -47,8 +47,13 @@ use crate::watch::traffic::Traffic;
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
 /// What plugins may rely on.
-const OFFERED: [&str; 4] =
-    [capability::MAIL, capability::USERS, capability::EVENTS, capability::JOBS];
+const OFFERED: [&str; 5] = [
+    capability::MAIL,
+    capability::USERS,
+    capability::EVENTS,
+    capability::JOBS,
+    capability::STREAMS,
+];
 
 /// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);

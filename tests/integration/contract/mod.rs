@@ -4,3 +4,4 @@ mod boundary;
 mod events;
 mod jobs;
 mod loading;
+mod streams;
