@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{Request, Response};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 
-use crate::api::answer::Api;
+use crate::api::answer::{Api, ClientAddress};
 use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
 use crate::database::Connection;
@@ -20,6 +20,9 @@ use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, may};
 use super::problem::Problem;
 use super::view::{Layout, Link, Notice, SignedIn, View};
+
+/// The maximum size of an answer of the API on a page, in bytes. One in pieces may have no end.
+const ANSWER: usize = 16 * 1024 * 1024;
 
 /// A request to a page, by a user with access to the administration.
 #[derive(Clone)]
@@ -112,11 +115,15 @@ impl Visit {
 
     /// Sends a request to the API as the signed-in user, without a token. Checks and answer are the
     /// same as for any other request.
-    pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Problem> {
+    pub(crate) async fn ask(
+        &self,
+        mut request: Request<Vec<u8>>,
+    ) -> Result<Response<Bytes>, Problem> {
+        request.extensions_mut().insert(ClientAddress(self.client));
         let answered =
             self.api.ask(self.session.user, self.session_hash(), &self.id, request).await;
         let (parts, body) = answered.into_parts();
-        let body = body.collect().await.map_err(|error| {
+        let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
             tracing::error!(%error, "an answer of the API was interrupted");
             Problem::Failed
         })?;

@@ -3,6 +3,7 @@
 //! changes something is never cancelled: it runs to its end and is recorded, even if its client
 //! disconnects.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,7 @@ use axum::http::{
     StatusCode, header,
 };
 use bytes::Bytes;
-use futures_util::TryStreamExt;
-use host_interface::{Headers, Request, Response};
+use host_interface::{Headers, Request, Response, fact};
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::secret::SecretHash;
@@ -25,6 +25,7 @@ use super::changes::Changes;
 use super::gate::{self, Admitted, Gate};
 use super::handled::Handled;
 use super::notes::{self, ApiRequest, Begun, Notes};
+use super::pieces::{Arrival, Arriving, Limits, Produced, Streamed};
 use super::problem::Refusal;
 use super::request_id::RequestId;
 use super::revalidation::Conditional;
@@ -42,6 +43,8 @@ pub(crate) struct Api {
     pub(crate) stall_time: Duration,
     /// The maximum size of a body in bytes.
     pub(crate) body_limit: usize,
+    /// The size above which a body is passed on in pieces, where the route takes it so.
+    pub(crate) stream_above: usize,
 }
 
 impl Api {
@@ -80,6 +83,7 @@ impl Api {
         let (mut by, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
+        let client = parts.extensions.get::<ClientAddress>().copied();
         // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + self.request_timeout;
@@ -97,6 +101,12 @@ impl Api {
             for value in matched.params() {
                 call = call.param(value);
             }
+            if let Some(ClientAddress(address)) = client {
+                call = call.fact(fact::CLIENT_ADDRESS, address.to_string());
+            }
+            if let Some(parent) = trace_parent(&headers) {
+                call = call.fact(fact::TRACE_PARENT, parent);
+            }
             if notes::changes(&method) {
                 record = matched.record(&route);
             }
@@ -112,23 +122,33 @@ impl Api {
                 return Err(Refusal::BodyTooLarge { limit: self.body_limit });
             }
             wanted = true;
-            let read =
-                timeout_at(deadline, body::read(&mut body, self.body_limit, self.stall_time))
-                    .await
-                    .map_err(|_| Refusal::BodyTooSlow)??;
+            let enough = if route.streams { self.stream_above } else { usize::MAX };
+            let read = body::read_until(&mut body, enough, self.body_limit, self.stall_time);
+            let (read, ended) =
+                timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
+            let mut arrival = None;
+            call = if ended {
+                call.body(read)
+            } else {
+                let limits = Limits { size: self.body_limit, stall: self.stall_time, deadline };
+                let rest = std::mem::take(&mut body);
+                let (pieces, seen) = Arriving::pieces(read, rest, limits, body::length(&headers));
+                arrival = Some(seen);
+                call.stream(pieces)
+            };
             let conditional = Conditional::of(&method, &headers);
-            Ok((route, call.body(read).headers(Sent(headers)).build(), conditional))
+            let request = call.headers(Sent(headers)).build();
+            Ok(Call { route, request, conditional, arrival, stall_time: self.stall_time })
         };
         let ready = ready.await;
         let origin = caller.origin();
         let route = Arc::clone(&handled.route);
         let asked = ApiRequest { origin, id: id.clone(), method, uri, route, by, record };
         let mut response = match ready {
-            Ok((route, call, _)) if notes::changes(&asked.method) => {
-                self.change(asked, route, call, deadline).await
-            }
-            Ok((route, call, conditional)) => {
-                let read = timeout_at(deadline, call_plugin(&route, call, &conditional)).await;
+            Ok(call) if notes::changes(&asked.method) => self.change(asked, call, deadline).await,
+            Ok(call) => {
+                let route = call.route.clone();
+                let read = timeout_at(deadline, call.answer()).await;
                 let read = read.unwrap_or_else(|_| Err(timed_out(&route)));
                 let response = read.unwrap_or_else(|refusal| refusal.response(id));
                 asked.note(&self.notes, response).await
@@ -148,23 +168,19 @@ impl Api {
 
     /// Calls a plugin for a change. The call runs to its end and its outcome is recorded, even if
     /// the client disconnects or gets a timeout.
-    async fn change(
-        &self,
-        asked: ApiRequest,
-        route: Route,
-        call: Request,
-        deadline: Instant,
-    ) -> HttpResponse<Body> {
+    async fn change(&self, asked: ApiRequest, call: Call, deadline: Instant) -> HttpResponse<Body> {
         let id = asked.id.clone();
         let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
             return Refusal::Unavailable.response(&id);
         };
         let begun = Begun::new(self.notes.clone(), asked);
-        let (called, own) = (route.clone(), id.clone());
+        let (route, own) = (call.route.clone(), id.clone());
         let changing = self.changes.run(slot, async move {
-            match call_plugin(&called, call, &Conditional::default()).await {
+            match call.answer().await {
                 Ok(response) => begun.end(response).await,
+                // The plugin has refused it as well.
+                Err(refusal) if refusal.is_of_body() => begun.end(refusal.response(&own)).await,
                 // The outcome is unknown, which is recorded when `begun` is dropped.
                 Err(refusal) => refusal.response(&own),
             }
@@ -220,36 +236,65 @@ impl Caller {
     }
 }
 
+/// The address of the client, stored in the extensions of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
 /// The part of a path below the entry point.
 pub(crate) fn below_base(path: &str) -> Option<&str> {
     path.strip_prefix(BASE_PATH)?.strip_prefix('/')
 }
 
-async fn call_plugin(
-    route: &Route,
-    call: Request,
-    conditional: &Conditional,
-) -> Result<HttpResponse<Body>, Refusal> {
-    let extension = &route.extension;
-    match extension.plugin.handle(call).await {
-        Ok(response) => {
-            let tag = conditional.tag(response.status(), response.body());
-            let mut response = http_response(response).inspect_err(|_| {
-                tracing::error!(
-                    extension = extension.name,
-                    "an extension answered with an invalid HTTP status"
-                );
-            })?;
-            if let Some(tag) = tag {
-                conditional.apply(tag, &mut response);
-            }
-            Ok(response)
-        }
-        Err(error) => {
-            let (extension, route) = (&extension.name, &*route.name);
+/// A request that is ready for its plugin.
+struct Call {
+    route: Route,
+    request: Request,
+    conditional: Conditional,
+    /// What is seen of a body that arrives in pieces.
+    arrival: Option<Arc<Arrival>>,
+    stall_time: Duration,
+}
+
+impl Call {
+    /// Calls the plugin. If it refuses a body that broke off, the answer is the host's refusal.
+    async fn answer(self) -> Result<HttpResponse<Body>, Refusal> {
+        let Route { extension, name: route, .. } = &self.route;
+        let response = extension.plugin.handle(self.request).await.map_err(|error| {
+            let (extension, route) = (&extension.name, &**route);
             tracing::error!(extension, route, %error, "an extension failed");
-            Err(Refusal::Internal)
+            Refusal::Internal
+        })?;
+        let mut head = head(&response).inspect_err(|_| {
+            tracing::error!(
+                extension = extension.name,
+                "an extension answered with an invalid HTTP status"
+            );
+        })?;
+        if let Some(arrival) = self.arrival {
+            arrival.answered();
+            if let Some(refusal) = arrival.broken()
+                && !head.status().is_success()
+            {
+                return Err(refusal.clone());
+            }
         }
+        match response.into_body() {
+            Ok(whole) => {
+                let tag = self.conditional.tag(head.status().as_u16(), &whole);
+                if !whole.is_empty() {
+                    *head.body_mut() = Body::from(Bytes::from_owner(whole));
+                }
+                if let Some(tag) = tag {
+                    self.conditional.apply(tag, &mut head);
+                }
+            }
+            Err(pieces) => {
+                let produced = Produced::new(pieces, self.stall_time, &extension.name, route);
+                *head.body_mut() = Body::new(produced);
+                head.extensions_mut().insert(Streamed);
+            }
+        }
+        Ok(head)
     }
 }
 
@@ -260,8 +305,8 @@ fn timed_out(route: &Route) -> Refusal {
     Refusal::Timeout
 }
 
-/// A plugin's response as HTTP. The body is not copied.
-fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
+/// The status and the headers of a plugin's response as HTTP.
+fn head(response: &Response) -> Result<HttpResponse<Body>, Refusal> {
     let status = StatusCode::from_u16(response.status())
         .ok()
         .filter(|status| !status.is_informational())
@@ -282,15 +327,19 @@ fn http_response(response: Response) -> Result<HttpResponse<Body>, Refusal> {
             ),
         }
     }
-    let body = match response.into_body() {
-        Ok(whole) if whole.is_empty() => Body::empty(),
-        Ok(whole) => Body::from(Bytes::from_owner(whole)),
-        Err(pieces) => Body::from_stream(pieces.map_ok(Bytes::from_owner)),
-    };
-    let mut response = HttpResponse::new(body);
+    let mut response = HttpResponse::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     Ok(response)
+}
+
+/// The header that names the caller's span. More than one value means none, as its standard says.
+fn trace_parent(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all("traceparent").iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
 }
 
 /// The headers of a request, for the plugin.

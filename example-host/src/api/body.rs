@@ -16,8 +16,12 @@ const DISCARD_TIME: Duration = Duration::from_secs(2);
 
 /// Whether the body is too large according to its `Content-Length`.
 pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
+    length(headers).is_some_and(|length| length > limit as u64)
+}
+
+/// The length of the body according to its `Content-Length`.
+pub(crate) fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Reads the whole body. The client may not pause for longer than `stall`.
@@ -26,6 +30,16 @@ pub(crate) async fn read(
     limit: usize,
     stall: Duration,
 ) -> Result<Vec<u8>, Refusal> {
+    Ok(read_until(body, usize::MAX, limit, stall).await?.0)
+}
+
+/// Reads a body until it ends or is larger than `enough`, and returns whether it has ended.
+pub(crate) async fn read_until(
+    body: &mut Body,
+    enough: usize,
+    limit: usize,
+    stall: Duration,
+) -> Result<(Vec<u8>, bool), Refusal> {
     let mut whole = Vec::new();
     let next = async |body: &mut Body| {
         timeout(stall, body.frame()).await.map_err(|_| Refusal::BodyTooSlow)
@@ -45,8 +59,11 @@ pub(crate) async fn read(
         } else {
             whole.extend_from_slice(&data);
         }
+        if whole.len() > enough {
+            return Ok((whole, false));
+        }
     }
-    Ok(whole)
+    Ok((whole, true))
 }
 
 /// Reads and discards the rest of a body: a client that is still sending when the connection is

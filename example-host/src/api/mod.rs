@@ -6,6 +6,7 @@ pub(crate) mod changes;
 pub(crate) mod gate;
 pub(crate) mod handled;
 pub(crate) mod notes;
+pub(crate) mod pieces;
 pub(crate) mod problem;
 pub(crate) mod request_id;
 pub(crate) mod revalidation;

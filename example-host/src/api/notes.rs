@@ -13,6 +13,7 @@ use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
 
 use super::gate::Admitted;
+use super::pieces::Streamed;
 use super::request_id::RequestId;
 
 /// How many characters of an error's detail are kept.
@@ -81,14 +82,21 @@ impl ApiRequest {
 
     async fn note_refusal(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
-        // The bodies of answers are complete in memory, so this neither waits nor copies.
-        let body = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+        // A body in pieces is not read here: it may never end.
+        let (body, read) = match parts.extensions.get::<Streamed>() {
+            Some(Streamed) => (body, Bytes::new()),
+            // Any other body is complete in memory, so this neither waits nor copies.
+            None => {
+                let read = body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+                (Body::from(read.clone()), read)
+            }
+        };
         let (method, path) = (self.method.as_str(), self.uri.path());
         let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
-        let (codes, detail) = error_summary(&body);
+        let (codes, detail) = error_summary(&read);
         let username = self.by.map(|by| by.identity.user.username.clone()).unwrap_or_default();
         notes.site.traffic().refused(Refused { codes, detail, username, ..refused });
-        Response::from_parts(parts, Body::from(body))
+        Response::from_parts(parts, body)
     }
 }
 

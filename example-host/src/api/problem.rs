@@ -113,6 +113,20 @@ impl Refusal {
         }
     }
 
+    /// Whether the body of the request is the reason.
+    pub(crate) fn is_of_body(&self) -> bool {
+        matches!(self, Self::BodyTooLarge { .. } | Self::BodyIncomplete | Self::BodyTooSlow)
+    }
+
+    /// What went wrong, as one line for an extension.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Refusal::BodyTooLarge { .. } => "the body is too large",
+            Refusal::BodyTooSlow => "the body did not arrive in time",
+            _ => "the body is incomplete",
+        }
+    }
+
     /// The request header that caused the error.
     fn header(&self) -> Option<&'static str> {
         match self {

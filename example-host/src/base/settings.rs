@@ -57,6 +57,8 @@ pub struct ServerSettings {
     pub connections_per_address: usize,
     /// The maximum size of a request's body in bytes.
     pub body_limit: usize,
+    /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
+    pub stream_above: usize,
     /// The certificate to serve HTTPS with; without one, plain HTTP is served.
     pub tls: Option<TlsFiles>,
     /// For how many seconds browsers use only HTTPS for the site after they have visited it by
@@ -87,6 +89,7 @@ impl Default for ServerSettings {
             connections: 1024,
             connections_per_address: 256,
             body_limit: 1024 * 1024,
+            stream_above: 64 * 1024,
             tls: None,
             hsts_max_age: 365 * 24 * 60 * 60,
             trusted_proxies: Vec::new(),
@@ -214,6 +217,11 @@ impl Settings {
                     "a number of bytes greater than 0",
                     default.body_limit,
                 )?,
+                stream_above: count(
+                    "HOST_STREAM_ABOVE",
+                    "a number of bytes greater than 0",
+                    default.stream_above,
+                )?,
                 tls: TlsFiles::both(
                     get("HOST_TLS_CERT").map(PathBuf::from),
                     get("HOST_TLS_KEY").map(PathBuf::from),
@@ -322,6 +330,7 @@ mod tests {
             "HOST_CONNECTIONS",
             "HOST_CONNECTIONS_PER_ADDRESS",
             "HOST_BODY_LIMIT",
+            "HOST_STREAM_ABOVE",
             "HOST_AUDIT_ENTRIES",
         ] {
             assert!(read(name, "12").is_ok(), "{name}");

@@ -47,6 +47,8 @@ Environment variables (in addition to those named above):
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
   HOST_BODY_LIMIT       maximum size of a request body in bytes [default: 1048576]
+  HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
+                        it takes it so [default: 65536]
   HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
   HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
                         [default: none; mails are written to the folder mail]

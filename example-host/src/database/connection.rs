@@ -12,7 +12,7 @@ use sqlx::{FromRow, MySql, Postgres, Sqlite};
 use crate::base::error::Error;
 
 use super::conflict::refused_for_others;
-use super::statement::{Engine, Statement, arguments};
+use super::statement::{Engine, Statement, arguments, sql};
 
 /// The time limit for a statement, and for getting a connection.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
@@ -159,6 +159,24 @@ impl Connection {
                 Ok(key)
             }
         }
+    }
+
+    /// The time by the clock of the database, which all hosts share, in milliseconds since 1970.
+    pub(crate) async fn now(&mut self) -> Result<i64, sqlx::Error> {
+        let (now,) = self
+            .fetch_one(sql(match self.engine() {
+                Engine::Sqlite => {
+                    "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+                }
+                Engine::Postgres => {
+                    "SELECT CAST(extract(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+                }
+                Engine::MySql => {
+                    "SELECT timestampdiff(MICROSECOND, '1970-01-01', utc_timestamp(3)) DIV 1000"
+                }
+            }))
+            .await?;
+        Ok(now)
     }
 
     /// Begins a transaction.

@@ -27,6 +27,7 @@ pub(super) const SQLITE: Files = files![
     "0004_audit",
     "0005_requests",
     "0006_trust",
+    "0007_jobs",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -35,6 +36,7 @@ pub(super) const POSTGRES: Files = files![
     "0003_audit",
     "0004_requests",
     "0005_trust",
+    "0006_jobs",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -43,6 +45,7 @@ pub(super) const MYSQL: Files = files![
     "0003_audit",
     "0004_requests",
     "0005_trust",
+    "0006_jobs",
 ];
 
 /// A migrator for these files.

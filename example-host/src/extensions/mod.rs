@@ -2,6 +2,7 @@
 //! Requests and users are handled above.
 
 pub(crate) mod demo;
+pub(crate) mod jobs;
 pub(crate) mod loader;
 pub(crate) mod parameters;
 pub(crate) mod registry;

@@ -1,10 +1,11 @@
 //! The extensions of the site, whether they are enabled, and their registration, which creates
-//! their assets and, the first time, the rules that they suggest.
+//! their assets and jobs and, the first time, the rules that they suggest.
 
 use host_interface::{Asset, Description};
 
 use crate::base::error::Error;
 use crate::database::{Connection, Database, sql};
+use crate::extensions::jobs;
 use crate::identity::acl::{self, ROOT};
 use crate::identity::groups;
 
@@ -74,6 +75,9 @@ pub(crate) async fn register(
     let wrong = |reason: String| Error::Description { plugin: description.name.clone(), reason };
     let registered = upsert(transaction, &description.name, &description.version, false).await?;
     let mut changed = registered.changed;
+    for job in &description.jobs {
+        jobs::register(transaction, &description.name, job).await?;
+    }
     for asset in &description.assets {
         if asset.name == ROOT {
             return Err(wrong("describes the asset root, which is the host's".to_owned()));

@@ -38,6 +38,8 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) name: Arc<str>,
     pub(crate) public: bool,
+    /// Whether the plugin takes a large body in pieces.
+    pub(crate) streams: bool,
     /// The kind of record: the segment of the pattern before its first parameter, or its last
     /// segment.
     kind: Arc<str>,
@@ -75,6 +77,7 @@ impl Routes {
                     method: route.method,
                     name: route.name.as_str().into(),
                     public: route.public,
+                    streams: route.streams,
                     kind: kind(&route.pattern).into(),
                     handler: route.handler,
                     extension: Arc::clone(&extension),

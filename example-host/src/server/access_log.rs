@@ -16,7 +16,7 @@ use crate::watch::metrics::Guard;
 use super::client::{self, Peer};
 use super::context::Context;
 use super::host_header;
-use crate::api::answer::below_base;
+use crate::api::answer::{ClientAddress, below_base};
 use crate::api::handled::Handled;
 use crate::api::request_id::{self, RequestId};
 
@@ -32,6 +32,7 @@ pub(crate) async fn observe(
     request.extensions_mut().insert(id.clone());
     let span = tracing::info_span!("request", request_id = id.as_str());
     let client = client::of(peer, request.headers(), &context.trusted_proxies);
+    request.extensions_mut().insert(ClientAddress(client));
     let mut line = Line {
         began: Instant::now(),
         span: span.clone(),

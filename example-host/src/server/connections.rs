@@ -5,11 +5,13 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
-use hyper::body::Incoming;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{Request, Response};
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::api::pieces::Streamed;
 use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
 
@@ -243,25 +246,67 @@ struct Watched<S> {
 
 impl<S> Service<Request<Incoming>> for Watched<S>
 where
-    S: Service<Request<Incoming>>,
+    S: Service<Request<Incoming>, Response = Response<Body>>,
     S::Future: Send + 'static,
-    S::Response: Send,
     S::Error: Send,
 {
-    type Response = S::Response;
+    type Response = Response<Body>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
-        self.permit.mark_busy();
-        let permit = Arc::clone(&self.permit);
+        let busy = Busy::new(&self.permit);
         let answering = self.inner.call(request);
         Box::pin(async move {
-            let answered = answering.await;
-            permit.mark_idle();
-            answered
+            let answer = answering.await?;
+            Ok(match answer.extensions().get::<Streamed>() {
+                Some(Streamed) => answer.map(|body| Body::new(Sending { body, _busy: busy })),
+                None => answer,
+            })
         })
+    }
+}
+
+/// Marks a connection as busy until it is dropped.
+struct Busy(Arc<Permit>);
+
+impl Busy {
+    fn new(permit: &Arc<Permit>) -> Self {
+        permit.mark_busy();
+        Self(Arc::clone(permit))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.mark_idle();
+    }
+}
+
+/// A body in pieces, whose connection is busy until the last one is sent.
+struct Sending {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host_interface::Event;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -35,6 +36,7 @@ use crate::base::settings::ServerSettings;
 use crate::extensions::routing::Routes;
 use crate::identity::tokens::Usage;
 use crate::site::Site;
+use crate::site::jobs::Runner;
 use crate::watch::audit::{self, Writing};
 
 use self::connections::{Connections, Stop, address};
@@ -56,6 +58,8 @@ pub struct Running {
     stop: watch::Sender<Option<Stop>>,
     /// `None` once the task is known to have ended.
     accepting: Option<JoinHandle<()>>,
+    jobs: Arc<Runner>,
+    running_jobs: Background,
     following: [Background; 3],
 }
 
@@ -79,7 +83,7 @@ impl Running {
     }
 
     /// Stops accepting connections, waits for requests and changes in progress, then shuts the
-    /// plugins down and closes the site. All of this together takes no longer than the time limit
+    /// plugins down and closes the site; jobs that run are waited for too. All of this together takes no longer than the time limit
     /// for a stop.
     ///
     /// Each step has a deadline within that time; the next step also gets the time that is left of
@@ -88,6 +92,9 @@ impl Running {
         let begun = Instant::now();
         let after = |percent: u32| begun + self.stop_timeout * percent / 100;
         let (finish_by, abort_by) = (after(50), after(55));
+        self.site.state().events().report(&Event::Stopping);
+        // No more jobs are begun.
+        drop(self.running_jobs);
         // This only fails if the task has ended already.
         let _ = self.stop.send(Some(Stop { finish_by, abort_by }));
         if let Some(accepting) = self.accepting {
@@ -101,7 +108,8 @@ impl Running {
         let api = &self.context.api;
         tokio::join!(
             api.changes.finish(finish_by, abort_by),
-            self.context.forms.finish(finish_by, abort_by)
+            self.context.forms.finish(finish_by, abort_by),
+            self.jobs.finish(finish_by, abort_by)
         );
         // No more requests are answered, so no more entries are queued.
         self.audit.finish(after(70)).await;
@@ -143,6 +151,7 @@ impl Site {
             request_timeout: settings.request_timeout,
             stall_time: settings.stall_timeout,
             body_limit: settings.body_limit,
+            stream_above: settings.stream_above,
         });
         let context = Arc::new(Context {
             administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
@@ -172,6 +181,7 @@ impl Site {
                 source,
             })?;
         }
+        let jobs = Runner::new(self)?;
         let (stop, stopping) = watch::channel(None);
         let state = Arc::clone(self.state());
         let accepting = tokio::spawn(async move {
@@ -208,6 +218,11 @@ impl Site {
             stop_timeout: settings.stop_timeout,
             stop,
             accepting: Some(accepting),
+            running_jobs: Background::begin("run jobs", {
+                let jobs = Arc::clone(&jobs);
+                move || Arc::clone(&jobs).follow()
+            }),
+            jobs,
             following,
         })
     }

@@ -7,17 +7,18 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension as FromRequest, State};
 use axum::http::{
-    HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
     Response as HttpResponse, StatusCode, header,
 };
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::BASE;
 use crate::api::answer::{Caller, below_base};
 use crate::api::body;
 use crate::api::handled::Handled;
+use crate::api::pieces::Streamed;
 use crate::api::problem::Refusal;
 use crate::api::request_id::{self, RequestId};
 use crate::base::error::Error;
@@ -156,8 +157,12 @@ fn around(
     // Outside of CORS, so that preflights are logged and have an id too.
     let router = router
         .layer(axum::middleware::from_fn_with_state(Arc::clone(context), access_log::observe));
+    // A body in pieces is not compressed, because that would hold pieces back.
+    let whole =
+        |_, _, _: &HeaderMap, extensions: &Extensions| extensions.get::<Streamed>().is_none();
+    let worth = SizeAbove::new(WORTH_COMPRESSING).and(whole);
     // Outermost, so that the log has the uncompressed size of an answer.
-    Ok(router.layer(CompressionLayer::new().compress_when(SizeAbove::new(WORTH_COMPRESSING))))
+    Ok(router.layer(CompressionLayer::new().compress_when(worth)))
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, Error> {

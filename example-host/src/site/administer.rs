@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use host_interface::{Description, LoadedPlugin, Parameter, Progress};
+use host_interface::{Description, Event, LoadedPlugin, Parameter, Progress};
 use serde_json::{Map, Value};
 
 use crate::base::error::Error;
@@ -80,16 +80,20 @@ impl Site {
         })
     }
 
-    /// Removes a user with the user's token. Records of extensions that name the user are kept.
+    /// Removes a user with the user's token. Records of extensions that name the user are kept; an
+    /// extension may ask for the event.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
+        let user = change!(self.state(), |transaction| {
             let id = users::find(transaction, username).await?;
             users::remove(transaction, id).await?;
-            self.record(transaction, "user", id, "delete a user").await
-        })
+            self.record(transaction, "user", id, "delete a user").await?;
+            Ok(id)
+        })?;
+        self.state().events().report(&Event::UserRemoved { user });
+        Ok(())
     }
 
     /// Creates a token for a user and returns it; it cannot be read again later. The user's

@@ -2,7 +2,9 @@
 
 mod administer;
 pub(crate) mod copy;
+mod events;
 pub(crate) mod health;
+pub(crate) mod jobs;
 mod maintenance;
 pub(crate) mod quickstart;
 pub(crate) mod services;
@@ -32,6 +34,7 @@ use crate::extensions::loader;
 use crate::extensions::registry;
 use crate::extensions::routing::Routes;
 use crate::mail::Mailer;
+use crate::site::events::Listener;
 use crate::site::services::Services;
 use crate::site::state::State;
 use crate::site::storage::Storage;
@@ -44,7 +47,13 @@ use crate::watch::traffic::Traffic;
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
 /// What plugins may rely on.
-const OFFERED: [&str; 2] = [capability::MAIL, capability::USERS];
+const OFFERED: [&str; 5] = [
+    capability::MAIL,
+    capability::USERS,
+    capability::EVENTS,
+    capability::JOBS,
+    capability::STREAMS,
+];
 
 /// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -155,6 +164,9 @@ impl Site {
         if self.inner.closed.swap(true, Ordering::Relaxed) {
             return;
         }
+        // The other half of the time is for the plugins to shut down.
+        let now = Instant::now();
+        self.state().events().finish(now + plugins.duration_since(now) / 2).await;
         // The plugins shut down concurrently, so that one that hangs does not delay the others;
         // each in a task of its own, because a plugin that blocks its thread could not be cancelled
         // otherwise.
@@ -398,6 +410,10 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
         if let Some(panel) = description.panels.iter().find(|panel| !panels.insert(&panel.name)) {
             return wrong(&format!("has two panels of the name {}", panel.name));
         }
+        let mut jobs = HashSet::new();
+        if let Some(job) = description.jobs.iter().find(|job| !jobs.insert(&job.name)) {
+            return wrong(&format!("has two jobs of the name {}", job.name));
+        }
         let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
         if let Some(parameter) =
             description.parameters.iter().chain(&description.demo_options).find(impossible)
@@ -440,6 +456,10 @@ async fn install(
         });
     }
     let failures = failures.unless_all(plugins.iter().all(Option::is_none))?;
+    let listeners = state.descriptions().iter().zip(&plugins);
+    let listeners = listeners
+        .filter_map(|(of, plugin)| Some(Listener::new(&of.name, &of.events, plugin.as_ref()?)));
+    state.events().begin(listeners.collect());
     Ok((state, plugins, failures))
 }
 

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use crate::base::text::fold;
 use crate::base::text::one_line;
 use crate::database::sql;
+use crate::extensions::jobs::{self, JobKey};
 use crate::mail::Mailer;
 use crate::site::state::State;
 
@@ -91,6 +92,29 @@ impl Host for Services {
     fn parameters_revision(&self) -> u64 {
         let link = self.link.get();
         link.map_or(0, |link| link.state.snapshot().parameters.revision(&link.extension))
+    }
+
+    /// Answers before the job is due, because the calling thread must not wait for the database.
+    fn wake(&self, job: &str) -> Result<(), Error> {
+        let unknown = || Error::Contract(format!("there is no job {job:?}"));
+        let Link { state, extension } = self.link.get().ok_or_else(unknown)?;
+        let of = state.descriptions().iter().find(|of| of.name == *extension);
+        let known = of.is_some_and(|of| of.jobs.iter().any(|known| known.name == job));
+        if !known {
+            return Err(unknown());
+        }
+        let key = JobKey { extension: extension.clone(), name: job.to_owned() };
+        let woken = Arc::clone(state);
+        state.events().run(&self.runtime, async move {
+            match jobs::wake(woken.database(), &key).await {
+                Ok(()) => woken.woken().notify_one(),
+                Err(error) => {
+                    let JobKey { extension, name } = &key;
+                    tracing::error!(extension, job = name, %error, "a job could not be woken");
+                }
+            }
+        });
+        Ok(())
     }
 
     async fn send_mail(self: Arc<Self>, mail: Mail) -> Result<(), Error> {

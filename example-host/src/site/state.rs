@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use host_interface::{Caller, Description, User};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use crate::base::error::Error;
 use crate::base::secret::SecretHash;
@@ -16,6 +16,7 @@ use crate::database::{Connection, Database, sql};
 use crate::extensions::parameters::Parameters;
 use crate::identity::acl::Access;
 use crate::identity::tokens;
+use crate::site::events::Events;
 use crate::site::snapshot::{self, Identity, Snapshot};
 
 /// How often a serving host checks for changes by other processes.
@@ -54,6 +55,9 @@ pub(crate) struct State {
     confirmed: RwLock<Instant>,
     /// Held while a snapshot is read, so that an older one never replaces a newer one.
     loading: Mutex<()>,
+    events: Events,
+    /// Notified when a job may be due earlier than planned.
+    woken: Notify,
 }
 
 impl State {
@@ -65,6 +69,8 @@ impl State {
             snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
             confirmed: RwLock::new(Instant::now()),
             loading: Mutex::new(()),
+            events: Events::default(),
+            woken: Notify::new(),
         }
     }
 
@@ -83,6 +89,16 @@ impl State {
         self.snapshot.load()
     }
 
+    /// What reports events to the extensions.
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Notified when a job may be due earlier than planned.
+    pub(crate) fn woken(&self) -> &Notify {
+        &self.woken
+    }
+
     /// Applies a change that was just written.
     pub(crate) async fn changed(&self) {
         // The change is stored. If it cannot be read now, the background task reads it later.
@@ -96,8 +112,9 @@ impl State {
         let _guard = self.loading.lock().await;
         let asked = Instant::now();
         if self.stored_revision().await? != self.snapshot().revision {
-            let snapshot = self.read().await?;
-            self.snapshot.store(Arc::new(snapshot));
+            let snapshot = Arc::new(self.read().await?);
+            let before = self.snapshot.swap(Arc::clone(&snapshot));
+            self.events.compare(&before, &snapshot);
         }
         self.confirm(asked);
         Ok(())

@@ -2,6 +2,7 @@
 //! Prometheus reads.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -30,6 +31,8 @@ pub(crate) struct Metrics {
     connections: Gauge,
     mails: Family<OfMails, Counter>,
     audited: Family<OfAudit, Counter>,
+    jobs: Family<OfRuns, Counter>,
+    last_runs: Family<OfJob, Gauge<f64, AtomicU64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -51,6 +54,19 @@ struct OfMails {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfAudit {
     result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRuns {
+    extension: String,
+    job: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfJob {
+    extension: String,
+    job: String,
 }
 
 impl Metrics {
@@ -79,7 +95,25 @@ impl Metrics {
         registry.register("http_connections", "Open connections", connections.clone());
         registry.register("mails", "Mails sent for extensions", mails.clone());
         registry.register("audit_entries", "Changes for the audit trail", audited.clone());
-        Self { registry, requests, durations, in_flight, connections, mails, audited }
+        let jobs = Family::<OfRuns, Counter>::default();
+        registry.register("job_runs", "Runs of jobs of extensions", jobs.clone());
+        let last_runs = Family::<OfJob, Gauge<f64, AtomicU64>>::default();
+        registry.register(
+            "job_last_run_seconds",
+            "Duration of the last run of a job",
+            last_runs.clone(),
+        );
+        Self {
+            registry,
+            requests,
+            durations,
+            in_flight,
+            connections,
+            mails,
+            audited,
+            jobs,
+            last_runs,
+        }
     }
 
     /// Counts a request as in progress until the guard is dropped.
@@ -108,6 +142,15 @@ impl Metrics {
     /// Counts changes by their result in the audit trail: `written` or `lost`.
     pub(crate) fn audited(&self, result: &'static str, count: u64) {
         self.audited.get_or_create(&OfAudit { result }).inc_by(count);
+    }
+
+    /// Counts a run of a job, and keeps its duration.
+    pub(crate) fn job(&self, extension: &str, job: &str, done: bool, took: Duration) {
+        let (extension, job) = (extension.to_owned(), job.to_owned());
+        let of = OfJob { extension: extension.clone(), job: job.clone() };
+        self.last_runs.get_or_create(&of).set(took.as_secs_f64());
+        let result = if done { "done" } else { "failed" };
+        self.jobs.get_or_create(&OfRuns { extension, job, result }).inc();
     }
 
     /// All metrics as text, with the current readings.

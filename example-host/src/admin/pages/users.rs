@@ -2,6 +2,7 @@
 //! token and the permissions of a user are on other pages.
 
 use askama::Template;
+use host_interface::Event;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
@@ -285,6 +286,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
         authority.keeps_access(state, transaction).await?;
         visit.record(transaction, changed("delete a user", id)).await
     })?;
+    state.events().report(&Event::UserRemoved { user: id });
     Ok(Outcome::Done {
         recorded,
         to: href("/users"),
