@@ -1,12 +1,14 @@
 //! What a plugin's library exports, written by [`export_plugin!`](crate::export_plugin). Public for
-//! what the macro expands to, and not for use by hand.
-#![allow(missing_docs, reason = "for the macro alone")]
+//! what the macro expands to and for the tests of the contract, and not for use by hand.
+#![allow(missing_docs, reason = "for the macro and the tests alone")]
 
 use std::sync::Once;
 
+use abi_stable::StableAbi;
 use abi_stable::library::{CheckTypeLayout, RootModuleResult};
 use abi_stable::prefix_type::PrefixTypeTrait;
 use abi_stable::std_types::RStr;
+use abi_stable::type_layout::TypeLayout;
 
 use crate::environment::Environment;
 use crate::error::Error;
@@ -18,6 +20,8 @@ use crate::plugin::{Plugin, PluginObject, guard};
 use crate::root::{PluginRoot, PluginRootRef};
 
 pub use abi_stable::library::LibHeader;
+
+pub use crate::root::compare;
 
 /// Exports a type that implements [`Plugin`](crate::Plugin) as the plugin of the library that is
 /// being compiled. To be written once, in a crate of type `cdylib`.
@@ -33,6 +37,9 @@ macro_rules! export_plugin {
             $crate::export::header($crate::export::construct::<$plugin>);
     };
 }
+
+/// The layout of everything that crosses.
+pub const LAYOUT: &TypeLayout = PluginRootRef::LAYOUT;
 
 #[allow(unsafe_code, reason = "the constructor is known to make this root module")]
 pub const fn header(constructor: extern "C" fn() -> RootModuleResult) -> LibHeader {

@@ -290,7 +290,11 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             name::CHECK_PARAMETER => {
                 answer(input, |Setting { name, value }| plugin.check_parameter(name, value))
             }
-            name::EVENT => answer(input, |event| plugin.event(event)),
+            name::EVENT => match serde_json::from_str(input) {
+                Ok(event) => answer("{}", |_: Nothing| plugin.event(event)),
+                // An event of a later version, which the plugin did not ask for by a name that it knows.
+                Err(error) => failed(Error::Unsupported(format!("the event: {error}"))),
+            },
             name::JOB => answer(input, |Named { name }| plugin.job(name)),
             name::SHUTDOWN => answer(input, |_: Nothing| async move {
                 plugin.shutdown().await;

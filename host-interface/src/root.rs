@@ -52,17 +52,17 @@ pub fn open(path: &Path) -> Result<Library, LoadError> {
     let Some(layout) = header.layout() else {
         return Err(LoadError::because(path, "a plugin without a description of its layout"));
     };
-    check(PluginRootRef::LAYOUT, layout).map_err(|errors| LoadError {
+    compare(PluginRootRef::LAYOUT, layout).map_err(|details| LoadError {
         path: path.to_owned(),
         reason: format!(
             "uses version {version} of the contract, but its data has another layout in memory \
              than in version {CONTRACT_VERSION}"
         ),
-        details: details(&errors),
+        details,
     })?;
     #[allow(unsafe_code, reason = "the layout has just been checked")]
     // SAFETY: the layout of the library's root module and of all that it mentions is compatible
-    // with this side's, in one of the directions: see `check`.
+    // with this side's, in one of the directions: see `compare`.
     let root = unsafe { header.unchecked_layout::<PluginRootRef>() };
     let root =
         root.map_err(|error| LoadError::new(path, error.into_library_error::<PluginRootRef>()))?;
@@ -173,16 +173,17 @@ fn older(path: &Path, library: &RawLibrary) -> Option<LoadError> {
 /// The check accepts what the implementing side has beyond the other one. Each side implements
 /// objects for the other, so the older of the two may be either, and each direction is tried. A
 /// method that one side lacks is never called across: the caller runs its default body instead. The
-/// state of the checker is fresh each time, since it would otherwise depend on the libraries that were opened
-/// before.
-fn check(
-    ours: &'static TypeLayout,
-    theirs: &'static TypeLayout,
-) -> Result<(), AbiInstabilityErrors> {
+/// state of the checker is fresh each time, since it would otherwise depend on the libraries that
+/// were opened before.
+///
+/// # Errors
+/// The first differences, as text of less than a screenful.
+pub fn compare(ours: &'static TypeLayout, theirs: &'static TypeLayout) -> Result<(), String> {
     let compatible = |interface, implementation| {
         check_layout_compatibility_with_globals(interface, implementation, &CheckingGlobals::new())
     };
-    compatible(ours, theirs).or_else(|errors| compatible(theirs, ours).map_err(|_| errors))
+    let checked = compatible(ours, theirs);
+    checked.or_else(|errors| compatible(theirs, ours).map_err(|_| details(&errors)))
 }
 
 /// Where the layouts differ: for each of the first differences, the fields and functions that lead
