@@ -1,7 +1,10 @@
-//! The contract between host and library, and libraries that break it.
+//! The contract between host and library: what crosses, what is refused, and that version 1.0 lasts.
 
 mod boundary;
+mod crossing;
 mod events;
 mod jobs;
+mod layouts;
 mod loading;
 mod streams;
+mod traits;
