@@ -6,5 +6,6 @@ mod events;
 mod jobs;
 mod layouts;
 mod loading;
+mod pieces;
 mod streams;
 mod traits;
