@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a user may be allowed to do, for example `store.view`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// The name that [`HostHandle::authorise`](crate::HostHandle::authorise) is asked with.
+    /// The name that [`Caller::may`](crate::Caller::may) is asked with.
     pub name: String,
     /// What administrators read beside it.
     pub title: String,

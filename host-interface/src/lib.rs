@@ -11,7 +11,7 @@
 //! - **`abi_stable`** fixes it, and compares the layout of every type that crosses when a library is
 //!   opened. A mismatch is one clear line before anything runs, not undefined behaviour. The crate is
 //!   unmaintained. It is used nevertheless, because a hand-written C interface would lose that check.
-//!   The exposure is kept small: its names stay inside this crate, four small traits cross, and
+//!   The exposure is kept small: its names stay inside this crate, six small traits cross, and
 //!   nothing in it parses input. Replacing it would touch one crate. Two advisories are ignored for
 //!   it, both because a dependency is no longer maintained: RUSTSEC-2024-0436 (`paste`, at build time)
 //!   and RUSTSEC-2024-0014 (`generational-arena`, in the layout check). See `deny.toml`.
