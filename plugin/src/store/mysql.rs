@@ -288,7 +288,8 @@ impl Filling {
         }
         lock(&mut connection).await?;
         resume_filling(&mut connection, &options).await?;
-        let (mut gone, mut indexes, mut triggers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gone, mut indexes) = (Vec::new(), Vec::new());
+        let (mut dropped, mut triggers) = (Vec::new(), Vec::new());
         for table in &tables {
             let name = hidden_name(table);
             if let Some((drop, add)) = indexes_of(table, &name, &mut connection).await? {
@@ -298,7 +299,7 @@ impl Filling {
             let found: Vec<(String, String, String)> =
                 sqlx::query_as(TRIGGERS).bind(*table).fetch_all(&mut connection).await?;
             for (trigger, begin, end) in found {
-                gone.push(format!("DROP TRIGGER `{trigger}`"));
+                dropped.push(format!("DROP TRIGGER `{trigger}`"));
                 triggers.push(format!("{begin}{name}{end}"));
             }
         }
@@ -309,7 +310,9 @@ impl Filling {
         }
         rename(&tables, &mut connection, |table| (table.to_owned(), hidden_name(table))).await?;
         connection.execute(CHECKS_OFF).await?;
-        for statement in gone {
+        // The last trigger goes first, and is made last, so that one that is missing after a kill is
+        // made again in its place.
+        for statement in gone.into_iter().chain(dropped.into_iter().rev()) {
             connection.execute(sql_text(statement)).await?;
         }
         connection.execute("START TRANSACTION").await?;
