@@ -263,11 +263,10 @@ impl Site {
         &self,
         extension: &str,
     ) -> Option<(&Description, &LoadedPlugin, &LibraryEntry)> {
-        let mut all = self.state().descriptions().iter().zip(&self.inner.plugins);
-        let position = all.position(|(description, _)| description.name == extension)?;
-        let plugin = self.inner.plugins.get(position)?.as_ref()?;
-        let description = self.state().descriptions().get(position)?;
-        Some((description, plugin, self.inner.libraries.get(position)?))
+        let Inner { state, plugins, libraries, .. } = &*self.inner;
+        let mut all = state.descriptions().iter().zip(plugins).zip(libraries);
+        let ((description, plugin), library) = all.find(|((of, _), _)| of.name == extension)?;
+        Some((description, plugin.as_ref()?, library))
     }
 }
 
