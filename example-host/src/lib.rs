@@ -27,9 +27,9 @@
 //! | [`cli`] | the command line: `arguments`, `commands`, `demo` (its options are those of the extensions), `serve`, `signals`, `progress`, `terminal`, `operator` (the system user who runs the program) |
 //! | `server` | HTTP: `router` (the table of addresses), `context` (what every request needs), `connections` (limits, stopping), `limits` (limits on connections), `progress` (the timeout of a client that does not read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `administration` (requests to the pages), `health`, `scrape` (the address of the metrics), `readings` (values that are measured when they are requested) |
 //! | `admin` | the administration: the table of all pages with their handlers; `pages`, a file for each with a template in `templates/admin`; `paths` (the addresses of the pages), `page_request` (a request before sign-in), `visit` (a request of a signed-in user), `authority` (what administrators may do to each other), `authenticator` (checking a password), `sign_in`, `confirm` (the password once more), `throttle`, `problem`, `view`, `form`, `cookies`, `catalogue` (the OpenAPI documents), `assets` |
-//! | `api` | the API: `answer` (the order of the checks, the call of the plugin), `gate` (route, `Accept`, token), `body`, `pieces` (bodies in pieces), `notes` (changes and refusals), `changes` (every change runs to its end), `revalidation` (304), `problem` (the table of errors), `request_id`, `handled` (for the log) |
+//! | `api` | the API: `gate` (who is asking, and whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
 //! | `site` | an open site: database, plugins, installation; `administer` (the changes that administrators make, each recorded with its actor), `state` (the state in memory, and how it follows other processes), `services` (the services that the host offers to a plugin), `events` (what is reported to extensions that ask for it), `jobs` (running the jobs of extensions), `health`, `storage` (sizes), `quickstart` (the first start), `copy` (moving a site to another database), `maintenance` (checking and correcting the counts and sums that extensions keep beside their records) |
-//! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `demo` (options of demonstration data), `routing`, `loader` (checks of a library file before it is opened) |
+//! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `demo` (options of demonstration data) |
 //! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `passwords`, `sessions`, `directory` (the list of users with its search) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what), `traffic` (the last hour of the API and its recent refusals), `metrics` |
@@ -55,7 +55,6 @@ pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, Sett
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
 pub use base::tls_files::{HalfTls, TlsError, TlsFiles};
 pub use extensions::demo::DemoOption;
-pub use extensions::loader::{default_library, load};
 pub use extensions::parameters::ParameterEntry;
 pub use extensions::registry::{ExtensionEntry, TOKEN_AUTH};
 pub use identity::acl::{

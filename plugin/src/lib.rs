@@ -6,7 +6,7 @@
 //! # From a request to a document
 //!
 //! 1. The host finds the route, checks method, `Accept` and token, reads the body within its limit
-//!    and calls the plugin's `handle` (`api/answer.rs` of the example host).
+//!    and calls the plugin's `handle` (`answer.rs` of `host-service`).
 //! 2. [`boundary`] polls the handler within the plugin's runtime: a read where the host polls it, a
 //!    write on the plugin's threads unless it is ready at once.
 //! 3. [`app`] looks up the route in a table generated from the resources, and asks the host whether

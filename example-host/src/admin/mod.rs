@@ -27,7 +27,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Method, Response, StatusCode};
 
-use crate::api::answer::Api;
+use crate::api::gate::Api;
 use crate::base::error::Error;
 use crate::base::secret;
 use crate::identity::sessions::{self, Session};
@@ -198,7 +198,7 @@ impl Page {
 /// The pages of a site, with the state that is kept between requests.
 pub(crate) struct Administration {
     site: Site,
-    api: Arc<Api>,
+    api: Api,
     audit: Arc<Audit>,
     catalogue: Arc<Catalogue>,
     pages: matchit::Router<&'static Page>,
@@ -207,7 +207,7 @@ pub(crate) struct Administration {
 
 impl Administration {
     /// Builds the table of pages.
-    pub(crate) fn new(site: Site, api: Arc<Api>, audit: Arc<Audit>) -> Result<Self, Error> {
+    pub(crate) fn new(site: Site, api: Api, audit: Arc<Audit>) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
@@ -303,7 +303,7 @@ impl Administration {
         );
         let visit = Visit {
             site: self.site.on_behalf_of(actor),
-            api: Arc::clone(&self.api),
+            api: self.api.clone(),
             catalogue: Arc::clone(&self.catalogue),
             authenticator: Arc::clone(&self.authenticator),
             navigation,

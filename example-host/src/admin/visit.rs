@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{Request, Response};
+use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
 
-use crate::api::answer::{Api, ClientAddress};
+use crate::api::gate::{self, Api};
 use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
 use crate::database::Connection;
@@ -28,7 +29,7 @@ const ANSWER: usize = 16 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) site: Site,
-    pub(crate) api: Arc<Api>,
+    pub(crate) api: Api,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) authenticator: Arc<Authenticator>,
     /// Builds the navigation for the user.
@@ -120,8 +121,8 @@ impl Visit {
         mut request: Request<Vec<u8>>,
     ) -> Result<Response<Bytes>, Problem> {
         request.extensions_mut().insert(ClientAddress(self.client));
-        let answered =
-            self.api.ask(self.session.user, self.session_hash(), &self.id, request).await;
+        let by = gate::SignedIn { user: self.session.user, session: self.session_hash() };
+        let answered = gate::ask(&self.api, by, &self.id, request).await;
         let (parts, body) = answered.into_parts();
         let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
             tracing::error!(%error, "an answer of the API was interrupted");

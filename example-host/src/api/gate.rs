@@ -1,30 +1,34 @@
-//! The checks before a plugin is called: route, `Accept` header and user. Their order is in
-//! `answer.rs`.
+//! The checks of this host before a plugin is called: who is asking, and whether they have access to the
+//! API. Their order, and everything else between a request and a plugin, is that of `host-service`.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, header};
-use host_interface::{Credentials, Verdict};
-use mediatype::{MediaType, MediaTypeList, ReadParams};
+use axum::body::Body;
+use axum::http::{Request, Response, header};
+use host_interface::{Caller, Credentials};
+use host_service::{Access, Asked, Asking, Mount, Refusal, RequestId};
 
 use crate::base::error::Error;
 use crate::base::secret;
 use crate::base::secret::SecretHash;
-use crate::extensions::routing::{self, Matched, Route, Routes};
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::tokens::{self, Usage};
 use crate::site::Site;
 use crate::site::snapshot::Identity;
 use crate::watch::audit::Means;
 
-use super::problem::Refusal;
+use super::notes::Notes;
 
-/// The data for these checks: the site's state in memory and the routes; it also records the use of
-/// tokens.
+/// The extensions of the site, behind its checks.
+pub(crate) type Api = Mount<Gate>;
+
+/// The data for these checks: the site's state in memory. It also records the use of tokens, and what
+/// was asked.
 pub(crate) struct Gate {
     pub(crate) site: Site,
-    pub(crate) routes: Routes,
     pub(crate) usage: Arc<Usage>,
+    pub(crate) notes: Notes,
 }
 
 /// The authenticated user, and the credentials.
@@ -33,61 +37,81 @@ pub(crate) struct Admitted {
     pub(crate) means: Means,
 }
 
-/// Whether the client accepts this media type by name. Ranges with a wildcard do not count, nor
-/// those with a parameter that makes it another type.
-pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    // Nearly every client sends exactly the name, which needs no parser.
-    let exact = |value: &HeaderValue| value.as_bytes() == media_type.as_bytes();
-    let wanted = MediaType::parse(media_type).ok();
-    headers.get_all(header::ACCEPT).iter().any(|value| {
-        exact(value)
-            || value.to_str().is_ok_and(|text| {
-                MediaTypeList::new(text)
-                    .flatten()
-                    .any(|range| wanted.as_ref().is_some_and(|wanted| is_exactly(&range, wanted)))
-            })
-    })
+impl Borrow<Caller> for Admitted {
+    fn borrow(&self) -> &Caller {
+        &self.identity.caller
+    }
 }
 
-impl Gate {
-    /// The enabled route for this path and method.
-    pub(crate) fn route<'routes, 'path>(
-        &'routes self,
-        path: &'path str,
-        method: &HttpMethod,
-    ) -> Result<(Route, Matched<'routes, 'path>), Refusal> {
-        let matched = self.routes.at(path).ok_or(Refusal::NotFound)?;
-        let state = self.site.state();
-        if !state.is_trusted() {
-            return Err(Refusal::Unavailable);
-        }
-        let snapshot = state.snapshot();
-        let routes = matched.enabled(|extension| snapshot.enabled(extension));
-        if routes.is_empty() {
-            return Err(Refusal::NotFound);
-        }
-        let wanted = routing::method(method);
-        let found = routes.iter().find(|route| Some(route.method) == wanted);
-        match found.map(|route| (*route).clone()) {
-            Some(route) => Ok((route, matched)),
-            None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
+/// Marks a request as sent by a page of the administration on behalf of its user, in its extensions.
+#[derive(Clone, Copy)]
+pub(crate) struct SignedIn {
+    pub(crate) user: i64,
+    /// The hash of the session's secret.
+    pub(crate) session: SecretHash,
+}
+
+/// Answers a request that a page of the administration sends on behalf of its user. It passes the same
+/// checks as any other request, except that it needs no token. The address begins with the entry
+/// point; `id` is the id of the request to the page.
+pub(crate) async fn ask(
+    api: &Api,
+    user: SignedIn,
+    id: &str,
+    request: Request<Vec<u8>>,
+) -> Response<Body> {
+    let mut request = request.map(Body::from);
+    request.extensions_mut().insert(user);
+    api.answer(&RequestId::known(id), request).await
+}
+
+impl Access for Gate {
+    type User = Admitted;
+
+    async fn authenticate(&self, asking: Asking<'_>) -> Result<Option<Admitted>, Refusal> {
+        match asking.extensions().get() {
+            Some(signed_in) => self.signed_in(*signed_in).await,
+            None => self.by_credentials(asking).await,
         }
     }
 
-    /// The user who sends the request.
-    pub(crate) async fn authenticate(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
-        if !self.site.state().snapshot().token_auth() {
-            return Err(Refusal::Unauthorised);
-        }
-        let credentials = credentials(headers).ok_or(Refusal::Unauthorised)?;
+    fn is_identified(&self, asking: &Asking<'_>) -> bool {
+        asking.headers().contains_key(header::AUTHORIZATION)
+            || asking.extensions().get::<SignedIn>().is_some()
+    }
+
+    fn is_available(&self) -> bool {
+        self.site.state().is_trusted()
+    }
+
+    fn is_enabled(&self, extension: &str) -> bool {
+        self.site.state().snapshot().enabled(extension)
+    }
+
+    async fn answered(&self, asked: Asked<Admitted>, response: Response<Body>) -> Response<Body> {
+        self.notes.answered(asked, response).await
+    }
+
+    fn interrupted(&self, asked: &Asked<Admitted>) {
+        self.notes.interrupted(asked);
+    }
+}
+
+impl Gate {
+    /// The user with the credentials in the headers.
+    async fn by_credentials(&self, asking: Asking<'_>) -> Result<Option<Admitted>, Refusal> {
         let state = self.site.state();
-        if let Some(admitted) = self.admitted(&credentials).await? {
-            return Ok(admitted);
+        if !state.snapshot().token_auth() {
+            return Ok(None);
+        }
+        let Some(credentials) = asking.credentials() else { return Ok(None) };
+        if let Some(admitted) = self.admitted(asking, &credentials).await? {
+            return Ok(Some(admitted));
         }
         // Another process may have given the user access a moment ago.
         match state.catch_up().await {
-            Ok(true) => self.admitted(&credentials).await?.ok_or(Refusal::Unauthorised),
-            Ok(false) => Err(Refusal::Unauthorised),
+            Ok(true) => self.admitted(asking, &credentials).await,
+            Ok(false) => Ok(None),
             Err(error) => {
                 tracing::error!(%error, "changes to the site cannot be read");
                 Err(Refusal::Unavailable)
@@ -95,21 +119,20 @@ impl Gate {
         }
     }
 
-    /// The user with this key, who has signed in to the administration and needs no token. The
-    /// permission to use the API is required all the same.
-    pub(crate) async fn signed_in(
-        &self,
-        user: i64,
-        session: SecretHash,
-    ) -> Result<Admitted, Refusal> {
-        let found = self.by_id(user).await?;
-        let found = found.filter(|found| self.has_access(found)).ok_or(Refusal::Unauthorised)?;
-        Ok(Admitted { identity: found, means: Means::Session(session) })
+    /// The user who has signed in to the administration and needs no token. The permission to use the
+    /// API is required all the same.
+    async fn signed_in(&self, of: SignedIn) -> Result<Option<Admitted>, Refusal> {
+        let found = self.by_id(of.user).await?.filter(|found| self.has_access(found));
+        Ok(found.map(|identity| Admitted { identity, means: Means::Session(of.session) }))
     }
 
     /// The user with these credentials, if the user has access.
-    async fn admitted(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
-        let found = self.identify(credentials).await?;
+    async fn admitted(
+        &self,
+        asking: Asking<'_>,
+        credentials: &Credentials,
+    ) -> Result<Option<Admitted>, Refusal> {
+        let found = self.identify(asking, credentials).await?;
         let admitted = found.filter(|found| self.has_access(&found.identity));
         if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
             self.usage.note(*token);
@@ -127,118 +150,23 @@ impl Gate {
         Ok(user.map(|user| state.identity(user)))
     }
 
-    async fn identify(&self, credentials: &Credentials) -> Result<Option<Admitted>, Refusal> {
-        let state = self.site.state();
+    async fn identify(
+        &self,
+        asking: Asking<'_>,
+        credentials: &Credentials,
+    ) -> Result<Option<Admitted>, Refusal> {
         if credentials.scheme() == "bearer" {
             let hash = secret::hash(credentials.secret());
-            let found = state.identify(&hash).await.map_err(failed)?;
+            let found = self.site.state().identify(&hash).await.map_err(failed)?;
             return Ok(found.map(|identity| Admitted { identity, means: Means::Token(hash) }));
         }
-        for extension in self.routes.extensions() {
-            if !extension.authenticates || !state.snapshot().enabled(&extension.name) {
-                continue;
-            }
-            match extension.plugin.authenticate(credentials).await {
-                Ok(Verdict::Unknown) => {}
-                Ok(Verdict::Refused) => return Ok(None),
-                Ok(Verdict::User(id)) => {
-                    let means = Means::Scheme(credentials.scheme().to_owned());
-                    let found = self.by_id(id).await?;
-                    return Ok(found.map(|identity| Admitted { identity, means }));
-                }
-                Ok(_) => return Ok(None),
-                Err(error) => {
-                    let extension = &extension.name;
-                    tracing::error!(extension, %error, "an extension could not authenticate");
-                    return Err(Refusal::Unavailable);
-                }
-            }
-        }
-        Ok(None)
+        let Some(id) = asking.ask_extensions(credentials).await? else { return Ok(None) };
+        let means = Means::Scheme(credentials.scheme().to_owned());
+        Ok(self.by_id(id).await?.map(|identity| Admitted { identity, means }))
     }
 }
 
 fn failed(error: Error) -> Refusal {
     tracing::error!(%error, "a user could not be looked up");
     Refusal::Unavailable
-}
-
-/// The scheme and the secret of the `Authorization` header, which must occur exactly once.
-fn credentials(headers: &HeaderMap) -> Option<Credentials> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let value = values.next()?;
-    if values.next().is_some() {
-        return None;
-    }
-    let (scheme, secret) = value.to_str().ok()?.trim().split_once(' ')?;
-    Some(Credentials::new(scheme.to_ascii_lowercase(), secret.trim()))
-}
-
-fn is_exactly(range: &MediaType<'_>, wanted: &MediaType<'_>) -> bool {
-    let same =
-        range.ty == wanted.ty && range.subty == wanted.subty && range.suffix == wanted.suffix;
-    same && range.params().all(|(name, value)| match name.as_str() {
-        name if name.eq_ignore_ascii_case("q") => is_positive_weight(value.as_str()),
-        name => name.eq_ignore_ascii_case("ext") || name.eq_ignore_ascii_case("profile"),
-    })
-}
-
-/// Whether a weight is well-formed and greater than zero: `0.001` to `1.000`.
-fn is_positive_weight(weight: &str) -> bool {
-    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    let zeros = fraction.bytes().all(|byte| byte == b'0');
-    let digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    digits && ((whole == "1" && zeros) || (whole == "0" && !zeros))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const WANTED: &str = "application/vnd.api+json";
-
-    fn accepted(lines: &[&'static str]) -> bool {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(header::ACCEPT, HeaderValue::from_static(line));
-        }
-        accepts(&headers, WANTED)
-    }
-
-    #[test]
-    fn the_media_type_is_accepted_only_by_name() {
-        assert!(accepted(&["application/vnd.api+json"]));
-        assert!(accepted(&["text/html, Application/Vnd.Api+Json ; q=0.1"]));
-        assert!(accepted(&["text/html", "application/vnd.api+json"]));
-        assert!(accepted(&["application/vnd.api+json;profile=\"a,b\";ext=\"c\""]));
-        assert!(accepted(&["application/vnd.api+json;charset=utf-8, application/vnd.api+json"]));
-        assert!(accepted(&["not a range, application/vnd.api+json"]));
-    }
-
-    #[test]
-    fn wildcards_other_types_and_other_parameters_are_not_accepted() {
-        assert!(!accepted(&[]));
-        assert!(!accepted(&[""]));
-        assert!(!accepted(&["*/*"]));
-        assert!(!accepted(&["application/*"]));
-        assert!(!accepted(&["application/json"]));
-        assert!(!accepted(&["application/vnd.api"]));
-        assert!(!accepted(&["application/vnd.api+json;charset=utf-8"]));
-        assert!(!accepted(&["application/vnd.api+json;q=0"]));
-        assert!(!accepted(&["application/vnd.api+json;q=0.000"]));
-        assert!(!accepted(&["application/vnd.api+json;q=2"]));
-        assert!(!accepted(&["application/vnd.api+json;q=x"]));
-    }
-
-    #[test]
-    fn credentials_in_two_headers_are_refused() {
-        let mut headers = HeaderMap::new();
-        assert!(credentials(&headers).is_none());
-        headers.append(header::AUTHORIZATION, HeaderValue::from_static("BEARER  abc "));
-        let found = credentials(&headers);
-        assert_eq!(found.as_ref().map(Credentials::scheme), Some("bearer"));
-        assert_eq!(found.as_ref().map(Credentials::secret), Some("abc"));
-        headers.append(header::AUTHORIZATION, HeaderValue::from_static("Bearer abc"));
-        assert!(credentials(&headers).is_none());
-    }
 }

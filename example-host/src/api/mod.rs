@@ -1,12 +1,5 @@
-//! The API: answers the requests to extensions. Connections and encryption are handled in `server`.
+//! The API: what this host decides about the requests to extensions, and what it records of them.
+//! Connections and encryption are handled in `server`, the way to a plugin in `host-service`.
 
-pub(crate) mod answer;
-pub(crate) mod body;
-pub(crate) mod changes;
 pub(crate) mod gate;
-pub(crate) mod handled;
 pub(crate) mod notes;
-pub(crate) mod pieces;
-pub(crate) mod problem;
-pub(crate) mod request_id;
-pub(crate) mod revalidation;

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Response, StatusCode, Uri, header};
+use axum::http::{Response, StatusCode, header};
+use host_service::{Asked, Streamed, is_change};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
@@ -12,9 +13,7 @@ use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
 
-use super::gate::Admitted;
-use super::pieces::Streamed;
-use super::request_id::RequestId;
+use super::gate::{Admitted, SignedIn};
 
 /// How many characters of an error's detail are kept.
 const DETAIL: usize = 200;
@@ -26,61 +25,37 @@ pub(crate) struct Notes {
     pub(crate) audit: Arc<Audit>,
 }
 
-/// A request to the API.
-pub(crate) struct ApiRequest {
-    pub(crate) origin: Origin,
-    pub(crate) id: RequestId,
-    pub(crate) method: Method,
-    pub(crate) uri: Uri,
-    /// The name of its route; empty if there is none.
-    pub(crate) route: Arc<str>,
-    /// The authenticated user.
-    pub(crate) by: Option<Admitted>,
-    /// The record that the path names.
-    pub(crate) record: Record,
-}
-
-/// Whether a request may change something.
-pub(crate) fn changes(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
-}
-
-impl ApiRequest {
-    /// Records the request if necessary, and returns the answer.
-    pub(crate) async fn note(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
+impl Notes {
+    /// Records a request if necessary, and returns the answer.
+    pub(crate) async fn answered(
+        &self,
+        asked: Asked<Admitted>,
+        response: Response<Body>,
+    ) -> Response<Body> {
         let status = response.status();
-        if status.is_success() && changes(&self.method) {
-            self.note_change(notes, &response);
+        if status.is_success() && is_change(&asked.method) {
+            // The answer to a creation names the new record.
+            let location = response.headers().get(header::LOCATION);
+            let location = location.and_then(|location| location.to_str().ok());
+            let made = location.and_then(record_at);
+            self.audit.note(entry(&asked, made, status.as_u16()));
             return response;
         }
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::UNPROCESSABLE_ENTITY => {
-                self.note_refusal(notes, response).await
+                self.refused(asked, response).await
             }
             _ => response,
         }
     }
 
-    fn note_change(self, notes: &Notes, response: &Response<Body>) {
-        // The answer to a creation names the new record.
-        let location = response.headers().get(header::LOCATION);
-        let location = location.and_then(|location| location.to_str().ok());
-        let made = location.and_then(record_at);
-        notes.audit.note(self.entry(made, response.status().as_u16()));
+    /// Records a change that was interrupted, because it may still have changed something.
+    pub(crate) fn interrupted(&self, asked: &Asked<Admitted>) {
+        let entry = entry(asked, None, 0).saying("interrupted; may or may not have been done");
+        self.audit.note(entry);
     }
 
-    fn entry(&self, made: Option<Record>, status: u16) -> Entry {
-        let record = made.unwrap_or_else(|| self.record.clone());
-        let entry = Entry::new(self.origin, self.method.as_str(), &self.route, record)
-            .answered(status, self.id.as_str())
-            .called(self.id.of_client());
-        match &self.by {
-            Some(by) => entry.by(by.identity.user.id, &by.identity.user.username, &by.means),
-            None => entry,
-        }
-    }
-
-    async fn note_refusal(self, notes: &Notes, response: Response<Body>) -> Response<Body> {
+    async fn refused(&self, asked: Asked<Admitted>, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
         // A body in pieces is not read here: it may never end.
         let (body, read) = match parts.extensions.get::<Streamed>() {
@@ -91,42 +66,28 @@ impl ApiRequest {
                 (Body::from(read.clone()), read)
             }
         };
-        let (method, path) = (self.method.as_str(), self.uri.path());
-        let refused = Refused::now(parts.status.as_u16(), method, path, self.id.as_str());
+        let (method, path) = (asked.method.as_str(), asked.uri.path());
+        let refused = Refused::now(parts.status.as_u16(), method, path, asked.id.as_str());
         let (codes, detail) = error_summary(&read);
-        let username = self.by.map(|by| by.identity.user.username.clone()).unwrap_or_default();
-        notes.site.traffic().refused(Refused { codes, detail, username, ..refused });
+        let username = asked.user.map(|by| by.identity.user.username.clone()).unwrap_or_default();
+        self.site.traffic().refused(Refused { codes, detail, username, ..refused });
         Response::from_parts(parts, body)
     }
 }
 
-/// A change in progress. If it is interrupted, that is recorded, because it may still have changed
-/// something.
-pub(crate) struct Begun {
-    notes: Notes,
-    asked: Option<ApiRequest>,
-}
-
-impl Begun {
-    pub(crate) fn new(notes: Notes, asked: ApiRequest) -> Self {
-        Self { notes, asked: Some(asked) }
-    }
-
-    /// Records the request if necessary, and returns the answer.
-    pub(crate) async fn end(mut self, response: Response<Body>) -> Response<Body> {
-        match self.asked.take() {
-            Some(asked) => asked.note(&self.notes, response).await,
-            None => response,
-        }
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        if let Some(asked) = &self.asked {
-            let entry = asked.entry(None, 0).saying("interrupted; may or may not have been done");
-            self.notes.audit.note(entry);
-        }
+fn entry(asked: &Asked<Admitted>, made: Option<Record>, status: u16) -> Entry {
+    let origin = match asked.extensions.get::<SignedIn>() {
+        Some(_) => Origin::Administration,
+        None => Origin::Api,
+    };
+    let named = || Record { kind: asked.record.kind.clone(), id: asked.record.id.clone() };
+    let record = made.unwrap_or_else(named);
+    let entry = Entry::new(origin, asked.method.as_str(), &asked.route, record)
+        .answered(status, asked.id.as_str())
+        .called(asked.id.of_client());
+    match &asked.user {
+        Some(by) => entry.by(by.identity.user.id, &by.identity.user.username, &by.means),
+        None => entry,
     }
 }
 

@@ -1,5 +1,5 @@
 //! The errors of a site, each one line for the person at the terminal. The errors for HTTP clients
-//! are in `api/problem.rs`.
+//! are in `refusal.rs` of `host-service`.
 
 use std::path::PathBuf;
 
@@ -97,6 +97,21 @@ pub enum Error {
     /// A password could not be hashed.
     #[error("the password could not be hashed: {0}")]
     Password(String),
+}
+
+impl From<host_service::Error> for Error {
+    fn from(error: host_service::Error) -> Self {
+        match error {
+            host_service::Error::Plugin { extension, step, source } => {
+                Self::Plugin { plugin: extension, step, source }
+            }
+            host_service::Error::Description { extension, reason } => {
+                Self::Description { plugin: extension, reason }
+            }
+            host_service::Error::Random(error) => Self::Random(error),
+            other => Self::Invalid(other.to_string()),
+        }
+    }
 }
 
 impl Error {

@@ -22,7 +22,6 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::base::database_url::DatabaseUrl;
 use crate::base::settings::{LogFormat, Settings};
 use crate::base::text::one_line;
-use crate::extensions::loader;
 use crate::site::{Site, copy};
 
 use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
@@ -94,8 +93,15 @@ fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
         Some(value) => {
             Ok(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
         }
-        None => Ok(vec![loader::default_library()?]),
+        None => Ok(vec![default_library()?]),
     }
+}
+
+/// The default library: the one beside the running executable.
+fn default_library() -> Result<PathBuf, std::io::Error> {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    let executable = std::env::current_exe()?;
+    Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
 }
 
 fn start_log(settings: &Settings) -> Result<(), Failure> {

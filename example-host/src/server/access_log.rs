@@ -9,6 +9,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use axum::middleware::Next;
+use host_service::{ClientAddress, Handled, REQUEST_ID, RequestId};
 use tracing::{Instrument, Span};
 
 use crate::watch::metrics::Guard;
@@ -16,9 +17,6 @@ use crate::watch::metrics::Guard;
 use super::client::{self, Peer};
 use super::context::Context;
 use super::host_header;
-use crate::api::answer::{ClientAddress, below_base};
-use crate::api::handled::Handled;
-use crate::api::request_id::{self, RequestId};
 
 /// Gives the request its id, passes it on, and logs the outcome.
 pub(crate) async fn observe(
@@ -37,7 +35,7 @@ pub(crate) async fn observe(
         began: Instant::now(),
         span: span.clone(),
         client,
-        _in_flight: context.api.gate.site.metrics().request(),
+        _in_flight: context.api.access().site.metrics().request(),
         context: Arc::clone(&context),
         id: id.clone(),
         method: request.method().clone(),
@@ -55,7 +53,7 @@ pub(crate) async fn observe(
     if let Some(strict) = &context.strict_transport {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, strict.clone());
     }
-    headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
+    headers.insert(HeaderName::from_static(REQUEST_ID), id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.status = response.status().as_u16();
     line.bytes = response.body().size_hint().exact().unwrap_or_default();
@@ -87,9 +85,9 @@ impl Drop for Line {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let took = self.began.elapsed();
-        let site = &self.context.api.gate.site;
+        let site = &self.context.api.access().site;
         site.metrics().answered(&self.handled.route, self.status, took);
-        if below_base(self.uri.path()).is_some() {
+        if self.context.api.below(self.uri.path()).is_some() {
             site.traffic().answered(self.status);
         }
         tracing::info!(

@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use host_service::{Handled, Refusal, RequestId, body, is_change};
 
 use crate::admin::{BASE, PageRequest};
 
 use super::client::{self, Peer};
 use super::context::Context;
-use crate::api::handled::Handled;
-use crate::api::problem::Refusal;
-use crate::api::request_id::RequestId;
-use crate::api::{body, notes};
 
 /// The header in which a proxy sends the protocol of its client.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -23,7 +20,7 @@ pub(crate) async fn answer(
     id: &RequestId,
     request: Request<Body>,
 ) -> Response<Body> {
-    let time = context.api.request_timeout;
+    let time = context.api.limits().request_timeout;
     match tokio::time::timeout(time, page(context, id, request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(refusal)) => refusal.response(id),
@@ -53,7 +50,7 @@ async fn page(
         headers: parts.headers,
         session: None,
     };
-    let answered = if notes::changes(&request.method) {
+    let answered = if is_change(&request.method) {
         request.body = form(&context, &mut request, body).await?;
         let slot = context.forms.slot().await.ok_or(Refusal::Unavailable)?;
         let at = Arc::clone(&context);
@@ -86,10 +83,10 @@ async fn form(
         tracing::error!(%error, "a session could not be looked up");
         Refusal::Unavailable
     })?;
-    let limit = longest.min(context.api.body_limit);
+    let limit = longest.min(context.api.limits().body_limit);
     let read = match body::is_too_large(&request.headers, limit) {
         true => Err(Refusal::BodyTooLarge { limit }),
-        false => body::read(&mut body, limit, context.api.stall_time).await,
+        false => body::read(&mut body, limit, context.api.limits().stall_timeout).await,
     };
     if matches!(read, Err(Refusal::BodyTooLarge { .. }))
         && !request.headers.contains_key(header::EXPECT)

@@ -22,9 +22,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::api::pieces::Streamed;
 use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
+use host_service::Streamed;
 
 use super::client::{self, Peer};
 use super::limits::{ConnectionLimit, Permit};

@@ -1,20 +1,17 @@
 //! The data that all requests have in common.
 
-use std::sync::Arc;
-
 use axum::http::HeaderValue;
+use host_service::{Changes, RequestIds};
 use ipnet::IpNet;
 
 use crate::admin::Administration;
-use crate::api::answer::Api;
-use crate::api::changes::Changes;
-use crate::api::request_id::RequestIds;
+use crate::api::gate::Api;
 
 use super::health::Watch;
 
 /// The data that all requests have in common.
 pub(crate) struct Context {
-    pub(crate) api: Arc<Api>,
+    pub(crate) api: Api,
     pub(crate) administration: Administration,
     /// The forms of the administration that are being processed.
     pub(crate) forms: Changes,

@@ -4,7 +4,7 @@
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Request, Version, header};
 
-use crate::api::problem::Refusal;
+use host_service::Refusal;
 
 /// Refuses a request that does not name exactly one host. A host in the request target takes
 /// precedence and replaces the header.

@@ -20,20 +20,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::Event;
+use host_service::{Changes, Limits, RequestIds};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::admin::Administration;
-use crate::api::answer::Api;
-use crate::api::changes::Changes;
-use crate::api::gate::Gate;
+use crate::api::gate::{Api, Gate};
 use crate::api::notes::Notes;
-use crate::api::request_id::RequestIds;
 use crate::base::error::Error;
 use crate::base::settings::ServerSettings;
-use crate::extensions::routing::Routes;
 use crate::identity::tokens::Usage;
 use crate::site::Site;
 use crate::site::jobs::Runner;
@@ -107,7 +104,7 @@ impl Running {
         // Changes continue after their clients have disconnected.
         let api = &self.context.api;
         tokio::join!(
-            api.changes.finish(finish_by, abort_by),
+            api.changes().finish(finish_by, abort_by),
             self.context.forms.finish(finish_by, abort_by),
             self.jobs.finish(finish_by, abort_by)
         );
@@ -115,7 +112,7 @@ impl Running {
         self.audit.finish(after(70)).await;
         drop(self.following);
         // This may be given up early: only the last few seconds of use would be lost.
-        let written = api.gate.usage.write(self.site.state().database());
+        let written = api.access().usage.write(self.site.state().database());
         if timeout_at(after(72), written).await.is_err() {
             tracing::debug!("the last use of tokens could not be recorded");
         }
@@ -140,21 +137,20 @@ impl Site {
         let (audit, writing) =
             audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
         let audit = Arc::new(audit);
-        let api = Arc::new(Api {
-            gate: Gate {
-                site: self.clone(),
-                routes: Routes::new(self.plugins())?,
-                usage: Arc::clone(&usage),
-            },
+        let gate = Arc::new(Gate {
+            site: self.clone(),
+            usage: Arc::clone(&usage),
             notes: Notes { site: self.clone(), audit: Arc::clone(&audit) },
-            changes: Changes::new(settings.connections),
-            request_timeout: settings.request_timeout,
-            stall_time: settings.stall_timeout,
-            body_limit: settings.body_limit,
-            stream_above: settings.stream_above,
         });
+        let mut limits = Limits::default();
+        limits.request_timeout = settings.request_timeout;
+        limits.stall_timeout = settings.stall_timeout;
+        limits.body_limit = settings.body_limit;
+        limits.stream_above = settings.stream_above;
+        limits.changes = settings.connections;
+        let api = Api::new(gate, self.served().cloned(), limits)?;
         let context = Arc::new(Context {
-            administration: Administration::new(self.clone(), Arc::clone(&api), audit)?,
+            administration: Administration::new(self.clone(), api.clone(), audit)?,
             api,
             forms: Changes::new(settings.connections),
             health: Watch::default(),
@@ -174,13 +170,7 @@ impl Site {
             trusted_proxies: settings.trusted_proxies.clone(),
             metrics: Some(Arc::clone(self.metrics())),
         };
-        for (description, plugin) in self.plugins() {
-            plugin.start().map_err(|source| Error::Plugin {
-                plugin: description.name.clone(),
-                step: "start",
-                source,
-            })?;
-        }
+        context.api.start()?;
         let jobs = Runner::new(self)?;
         let (stop, stopping) = watch::channel(None);
         let state = Arc::clone(self.state());

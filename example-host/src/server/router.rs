@@ -8,19 +8,14 @@ use axum::body::Body;
 use axum::extract::{Extension as FromRequest, State};
 use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
-    Response as HttpResponse, StatusCode, header,
+    Response as HttpResponse, header,
 };
+use host_service::{Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, without_body};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::admin::BASE;
-use crate::api::answer::{Caller, below_base};
-use crate::api::body;
-use crate::api::handled::Handled;
-use crate::api::pieces::Streamed;
-use crate::api::problem::Refusal;
-use crate::api::request_id::{self, RequestId};
 use crate::base::error::Error;
 use crate::base::settings::ServerSettings;
 
@@ -31,9 +26,9 @@ use super::{access_log, administration, health};
 const WORTH_COMPRESSING: u64 = 1024;
 
 /// An address of the server.
-enum Address<'path> {
-    /// A route of an extension, with the path below the entry point.
-    Api(&'path str),
+enum Address {
+    /// A route of an extension.
+    Api,
     /// A page of the administration.
     Administration,
     /// The health of the site.
@@ -41,11 +36,11 @@ enum Address<'path> {
     Unknown,
 }
 
-impl<'path> Address<'path> {
+impl Address {
     /// The table of all addresses.
-    fn of(path: &'path str) -> Self {
-        if let Some(path) = below_base(path) {
-            return Self::Api(path);
+    fn of(context: &Context, path: &str) -> Self {
+        if context.api.below(path).is_some() {
+            return Self::Api;
         }
         match path.strip_prefix(BASE) {
             Some(below) if below.is_empty() || below.starts_with('/') => Self::Administration,
@@ -78,15 +73,8 @@ async fn answer(
     request: HttpRequest<Body>,
 ) -> HttpResponse<Body> {
     let head = request.method() == HttpMethod::HEAD;
-    let uri = request.uri().clone();
-    let mut response = match Address::of(uri.path()) {
-        Address::Api(path) => {
-            let mut response = context.api.answer(Caller::Credentials, &id, path, request).await;
-            response
-                .headers_mut()
-                .insert(header::VARY, HeaderValue::from_static("Accept, Authorization"));
-            response
-        }
+    let mut response = match Address::of(&context, request.uri().path()) {
+        Address::Api => context.api.answer(&id, request).await,
         Address::Administration => administration::answer(context, &id, request).await,
         Address::Health => answer_health(&context, &id, request.method()).await,
         Address::Unknown => Refusal::NotFound.response(&id),
@@ -105,7 +93,7 @@ async fn answer_above_limit(
     request: HttpRequest<Body>,
 ) -> HttpResponse<Body> {
     let (parts, body) = request.into_parts();
-    let mut response = match Address::of(parts.uri.path()) {
+    let mut response = match Address::of(&context, parts.uri.path()) {
         Address::Health => answer_health(&context, &id, &parts.method).await,
         _ => Refusal::Unavailable.response(&id),
     };
@@ -126,22 +114,10 @@ async fn answer_health(
     if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
         return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
     }
-    let mut response = health::answer(&context.api.gate.site, &context.health).await;
+    let mut response = health::answer(&context.api.access().site, &context.health).await;
     let handled = Handled { route: "health".into(), ..Handled::default() };
     response.extensions_mut().insert(handled);
     response
-}
-
-/// Removes the body and keeps its length in the header.
-fn without_body(response: &mut HttpResponse<Body>) {
-    use axum::body::HttpBody;
-    if let Some(length) = response.body().size_hint().exact()
-        && response.status() != StatusCode::NO_CONTENT
-        && response.status() != StatusCode::NOT_MODIFIED
-    {
-        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    *response.body_mut() = Body::empty();
 }
 
 /// Adds the layers that all requests have in common.
@@ -188,11 +164,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::ACCEPT,
             header::IF_NONE_MATCH,
         ])
-        .expose_headers([
-            HeaderName::from_static(request_id::HEADER),
-            header::LOCATION,
-            header::ETAG,
-        ]))
+        .expose_headers([HeaderName::from_static(REQUEST_ID), header::LOCATION, header::ETAG]))
 }
 
 /// The value of the HSTS header, which makes browsers use only HTTPS for this site after their

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_interface::{Description, Environment, LoadedPlugin, Parameter, capability};
-use tokio::task::JoinSet;
+use host_interface::{Description, Environment, LoadedPlugin, capability};
+use host_service::Extension;
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::database_url::DatabaseUrl;
@@ -30,9 +30,7 @@ use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
 use crate::extensions::demo::{self, DemoOption};
-use crate::extensions::loader;
 use crate::extensions::registry;
-use crate::extensions::routing::Routes;
 use crate::mail::Mailer;
 use crate::site::events::Listener;
 use crate::site::services::Services;
@@ -46,23 +44,15 @@ use crate::watch::traffic::Traffic;
 /// The path below which the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
-/// What plugins may rely on.
-const OFFERED: [&str; 5] = [
-    capability::MAIL,
-    capability::USERS,
-    capability::EVENTS,
-    capability::JOBS,
-    capability::STREAMS,
-];
+/// What plugins may rely on, beside what `host-service` offers.
+const OFFERED: [&str; 4] =
+    [capability::MAIL, capability::USERS, capability::EVENTS, capability::JOBS];
 
 /// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
 /// The time limit for closing the database after that.
 const DATABASE_TIME: Duration = Duration::from_secs(5);
-
-/// Extra time to log that a plugin did not finish in time.
-const LOGGING_TIME: Duration = Duration::from_millis(50);
 
 /// An open site. Clones share their state.
 #[derive(Clone, Debug)]
@@ -79,7 +69,7 @@ struct Inner {
     traffic: Traffic,
     storage: Storage,
     /// In the order of the descriptions; `None` for one that could not be installed.
-    plugins: Vec<Option<Arc<LoadedPlugin>>>,
+    extensions: Vec<Option<Extension>>,
     libraries: Vec<LibraryEntry>,
     unserved: Vec<Unserved>,
     closed: AtomicBool,
@@ -167,25 +157,7 @@ impl Site {
         // The other half of the time is for the plugins to shut down.
         let now = Instant::now();
         self.state().events().finish(now + plugins.duration_since(now) / 2).await;
-        // The plugins shut down concurrently, so that one that hangs does not delay the others;
-        // each in a task of its own, because a plugin that blocks its thread could not be cancelled
-        // otherwise.
-        let mut finishing = JoinSet::new();
-        for (description, plugin) in self.plugins() {
-            let (extension, plugin) = (description.name.clone(), Arc::clone(plugin));
-            finishing.spawn(async move {
-                match timeout_at(plugins, plugin.shutdown()).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => tracing::error!(extension, %error, "did not shut down"),
-                    Err(_) => tracing::error!(extension, "did not shut down in time"),
-                }
-            });
-        }
-        let all = async { while finishing.join_next().await.is_some() {} };
-        // A little more time lets the tasks that have timed out log that.
-        if timeout_at(plugins + LOGGING_TIME, all).await.is_err() {
-            tracing::error!("an extension blocks its thread while it shuts down");
-        }
+        Extension::shut_down(self.served().cloned(), plugins).await;
         if timeout_at(database, self.state().database().close()).await.is_err() {
             tracing::error!("the host's database was not closed in time");
         }
@@ -225,10 +197,14 @@ impl Site {
         &self.inner.storage
     }
 
-    /// The plugins with their descriptions.
+    /// The extensions that this host serves.
+    pub(crate) fn served(&self) -> impl Iterator<Item = &Extension> {
+        self.inner.extensions.iter().flatten()
+    }
+
+    /// Their plugins with their descriptions.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
-        let all = self.state().descriptions().iter().zip(&self.inner.plugins);
-        all.filter_map(|(description, plugin)| Some((description, plugin.as_ref()?)))
+        self.served().map(|extension| (extension.description(), extension.plugin()))
     }
 
     /// The libraries that this host does not serve.
@@ -263,10 +239,10 @@ impl Site {
         &self,
         extension: &str,
     ) -> Option<(&Description, &LoadedPlugin, &LibraryEntry)> {
-        let Inner { state, plugins, libraries, .. } = &*self.inner;
-        let mut all = state.descriptions().iter().zip(plugins).zip(libraries);
-        let ((description, plugin), library) = all.find(|((of, _), _)| of.name == extension)?;
-        Some((description, plugin.as_ref()?, library))
+        let all = self.inner.extensions.iter().zip(&self.inner.libraries);
+        let mut installed = all.filter_map(|(known, library)| Some((known.as_ref()?, library)));
+        let (found, library) = installed.find(|(known, _)| known.name() == extension)?;
+        Some((found.description(), found.plugin(), library))
     }
 }
 
@@ -283,7 +259,7 @@ impl Loaded {
     /// The options of demonstration data.
     pub fn demo_options(&self) -> Vec<DemoOption> {
         let descriptions: Vec<&Description> =
-            self.created.iter().map(|created| &created.description).collect();
+            self.created.iter().map(|created| created.extension.description()).collect();
         demo::options(&descriptions)
     }
 
@@ -298,7 +274,7 @@ impl Loaded {
     /// When a plugin fails, or the database cannot be used.
     pub async fn open(self) -> Result<Site, Error> {
         let Loaded { url, metrics, created, failures, actor } = self;
-        let names = created.iter().map(|created| created.description.name.as_str());
+        let names = created.iter().map(|created| created.extension.name());
         let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
 
         let libraries = created.iter().map(|created| created.library.clone()).collect();
@@ -309,7 +285,7 @@ impl Loaded {
             start.run(install(database, &url, created, failures, actor.as_deref())).await;
         // The lock is released also if the start failed, so that waiting starts continue.
         start.end().await;
-        let (state, plugins, failures) = installed?;
+        let (state, extensions, failures) = installed?;
         Ok(Site {
             actor,
             inner: Arc::new(Inner {
@@ -317,7 +293,7 @@ impl Loaded {
                 metrics,
                 traffic: Traffic::default(),
                 storage,
-                plugins,
+                extensions,
                 libraries,
                 unserved: failures.logged(),
                 closed: AtomicBool::new(false),
@@ -329,8 +305,7 @@ impl Loaded {
 /// A plugin that has been created and described but not installed.
 struct Created {
     library: LibraryEntry,
-    plugin: Arc<LoadedPlugin>,
-    description: Description,
+    extension: Extension,
     services: Services,
 }
 
@@ -341,26 +316,25 @@ impl Created {
         reports: Option<&DatabaseUrl>,
         mailer: &Mailer,
     ) -> Result<Self, Error> {
-        let library = loader::load(path)?;
-        check_name(library.name())?;
+        let library = host_service::open(path)?;
         let services = Services::new(mailer.clone());
         let file = path.display().to_string();
-        let contract_version = library.contract_version().to_owned();
-        let failed = |step| {
-            let plugin = file.clone();
-            move |source| Error::Plugin { plugin, step, source }
-        };
         let mut environment = Environment::new(url.of_extension(file_stem(library.name()))?)
             .base_path(BASE_PATH)
             .capabilities(OFFERED);
         if let Some(replica) = reports {
             environment = environment.reports_url(replica.as_replica_of(url)?);
         }
-        let plugin = library.create(services.clone(), &environment).map_err(failed("create"))?;
-        let description = plugin.describe().map_err(failed("describe"))?;
-        let plugin = Arc::new(plugin);
-        let library = LibraryEntry { file, contract_version };
-        Ok(Self { library, plugin, description, services })
+        let extension = Extension::create(&library, services.clone(), environment);
+        let extension = extension.map_err(|error| match error {
+            // The library is what the operator named.
+            host_service::Error::Plugin { step, source, .. } => {
+                Error::Plugin { plugin: file.clone(), step, source }
+            }
+            error => error.into(),
+        })?;
+        let contract_version = library.contract_version().to_owned();
+        Ok(Self { library: LibraryEntry { file, contract_version }, extension, services })
     }
 }
 
@@ -370,59 +344,25 @@ pub(crate) fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
 
-/// A name is used for a file and as a key, so it must have the form that the contract defines.
-fn check_name(name: &str) -> Result<(), Error> {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if name.is_empty() || !name.bytes().all(fits) {
-        return Err(Error::Description {
-            plugin: name.to_owned(),
-            reason: "has a name with characters other than lower-case letters, digits and \
-                 hyphens"
-                .to_owned(),
-        });
-    }
-    Ok(())
-}
-
 /// Adds a plugin to those before it, unless they do not fit together.
 fn add(created: &mut Vec<Created>, plugin: Created) -> Result<(), Error> {
     created.push(plugin);
     check_together(created).inspect_err(|_| drop(created.pop()))
 }
 
-/// Checks the plugins against each other: valid defaults, distinct names, files, panels and routes.
+/// Checks the extensions against each other.
 fn check_together(created: &[Created]) -> Result<(), Error> {
-    let mut names = HashSet::new();
+    let extensions = created.iter().map(|created| created.extension.clone());
+    host_service::check_together(extensions.collect())?;
     let mut files = HashSet::new();
-    for Created { description, .. } in created {
-        let wrong = |reason: &str| {
-            let plugin = description.name.clone();
-            Err(Error::Description { plugin, reason: reason.to_owned() })
-        };
-        if !names.insert(&description.name) {
-            return wrong("is loaded twice");
-        }
-        if !files.insert(file_stem(&description.name)) {
-            return wrong("would use the database file of another extension");
-        }
-        let mut panels = HashSet::new();
-        if let Some(panel) = description.panels.iter().find(|panel| !panels.insert(&panel.name)) {
-            return wrong(&format!("has two panels of the name {}", panel.name));
-        }
-        let mut jobs = HashSet::new();
-        if let Some(job) = description.jobs.iter().find(|job| !jobs.insert(&job.name)) {
-            return wrong(&format!("has two jobs of the name {}", job.name));
-        }
-        let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
-        if let Some(parameter) =
-            description.parameters.iter().chain(&description.demo_options).find(impossible)
-        {
-            let (name, default) = (&parameter.name, &parameter.default);
-            let expected = parameter.expectation();
-            return wrong(&format!("{name} must be {expected}, but its default is {default}"));
-        }
+    let names = created.iter().map(|created| created.extension.name());
+    match names.into_iter().find(|name| !files.insert(file_stem(name))) {
+        Some(name) => Err(Error::Description {
+            plugin: name.to_owned(),
+            reason: "would use the database file of another extension".to_owned(),
+        }),
+        None => Ok(()),
     }
-    Routes::new(created.iter().map(|created| (&created.description, &created.plugin))).map(drop)
 }
 
 /// Registers the extensions with the host, then installs each plugin.
@@ -432,34 +372,35 @@ async fn install(
     created: Vec<Created>,
     mut failures: Failures,
     actor: Option<&Actor>,
-) -> Result<(Arc<State>, Vec<Option<Arc<LoadedPlugin>>>, Failures), Error> {
+) -> Result<(Arc<State>, Vec<Option<Extension>>, Failures), Error> {
     refuse_unfinished_copy(&database, url).await?;
-    let descriptions = created.iter().map(|plugin| plugin.description.clone()).collect();
+    let descriptions =
+        created.iter().map(|created| created.extension.description().clone()).collect();
     let state = Arc::new(State::new(database, descriptions));
     register(&state, actor).await?;
     state.reload().await?;
-    let mut plugins = Vec::new();
-    for created in created {
-        created.services.link(Arc::clone(&state), &created.description.name);
-        plugins.push(match created.plugin.install().await {
+    let mut extensions = Vec::new();
+    for Created { library, extension, services } in created {
+        services.link(Arc::clone(&state), extension.name());
+        extensions.push(match extension.plugin().install().await {
             Ok(()) => {
-                created.services.started();
-                Some(created.plugin)
+                services.started();
+                Some(extension)
             }
             Err(source) => {
-                let file = created.library.file;
+                let file = library.file;
                 let error = Error::Plugin { plugin: file.clone(), step: "install", source };
                 failures.add(file, error);
                 None
             }
         });
     }
-    let failures = failures.unless_all(plugins.iter().all(Option::is_none))?;
-    let listeners = state.descriptions().iter().zip(&plugins);
-    let listeners = listeners
-        .filter_map(|(of, plugin)| Some(Listener::new(&of.name, &of.events, plugin.as_ref()?)));
+    let failures = failures.unless_all(extensions.iter().all(Option::is_none))?;
+    let listeners = extensions.iter().flatten();
+    let listeners =
+        listeners.map(|of| Listener::new(of.name(), &of.description().events, of.plugin()));
     state.events().begin(listeners.collect());
-    Ok((state, plugins, failures))
+    Ok((state, extensions, failures))
 }
 
 /// Refuses a database with an unfinished copy of a site.

@@ -1,5 +1,6 @@
 //! The contract between host and library: what crosses, what is refused, and that version 1.0 lasts.
 
+mod application;
 mod boundary;
 mod crossing;
 mod events;

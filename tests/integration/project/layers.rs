@@ -51,6 +51,20 @@ const HOUSES: &[House] = &[
         foundations: &[],
     },
     House {
+        source: "host-interface/host-service/src",
+        layers: &[
+            &["mount"],
+            &["answer"],
+            &["access"],
+            &["routing", "pieces"],
+            &["extension", "body"],
+            &["refusal"],
+            &["request_id"],
+            &["accept", "changes", "error", "handled", "head", "library", "limits", "revalidation"],
+        ],
+        foundations: &[],
+    },
+    House {
         source: "plugin/src",
         layers: &[
             &["boundary"],

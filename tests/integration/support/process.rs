@@ -364,7 +364,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    fn of(stream: impl AsyncRead + Send + Unpin + 'static) -> Lines {
+    pub fn of(stream: impl AsyncRead + Send + Unpin + 'static) -> Lines {
         let seen = Arc::new(watch::Sender::new(Vec::new()));
         let lines = Lines { seen: Arc::clone(&seen) };
         tokio::spawn(async move {

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-use super::problem::Refusal;
+use crate::refusal::Refusal;
 
 /// How much of an unwanted body is read before the connection is closed.
 const DISCARD_BYTES: usize = 16 * 1024 * 1024;
@@ -15,7 +15,7 @@ const DISCARD_BYTES: usize = 16 * 1024 * 1024;
 const DISCARD_TIME: Duration = Duration::from_secs(2);
 
 /// Whether the body is too large according to its `Content-Length`.
-pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
+pub fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
     length(headers).is_some_and(|length| length > limit as u64)
 }
 
@@ -25,11 +25,10 @@ pub(crate) fn length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Reads the whole body. The client may not pause for longer than `stall`.
-pub(crate) async fn read(
-    body: &mut Body,
-    limit: usize,
-    stall: Duration,
-) -> Result<Vec<u8>, Refusal> {
+///
+/// # Errors
+/// When it has more than `limit` bytes, pauses for too long, or breaks off.
+pub async fn read(body: &mut Body, limit: usize, stall: Duration) -> Result<Vec<u8>, Refusal> {
     Ok(read_until(body, usize::MAX, limit, stall).await?.0)
 }
 
@@ -68,7 +67,7 @@ pub(crate) async fn read_until(
 
 /// Reads and discards the rest of a body: a client that is still sending when the connection is
 /// closed would not receive the answer.
-pub(crate) async fn discard(mut body: Body) {
+pub async fn discard(mut body: Body) {
     let reading = async {
         let mut left = DISCARD_BYTES;
         while let Some(Ok(frame)) = body.frame().await {

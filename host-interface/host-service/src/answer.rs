@@ -3,95 +3,64 @@
 //! changes something is never cancelled: it runs to its end and is recorded, even if its client
 //! disconnects.
 
+use std::borrow::Borrow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{
-    HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, Response as HttpResponse,
+    HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest, Response as HttpResponse,
     StatusCode, header,
 };
 use bytes::Bytes;
-use host_interface::{Headers, Request, Response, fact};
+use host_interface::{Caller, Headers, Request, Response, fact};
 use tokio::time::{Instant, timeout_at};
 
-use crate::base::secret::SecretHash;
-use crate::site::BASE_PATH;
-use crate::watch::audit::{Origin, Record};
+use crate::accept::accepts;
+use crate::access::{Access, Asked, Asking, is_change};
+use crate::body;
+use crate::changes::Changes;
+use crate::handled::Handled;
+use crate::limits::Limits;
+use crate::pieces::{Arrival, ArrivalLimits, Arriving, Produced, Streamed};
+use crate::refusal::Refusal;
+use crate::request_id::RequestId;
+use crate::revalidation::Conditional;
+use crate::routing::{self, Matched, Record, Route, Routes};
 
-use super::body;
-use super::changes::Changes;
-use super::gate::{self, Admitted, Gate};
-use super::handled::Handled;
-use super::notes::{self, ApiRequest, Begun, Notes};
-use super::pieces::{Arrival, Arriving, Limits, Produced, Streamed};
-use super::problem::Refusal;
-use super::request_id::RequestId;
-use super::revalidation::Conditional;
-use crate::extensions::routing::Route;
-
-/// Answers requests to plugins, from clients and from the administration.
-pub(crate) struct Api {
-    pub(crate) gate: Gate,
-    pub(crate) notes: Notes,
+/// Answers requests to the extensions of a site.
+pub(crate) struct Answering<A: Access> {
+    pub(crate) access: Arc<A>,
+    pub(crate) routes: Routes,
+    pub(crate) limits: Limits,
     /// The changes in progress.
     pub(crate) changes: Changes,
-    /// How long a request may take, its body included.
-    pub(crate) request_timeout: Duration,
-    /// How long a client may pause while it sends a body.
-    pub(crate) stall_time: Duration,
-    /// The maximum size of a body in bytes.
-    pub(crate) body_limit: usize,
-    /// The size above which a body is passed on in pieces, where the route takes it so.
-    pub(crate) stream_above: usize,
 }
 
-impl Api {
-    /// Answers a request that a page of the administration sends on behalf of its user. It passes
-    /// the same checks as any other request, except that it needs no token. The address begins with
-    /// the entry point; `session` is the hash of the session's secret, and `id` the id of the
-    /// request to the page.
-    pub(crate) async fn ask(
-        &self,
-        user: i64,
-        session: SecretHash,
-        id: &str,
-        request: HttpRequest<Vec<u8>>,
-    ) -> HttpResponse<Body> {
-        let id = RequestId::known(id);
-        let uri = request.uri().clone();
-        match below_base(uri.path()) {
-            Some(path) => {
-                let caller = Caller::SignedIn { user, session };
-                self.answer(caller, &id, path, request.map(Body::from)).await
-            }
-            None => Refusal::NotFound.response(&id),
-        }
-    }
-
-    /// Answers a request to a plugin, or refuses it with a reason. The path is relative to the
-    /// entry point.
+impl<A: Access> Answering<A> {
+    /// Answers a request to an extension, or refuses it with a reason. The path is relative to the
+    /// base path.
     pub(crate) async fn answer(
         &self,
-        caller: Caller,
         id: &RequestId,
         path: &str,
         request: HttpRequest<Body>,
     ) -> HttpResponse<Body> {
+        let limits = &self.limits;
         let mut handled = Handled::default();
-        let (mut by, mut record) = (None, Record::default());
+        let (mut user, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
-        let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
-        let client = parts.extensions.get::<ClientAddress>().copied();
+        let (method, uri, headers, extensions) =
+            (parts.method, parts.uri, parts.headers, parts.extensions);
         // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
-        let deadline = Instant::now() + self.request_timeout;
+        let deadline = Instant::now() + limits.request_timeout;
         let ready = async {
-            let (route, matched) = self.gate.route(path, &method)?;
+            let (route, matched) = self.route(path, &method)?;
             handled.route = Arc::clone(&route.name);
-            let media_type = &route.extension.media_type;
-            if !media_type.is_empty() && !gate::accepts(&headers, media_type) {
+            let media_type = &route.extension.description().media_type;
+            if !media_type.is_empty() && !accepts(&headers, media_type) {
                 return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
             }
             let mut call = Request::builder(route.handler, route.method)
@@ -101,36 +70,39 @@ impl Api {
             for value in matched.params() {
                 call = call.param(value);
             }
-            if let Some(ClientAddress(address)) = client {
+            if let Some(ClientAddress(address)) = extensions.get() {
                 call = call.fact(fact::CLIENT_ADDRESS, address.to_string());
             }
             if let Some(parent) = trace_parent(&headers) {
                 call = call.fact(fact::TRACE_PARENT, parent);
             }
-            if notes::changes(&method) {
+            if is_change(&method) {
                 record = matched.record(&route);
             }
+            let enabled = |extension: &str| self.access.is_enabled(extension);
+            let asking = Asking::new(&headers, &extensions, &self.routes, &enabled);
             // On a public route, credentials are checked only if they are sent.
-            if !route.public || caller.is_identified(&headers) {
-                let admitted = timeout_at(deadline, self.admit(&caller, &headers))
-                    .await
-                    .map_err(|_| Refusal::Timeout)??;
-                handled.user = admitted.identity.user.id;
-                call = call.caller(by.insert(admitted).identity.caller.clone());
+            if !route.public || self.access.is_identified(&asking) {
+                let found = timeout_at(deadline, self.access.authenticate(asking)).await;
+                let found = found.map_err(|_| Refusal::Timeout)??.ok_or(Refusal::Unauthorised)?;
+                let caller: &Caller = (*user.insert(found)).borrow();
+                handled.user = caller.user();
+                call = call.caller(caller.clone());
             }
-            if body::is_too_large(&headers, self.body_limit) {
-                return Err(Refusal::BodyTooLarge { limit: self.body_limit });
+            if body::is_too_large(&headers, limits.body_limit) {
+                return Err(Refusal::BodyTooLarge { limit: limits.body_limit });
             }
             wanted = true;
-            let enough = if route.streams { self.stream_above } else { usize::MAX };
-            let read = body::read_until(&mut body, enough, self.body_limit, self.stall_time);
+            let enough = if route.streams { limits.stream_above } else { usize::MAX };
+            let read = body::read_until(&mut body, enough, limits.body_limit, limits.stall_timeout);
             let (read, ended) =
                 timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
             let mut arrival = None;
             call = if ended {
                 call.body(read)
             } else {
-                let limits = Limits { size: self.body_limit, stall: self.stall_time, deadline };
+                let (size, stall) = (limits.body_limit, limits.stall_timeout);
+                let limits = ArrivalLimits { size, stall, deadline };
                 let rest = std::mem::take(&mut body);
                 let (pieces, seen) = Arriving::pieces(read, rest, limits, body::length(&headers));
                 arrival = Some(seen);
@@ -138,20 +110,19 @@ impl Api {
             };
             let conditional = Conditional::of(&method, &headers);
             let request = call.headers(Sent(headers)).build();
-            Ok(Call { route, request, conditional, arrival, stall_time: self.stall_time })
+            Ok(Call { route, request, conditional, arrival, stall_time: limits.stall_timeout })
         };
         let ready = ready.await;
-        let origin = caller.origin();
         let route = Arc::clone(&handled.route);
-        let asked = ApiRequest { origin, id: id.clone(), method, uri, route, by, record };
+        let asked = Asked { id: id.clone(), method, uri, extensions, route, record, user };
         let mut response = match ready {
-            Ok(call) if notes::changes(&asked.method) => self.change(asked, call, deadline).await,
+            Ok(call) if is_change(&asked.method) => self.change(asked, call, deadline).await,
             Ok(call) => {
                 let route = call.route.clone();
                 let read = timeout_at(deadline, call.answer()).await;
                 let read = read.unwrap_or_else(|_| Err(timed_out(&route)));
                 let response = read.unwrap_or_else(|refusal| refusal.response(id));
-                asked.note(&self.notes, response).await
+                self.access.answered(asked, response).await
             }
             Err(refusal) => {
                 // A body that is too slow or incomplete is not read again.
@@ -159,22 +130,49 @@ impl Api {
                 if wanted && !unreadable {
                     body::discard(body).await;
                 }
-                asked.note(&self.notes, refusal.response(id)).await
+                self.access.answered(asked, refusal.response(id)).await
             }
         };
         response.extensions_mut().insert(handled);
         response
     }
 
+    /// The enabled route for this path and method.
+    fn route<'path>(
+        &self,
+        path: &'path str,
+        method: &Method,
+    ) -> Result<(Route, Matched<'_, 'path>), Refusal> {
+        let matched = self.routes.at(path).ok_or(Refusal::NotFound)?;
+        if !self.access.is_available() {
+            return Err(Refusal::Unavailable);
+        }
+        let routes = matched.enabled(|extension| self.access.is_enabled(extension));
+        if routes.is_empty() {
+            return Err(Refusal::NotFound);
+        }
+        let wanted = routing::method(method);
+        let found = routes.iter().find(|route| Some(route.method) == wanted);
+        match found.map(|route| (*route).clone()) {
+            Some(route) => Ok((route, matched)),
+            None => Err(Refusal::MethodNotAllowed { allow: routing::allow(&routes) }),
+        }
+    }
+
     /// Calls a plugin for a change. The call runs to its end and its outcome is recorded, even if
     /// the client disconnects or gets a timeout.
-    async fn change(&self, asked: ApiRequest, call: Call, deadline: Instant) -> HttpResponse<Body> {
+    async fn change(
+        &self,
+        asked: Asked<A::User>,
+        call: Call,
+        deadline: Instant,
+    ) -> HttpResponse<Body> {
         let id = asked.id.clone();
         let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
             return Refusal::Unavailable.response(&id);
         };
-        let begun = Begun::new(self.notes.clone(), asked);
+        let begun = Begun { access: Arc::clone(&self.access), asked: Some(asked) };
         let (route, own) = (call.route.clone(), id.clone());
         let changing = self.changes.run(slot, async move {
             match call.answer().await {
@@ -195,54 +193,35 @@ impl Api {
             Err(_) => timed_out(&route).response(&id),
         }
     }
-
-    /// The user who sends the request, if the user has access.
-    async fn admit(&self, caller: &Caller, headers: &HeaderMap) -> Result<Admitted, Refusal> {
-        match caller {
-            Caller::Credentials => self.gate.authenticate(headers).await,
-            Caller::SignedIn { user, session } => self.gate.signed_in(*user, *session).await,
-        }
-    }
 }
 
-impl std::fmt::Debug for Api {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Api").finish_non_exhaustive()
-    }
-}
-
-/// How the user of a request is identified.
-pub(crate) enum Caller {
-    /// By the credentials in its headers.
-    Credentials,
-    /// By a session of the administration, given by the hash of its secret.
-    SignedIn { user: i64, session: SecretHash },
-}
-
-impl Caller {
-    /// Whether a request with these headers identifies a user.
-    fn is_identified(&self, headers: &HeaderMap) -> bool {
-        match self {
-            Caller::Credentials => headers.contains_key(header::AUTHORIZATION),
-            Caller::SignedIn { .. } => true,
-        }
-    }
-
-    fn origin(&self) -> Origin {
-        match self {
-            Caller::Credentials => Origin::Api,
-            Caller::SignedIn { .. } => Origin::Administration,
-        }
-    }
-}
-
-/// The address of the client, stored in the extensions of a request.
+/// The address of the client, which the application stores in the extensions of a request. Plugins
+/// get it as a fact.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClientAddress(pub(crate) IpAddr);
+pub struct ClientAddress(pub IpAddr);
 
-/// The part of a path below the entry point.
-pub(crate) fn below_base(path: &str) -> Option<&str> {
-    path.strip_prefix(BASE_PATH)?.strip_prefix('/')
+/// A change in progress. If it is interrupted, that is recorded, because it may still have changed
+/// something.
+struct Begun<A: Access> {
+    access: Arc<A>,
+    asked: Option<Asked<A::User>>,
+}
+
+impl<A: Access> Begun<A> {
+    async fn end(mut self, response: HttpResponse<Body>) -> HttpResponse<Body> {
+        match self.asked.take() {
+            Some(asked) => self.access.answered(asked, response).await,
+            None => response,
+        }
+    }
+}
+
+impl<A: Access> Drop for Begun<A> {
+    fn drop(&mut self) {
+        if let Some(asked) = &self.asked {
+            self.access.interrupted(asked);
+        }
+    }
 }
 
 /// A request that is ready for its plugin.
@@ -259,14 +238,14 @@ impl Call {
     /// Calls the plugin. If it refuses a body that broke off, the answer is the host's refusal.
     async fn answer(self) -> Result<HttpResponse<Body>, Refusal> {
         let Route { extension, name: route, .. } = &self.route;
-        let response = extension.plugin.handle(self.request).await.map_err(|error| {
-            let (extension, route) = (&extension.name, &**route);
+        let response = extension.plugin().handle(self.request).await.map_err(|error| {
+            let (extension, route) = (extension.name(), &**route);
             tracing::error!(extension, route, %error, "an extension failed");
             Refusal::Internal
         })?;
         let mut head = head(&response).inspect_err(|_| {
             tracing::error!(
-                extension = extension.name,
+                extension = extension.name(),
                 "an extension answered with an invalid HTTP status"
             );
         })?;
@@ -289,7 +268,7 @@ impl Call {
                 }
             }
             Err(pieces) => {
-                let produced = Produced::new(pieces, self.stall_time, &extension.name, route);
+                let produced = Produced::new(pieces, self.stall_time, extension, route);
                 *head.body_mut() = Body::new(produced);
                 head.extensions_mut().insert(Streamed);
             }
@@ -300,7 +279,7 @@ impl Call {
 
 /// The answer to a client whose request took too long.
 fn timed_out(route: &Route) -> Refusal {
-    let extension = &route.extension.name;
+    let extension = route.extension.name();
     tracing::error!(extension, route = &*route.name, "an extension took too long");
     Refusal::Timeout
 }

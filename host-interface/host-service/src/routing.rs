@@ -1,26 +1,18 @@
-//! Finds the route of a plugin for a method and a path. The table is built once when the server
+//! Finds the route of an extension for a method and a path. The table is built once, when a host
 //! starts.
 
 use std::sync::Arc;
 
 use axum::http::Method as HttpMethod;
-use host_interface::{Description, LoadedPlugin, Method, Pattern, Segment};
+use host_interface::{Method, Pattern, Segment};
 
-use crate::base::error::Error;
-use crate::watch::audit::Record;
+use crate::error::Error;
+use crate::extension::Extension;
 
-/// Every route of every plugin.
+/// Every route of every extension.
 pub(crate) struct Routes {
     router: matchit::Router<Vec<Endpoint>>,
-    extensions: Vec<Arc<Extension>>,
-}
-
-/// The plugin that a route belongs to.
-pub(crate) struct Extension {
-    pub(crate) name: String,
-    pub(crate) media_type: String,
-    pub(crate) authenticates: bool,
-    pub(crate) plugin: Arc<LoadedPlugin>,
+    extensions: Vec<Extension>,
 }
 
 /// The routes of a pattern, one for each method.
@@ -44,7 +36,17 @@ pub(crate) struct Route {
     /// segment.
     kind: Arc<str>,
     pub(crate) handler: u32,
-    pub(crate) extension: Arc<Extension>,
+    pub(crate) extension: Extension,
+}
+
+/// The record that a request refers to, as far as its path names it: for example `products` and `5`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record {
+    /// The segment of the path before the record's id, or the last one.
+    pub kind: String,
+    /// Its id; may be empty.
+    pub id: String,
 }
 
 /// A path that matched a pattern, with the values of its parameters.
@@ -54,23 +56,14 @@ pub(crate) struct Matched<'routes, 'path> {
 }
 
 impl Routes {
-    /// Collects what the plugins register.
-    pub(crate) fn new<'a>(
-        plugins: impl Iterator<Item = (&'a Description, &'a Arc<LoadedPlugin>)>,
-    ) -> Result<Self, Error> {
+    /// Collects what the extensions register.
+    pub(crate) fn new(extensions: Vec<Extension>) -> Result<Self, Error> {
         let mut router: matchit::Router<Vec<Endpoint>> = matchit::Router::new();
-        let mut extensions = Vec::new();
-        for (description, plugin) in plugins {
-            let extension = Arc::new(Extension {
-                name: description.name.clone(),
-                media_type: description.media_type.clone(),
-                authenticates: description.authenticates,
-                plugin: Arc::clone(plugin),
-            });
-            for route in &description.routes {
-                let wrong = |reason: &str| Error::Description {
-                    plugin: description.name.clone(),
-                    reason: format!("route {} /{}: {reason}", route.method, route.pattern),
+        for extension in &extensions {
+            for route in &extension.description().routes {
+                let wrong = |reason: &str| {
+                    let reason = format!("route {} /{}: {reason}", route.method, route.pattern);
+                    Error::description(extension.name(), reason)
                 };
                 let (key, shape, digits) = keys(&route.pattern);
                 let target = Route {
@@ -80,17 +73,16 @@ impl Routes {
                     streams: route.streams,
                     kind: kind(&route.pattern).into(),
                     handler: route.handler,
-                    extension: Arc::clone(&extension),
+                    extension: extension.clone(),
                 };
                 let endpoint = Endpoint { shape, digits, routes: vec![target] };
                 insert(&mut router, &key, endpoint).map_err(|reason| wrong(&reason))?;
             }
-            extensions.push(extension);
         }
         Ok(Self { router, extensions })
     }
 
-    /// Finds a path, which is relative to the host's entry point and has no leading slash.
+    /// Finds a path, which is relative to the base path and has no leading slash.
     pub(crate) fn at<'routes, 'path>(
         &'routes self,
         path: &'path str,
@@ -105,8 +97,8 @@ impl Routes {
         Some(Matched { endpoint, params: found.params })
     }
 
-    /// The plugins whose routes these are.
-    pub(crate) fn extensions(&self) -> &[Arc<Extension>] {
+    /// The extensions whose routes these are.
+    pub(crate) fn extensions(&self) -> &[Extension] {
         &self.extensions
     }
 }
@@ -114,7 +106,7 @@ impl Routes {
 impl Matched<'_, '_> {
     /// The routes of the path that belong to enabled extensions.
     pub(crate) fn enabled(&self, enabled: impl Fn(&str) -> bool) -> Vec<&Route> {
-        self.endpoint.routes.iter().filter(|route| enabled(&route.extension.name)).collect()
+        self.endpoint.routes.iter().filter(|route| enabled(route.extension.name())).collect()
     }
 
     /// The record that a request on this route refers to, as far as its path names it.

@@ -5,24 +5,45 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
-use super::request_id::RequestId;
+use crate::request_id::RequestId;
 
 /// The media type of every error document.
 const MEDIA_TYPE: &str = "application/vnd.api+json";
 
 /// Why the host refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+#[non_exhaustive]
+pub enum Refusal {
+    /// The request does not name its host exactly once: 400.
     BadHost,
+    /// Nothing is at this path: 404.
     NotFound,
-    MethodNotAllowed { allow: String },
-    NotAcceptable { media_type: String },
+    /// The path has no route for the method: 405.
+    MethodNotAllowed {
+        /// The methods of the path, as in an `Allow` header.
+        allow: String,
+    },
+    /// The `Accept` header does not name the media type: 406.
+    NotAcceptable {
+        /// The media type of the extension.
+        media_type: String,
+    },
+    /// The user is not known, or has no access to the API: 401.
     Unauthorised,
-    BodyTooLarge { limit: usize },
+    /// The body has more bytes than the limit: 413.
+    BodyTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The body broke off: 400.
     BodyIncomplete,
+    /// The body did not arrive in time: 408.
     BodyTooSlow,
+    /// An extension failed: 500.
     Internal,
+    /// An extension took too long: 504.
     Timeout,
+    /// The site cannot answer at the moment: 503.
     Unavailable,
 }
 
@@ -137,8 +158,8 @@ impl Refusal {
         }
     }
 
-    /// The whole response.
-    pub(crate) fn response(&self, id: &RequestId) -> Response<Body> {
+    /// The whole response, an error document of JSON:API.
+    pub fn response(&self, id: &RequestId) -> Response<Body> {
         let problem = self.problem(id);
         let status = problem.status;
         // A document of only text and numbers can always be serialised.

@@ -10,33 +10,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{HeaderMap, HeaderValue};
 
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// The header of the id, in requests and responses.
-pub(crate) const HEADER: &str = "x-request-id";
+pub const HEADER: &str = "x-request-id";
 
-/// Generates unique ids: a random prefix for this start of the server, and a counter.
-pub(crate) struct RequestIds {
+/// Generates unique ids: a random prefix for this start of the host, and a counter.
+#[derive(Debug)]
+pub struct RequestIds {
     prefix: u64,
     next: AtomicU64,
 }
 
 /// The id of one request.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId {
+pub struct RequestId {
     id: HeaderValue,
     /// The id that the client sent.
     of_client: Option<HeaderValue>,
 }
 
 impl RequestIds {
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// A new random prefix.
+    ///
+    /// # Errors
+    /// When the system has no random bytes.
+    pub fn new() -> Result<Self, Error> {
         Ok(Self { prefix: getrandom::u64()?, next: AtomicU64::new(1) })
     }
 
     /// The id of a request with these headers. The id in the headers is used if the peer is
     /// trusted.
-    pub(crate) fn of(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
+    pub fn of(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
         let sent = headers.get(HEADER).filter(|value| acceptable(value.as_bytes())).cloned();
         match sent {
             Some(id) if trusted => RequestId { id, of_client: None },
@@ -55,21 +60,23 @@ impl RequestIds {
 
 impl RequestId {
     /// An existing id.
-    pub(crate) fn known(id: &str) -> Self {
+    pub fn known(id: &str) -> Self {
         let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("none"));
         Self { id, of_client: None }
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
         self.id.to_str().unwrap_or_default()
     }
 
     /// The id that the client sent, if it is safe to log.
-    pub(crate) fn of_client(&self) -> Option<&str> {
+    pub fn of_client(&self) -> Option<&str> {
         self.of_client.as_ref().and_then(|id| id.to_str().ok())
     }
 
-    pub(crate) fn header(&self) -> HeaderValue {
+    /// The id as the value of a header.
+    pub fn header(&self) -> HeaderValue {
         self.id.clone()
     }
 }

@@ -3,16 +3,16 @@
 //! plugin.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use host_interface::{Library, LoadError};
 use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
 
-/// Opens a library and checks that it is a plugin of this contract.
+/// Opens a library and checks that it is a plugin of this contract. See [`host_interface::open`].
 ///
 /// # Errors
 /// If the file cannot be used; the message is one line with the file and the reason.
-pub fn load(path: &Path) -> Result<Library, LoadError> {
+pub fn open(path: &Path) -> Result<Library, LoadError> {
     check(path)?;
     // The system's loader looks up a bare name in the system's folders, not in the current one.
     let bare = path.components().count() == 1;
@@ -22,16 +22,6 @@ pub fn load(path: &Path) -> Result<Library, LoadError> {
             tracing::debug!(path = %path.display(), details = error.details(), "not a plugin");
         }
     })
-}
-
-/// The default library: the one beside the running executable.
-///
-/// # Errors
-/// When the path of the executable cannot be determined.
-pub fn default_library() -> Result<PathBuf, std::io::Error> {
-    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    let executable = std::env::current_exe()?;
-    Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
 }
 
 /// Refuses a file that is not a complete library.

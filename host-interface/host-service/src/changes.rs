@@ -1,6 +1,6 @@
 //! The changes in progress. Each runs to its end in a task of its own, even if its client
 //! disconnects: a change that is cancelled may still have happened, and nothing would record it.
-//! Their number is limited, and the server waits for them when it stops.
+//! Their number is limited, and the host waits for them when it stops.
 
 use std::sync::Arc;
 
@@ -10,18 +10,20 @@ use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
 /// The limit of concurrent changes, and the signal to abort them.
-pub(crate) struct Changes {
+#[derive(Debug)]
+pub struct Changes {
     slots: Arc<Semaphore>,
     all: u32,
     abort: watch::Sender<bool>,
 }
 
 /// The permit for one change.
-pub(crate) struct Slot(OwnedSemaphorePermit);
+#[derive(Debug)]
+pub struct Slot(OwnedSemaphorePermit);
 
 impl Changes {
     /// A limit of so many concurrent changes.
-    pub(crate) fn new(slots: usize) -> Self {
+    pub fn new(slots: usize) -> Self {
         let all = u32::try_from(slots).unwrap_or(u32::MAX);
         Self {
             slots: Arc::new(Semaphore::new(all as usize)),
@@ -30,13 +32,13 @@ impl Changes {
         }
     }
 
-    /// Waits for a permit; `None` once the server has stopped.
-    pub(crate) async fn slot(&self) -> Option<Slot> {
+    /// Waits for a permit; `None` once the host has stopped.
+    pub async fn slot(&self) -> Option<Slot> {
         Arc::clone(&self.slots).acquire_owned().await.ok().map(Slot)
     }
 
-    /// Runs a change to its end; `None` if it is aborted because the server stops.
-    pub(crate) fn run<T: Send + 'static>(
+    /// Runs a change to its end; `None` if it is aborted because the host stops.
+    pub fn run<T: Send + 'static>(
         &self,
         slot: Slot,
         change: impl Future<Output = T> + Send + 'static,
@@ -55,7 +57,7 @@ impl Changes {
 
     /// Waits until no change is in progress. The changes that still run at `finish_by` are aborted,
     /// and waited for until `abort_by`, because a change that blocks its thread cannot be aborted.
-    pub(crate) async fn finish(&self, finish_by: Instant, abort_by: Instant) {
+    pub async fn finish(&self, finish_by: Instant, abort_by: Instant) {
         if timeout_at(finish_by, self.slots.acquire_many(self.all)).await.is_err() {
             tracing::warn!("changes that took too long to finish were aborted");
             self.abort.send_replace(true);

@@ -9,21 +9,22 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use futures_util::Stream;
+use futures_core::Stream;
 use host_interface::{Body as Pieces, Chunk, Error};
-use hyper::body::{Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::body;
-use super::problem::Refusal;
+use crate::body;
+use crate::extension::Extension;
+use crate::refusal::Refusal;
 
 /// Marks a response whose body is produced while it is sent, in its extensions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Streamed;
+pub struct Streamed;
 
 /// The limits of a body that arrives in pieces.
-pub(crate) struct Limits {
+pub(crate) struct ArrivalLimits {
     /// The maximum size in bytes.
     pub(crate) size: usize,
     /// How long the client may pause.
@@ -57,7 +58,7 @@ pub(crate) struct Arriving {
     /// Absent at the end.
     rest: Option<Body>,
     read: usize,
-    limits: Limits,
+    limits: ArrivalLimits,
     /// When the client began to pause, and the timer for that.
     pause: Option<(Instant, Pin<Box<Sleep>>)>,
     arrival: Arc<Arrival>,
@@ -71,7 +72,7 @@ impl Arriving {
     pub(crate) fn pieces(
         first: Vec<u8>,
         rest: Body,
-        limits: Limits,
+        limits: ArrivalLimits,
         length: Option<u64>,
     ) -> (Pieces, Arc<Arrival>) {
         let arrival = Arc::new(Arrival::default());
@@ -122,7 +123,7 @@ impl Arriving {
 
     /// Is ready when the client has paused for too long, or the plugin must have answered.
     fn poll_pause(&mut self, context: &mut Context<'_>) -> Poll<Refusal> {
-        let Limits { stall, deadline, .. } = self.limits;
+        let ArrivalLimits { stall, deadline, .. } = self.limits;
         loop {
             let waits = !self.arrival.answered.load(Ordering::Relaxed);
             let (since, timer) = self.pause.get_or_insert_with(|| {
@@ -181,20 +182,25 @@ pub(crate) struct Produced {
     stall: Duration,
     /// The timer while nothing comes.
     pause: Option<Pin<Box<Sleep>>>,
-    extension: String,
+    extension: Extension,
     route: Arc<str>,
 }
 
 impl Produced {
-    pub(crate) fn new(pieces: Pieces, stall: Duration, extension: &str, route: &Arc<str>) -> Self {
-        let (extension, route) = (extension.to_owned(), Arc::clone(route));
+    pub(crate) fn new(
+        pieces: Pieces,
+        stall: Duration,
+        extension: &Extension,
+        route: &Arc<str>,
+    ) -> Self {
+        let (extension, route) = (extension.clone(), Arc::clone(route));
         let left = pieces.length();
         Self { pieces: Some(pieces), left, stall, pause: None, extension, route }
     }
 
     fn fails(&mut self, error: Error) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         self.pieces = None;
-        let (extension, route) = (&self.extension, &*self.route);
+        let (extension, route) = (self.extension.name(), &*self.route);
         tracing::error!(extension, route, %error, "an extension failed while its answer was sent");
         Poll::Ready(Some(Err(error)))
     }

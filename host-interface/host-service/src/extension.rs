@@ -1,0 +1,140 @@
+//! An extension: a plugin with its description. Creates, checks, installs and ends plugins; knows
+//! neither requests nor what a site keeps about an extension.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_interface::{
+    Description, Environment, Host, Library, LoadedPlugin, Parameter, capability,
+};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::Error;
+
+/// Extra time to log that a plugin did not finish in time.
+const LOGGING_TIME: Duration = Duration::from_millis(50);
+
+/// A plugin that has been created, with its description. Clones are cheap and equal.
+#[derive(Clone, Debug)]
+pub struct Extension(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    base_path: String,
+    description: Description,
+    plugin: Arc<LoadedPlugin>,
+}
+
+impl Extension {
+    /// Creates the plugin of a library for this host, and asks it to describe itself. The plugin has
+    /// not been installed then. Its routes are to be below the environment's base path; that bodies
+    /// are passed on in pieces is offered in addition to what the environment names.
+    ///
+    /// # Errors
+    /// When its name is not of the form that the contract defines, or the plugin fails.
+    pub fn create(
+        library: &Library,
+        host: impl Host,
+        environment: Environment,
+    ) -> Result<Self, Error> {
+        let name = library.name();
+        check_name(name)?;
+        let failed =
+            |step| move |source| Error::Plugin { extension: name.to_owned(), step, source };
+        let environment = environment.capabilities([capability::STREAMS]);
+        let plugin = library.create(host, &environment).map_err(failed("create"))?;
+        let description = plugin.describe().map_err(failed("describe"))?;
+        let (base_path, plugin) = (environment.base_path, Arc::new(plugin));
+        Ok(Self(Arc::new(Inner { base_path, description, plugin })))
+    }
+
+    /// Its name, by which the site knows it.
+    pub fn name(&self) -> &str {
+        &self.0.description.name
+    }
+
+    /// What the plugin has declared.
+    pub fn description(&self) -> &Description {
+        &self.0.description
+    }
+
+    /// The plugin.
+    pub fn plugin(&self) -> &Arc<LoadedPlugin> {
+        &self.0.plugin
+    }
+
+    /// The path below which its routes are, without a slash at the end.
+    pub fn base_path(&self) -> &str {
+        &self.0.base_path
+    }
+
+    /// Checks what extensions declare, each by itself and together: distinct names of extensions,
+    /// panels and jobs, valid defaults, one base path.
+    pub(crate) fn check(extensions: &[Self]) -> Result<(), Error> {
+        let mut names = HashSet::new();
+        for extension in extensions {
+            let description = extension.description();
+            let wrong = |reason: &str| Err(Error::description(extension.name(), reason));
+            if !names.insert(extension.name()) {
+                return wrong("is loaded twice");
+            }
+            if extensions.iter().any(|other| other.base_path() != extension.base_path()) {
+                return wrong("has another base path than the other extensions");
+            }
+            let mut panels = HashSet::new();
+            if let Some(panel) = description.panels.iter().find(|panel| !panels.insert(&panel.name))
+            {
+                return wrong(&format!("has two panels of the name {}", panel.name));
+            }
+            let mut jobs = HashSet::new();
+            if let Some(job) = description.jobs.iter().find(|job| !jobs.insert(&job.name)) {
+                return wrong(&format!("has two jobs of the name {}", job.name));
+            }
+            let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
+            if let Some(parameter) =
+                description.parameters.iter().chain(&description.demo_options).find(impossible)
+            {
+                let (name, default) = (&parameter.name, &parameter.default);
+                let expected = parameter.expectation();
+                return wrong(&format!("{name} must be {expected}, but its default is {default}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets plugins finish, concurrently, so that one that hangs does not delay the others. What
+    /// fails, or is not done at the deadline, is logged.
+    pub async fn shut_down(extensions: impl IntoIterator<Item = Self>, deadline: Instant) {
+        // Each in a task of its own, because a plugin that blocks its thread could not be cancelled
+        // otherwise.
+        let mut finishing = JoinSet::new();
+        for extension in extensions {
+            finishing.spawn(async move {
+                let done = timeout_at(deadline, extension.plugin().shutdown()).await;
+                let extension = extension.name();
+                match done {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::error!(extension, %error, "did not shut down"),
+                    Err(_) => tracing::error!(extension, "did not shut down in time"),
+                }
+            });
+        }
+        let all = async { while finishing.join_next().await.is_some() {} };
+        // A little more time lets the tasks that have timed out log that.
+        if timeout_at(deadline + LOGGING_TIME, all).await.is_err() {
+            tracing::error!("an extension blocks its thread while it shuts down");
+        }
+    }
+}
+
+/// A site uses a name as a key and in file names, so it must have the form that the contract defines.
+fn check_name(name: &str) -> Result<(), Error> {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || !name.bytes().all(fits) {
+        let reason = "has a name with characters other than lower-case letters, digits and hyphens";
+        return Err(Error::description(name, reason));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Makes any application on `tower` and `http` a host of plugins: [`Mount`] is a `tower` service, and
+//! an `axum` router, which answers the requests to the routes that plugins register.
+//!
+//! The application decides who is asking ([`Access`]) and what they may do
+//! ([`Principal`](host_interface::Principal)). This crate does what is the same in every host: it opens
+//! libraries, checks requests in the right order, limits time and size, passes bodies on in pieces,
+//! catches failures, gives each request an id, and lets changes run to their end. It knows no
+//! database, no users and no pages. `host-interface/README.md` has a host of 60 lines.
+//!
+//! # Order of the checks
+//!
+//! 1. The path has a route of an enabled extension: else 404.
+//! 2. The site knows who may do what, [`Access::is_available`]: else 503.
+//! 3. The route has the method: else 405. `HEAD` is answered where `GET` is.
+//! 4. `Accept` names the media type of the extension, if it has one: else 406.
+//! 5. The user is authenticated, unless the route is public: else 401.
+//! 6. The body has at most so many bytes: else 413. It arrives in time: else 408, or 400 where it
+//!    breaks off.
+//! 7. The plugin is called, and checks the rest: permissions, values, records.
+//!
+//! # Modules
+//!
+//! From top to bottom; a module uses only those below it.
+//!
+//! | module | content |
+//! |---|---|
+//! | `mount` | the service and the router |
+//! | `answer` | from a request to its answer: the order of the checks, the call of the plugin |
+//! | `access` | what a site decides about requests |
+//! | `routing` | finds the route for a method and a path |
+//! | `pieces` | bodies in pieces |
+//! | `extension` | a plugin with its description |
+//! | [`body`] | reads and discards bodies within limits |
+//! | `refusal` | the table of the host's own error answers |
+//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `request_id`, `revalidation` | one thing each |
+//! | `error` | errors of a start |
+
+pub mod body;
+
+mod accept;
+mod access;
+mod answer;
+mod changes;
+mod error;
+mod extension;
+mod handled;
+mod head;
+mod library;
+mod limits;
+mod mount;
+mod pieces;
+mod refusal;
+mod request_id;
+mod revalidation;
+mod routing;
+
+pub use access::{Access, Asked, Asking, is_change};
+pub use answer::ClientAddress;
+pub use changes::{Changes, Slot};
+pub use error::Error;
+pub use extension::Extension;
+pub use handled::Handled;
+pub use head::without_body;
+pub use library::open;
+pub use limits::Limits;
+pub use mount::{Mount, check_together};
+pub use pieces::Streamed;
+pub use refusal::Refusal;
+pub use request_id::{HEADER as REQUEST_ID, RequestId, RequestIds};
+pub use routing::Record;

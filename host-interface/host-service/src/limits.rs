@@ -1,0 +1,33 @@
+//! The limits of requests.
+
+use std::time::Duration;
+
+/// The limits of requests.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How long a request may take, its body included. Default: 30 s.
+    pub request_timeout: Duration,
+    /// How long a client may pause while it sends a body, and a plugin while it produces one.
+    /// Default: 10 s.
+    pub stall_timeout: Duration,
+    /// The maximum size of a body in bytes. Default: 1 MiB.
+    pub body_limit: usize,
+    /// The size in bytes above which a body is passed on in pieces, where the route takes it so.
+    /// Default: 64 KiB.
+    pub stream_above: usize,
+    /// How many changes may run at the same time; others wait. Default: 1,024.
+    pub changes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(10),
+            body_limit: 1024 * 1024,
+            stream_above: 64 * 1024,
+            changes: 1024,
+        }
+    }
+}

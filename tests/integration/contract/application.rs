@@ -1,0 +1,271 @@
+//! Any application on tower and http as a host: the one that the documents print in full, as a process
+//! with the real store, and one in this process that decides everything an application may decide.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, StatusCode};
+use axum::routing::get;
+use host_interface::{Caller, Denial, Environment, Host, LogRecord, Principal};
+use host_service::{Access, Asked, Asking, Extension, Limits, Mount, Refusal, RequestId};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+use tower_service::Service;
+
+use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
+use crate::support::process::Lines;
+use crate::support::waiting::patiently;
+
+/// The application of the documents, serving.
+struct Application {
+    child: Child,
+    root: String,
+    client: reqwest::Client,
+    _folder: tempfile::TempDir,
+}
+
+impl Application {
+    async fn start() -> Application {
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = Command::new(profile_dir().join("examples/application"));
+        program.arg(library()).arg("127.0.0.1:0").current_dir(folder.path()).kill_on_drop(true);
+        let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
+        let root = Lines::of(child.stdout.take().unwrap()).wait_for("http://").await;
+        Application { child, root, client: reqwest::Client::new(), _folder: folder }
+    }
+
+    /// A request to the store.
+    fn ask(&self, method: &str, path: &str, token: &str) -> reqwest::RequestBuilder {
+        let url = format!("{}/store/v1/shop/{path}", self.root);
+        let request = self.client.request(method.parse().unwrap(), url);
+        let request = request.header("accept", MEDIA_TYPE);
+        if token.is_empty() { request } else { request.bearer_auth(token) }
+    }
+
+    async fn stop(mut self) {
+        let id = self.child.id().unwrap().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+        assert!(patiently("the end", self.child.wait()).await.unwrap().success());
+    }
+}
+
+#[cfg(engine = "sqlite")]
+#[tokio::test]
+async fn the_application_of_the_documents_serves_the_store_beside_its_own_page() {
+    let app = Application::start().await;
+    let own = app.client.get(format!("{}/", app.root)).send().await.unwrap();
+    assert_eq!(own.text().await.unwrap(), "My own page\n");
+
+    let lamp = json!({"manufacturer_name": "Lamps & Sons", "alias": "lamps"});
+    let create = |token| app.ask("POST", "manufacturers", token).json(&lamp);
+    let created = Answer::to(create("s3cret")).await;
+    let location = created.expect(201).header("location").to_owned();
+    assert!(location.starts_with("/store/v1/shop/manufacturers/"), "{location}");
+    let id = location.rsplit('/').next().unwrap();
+    let read = Answer::to(app.ask("GET", &format!("manufacturers/{id}"), "s3cret")).await;
+    assert_eq!(read.json()["data"]["attributes"]["manufacturer_name"], "Lamps & Sons");
+    assert!(!read.header("x-request-id").is_empty() && !read.header("etag").is_empty());
+    let head = Answer::to(app.ask("HEAD", &format!("manufacturers/{id}"), "s3cret")).await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+
+    // A customer belongs to a user of the application.
+    let customer = |user: i64| {
+        let body = json!({"user_id": user, "first_name": "Ann", "last_name": "Example"});
+        app.ask("POST", "customers", "s3cret").json(&body)
+    };
+    assert_eq!(Answer::to(customer(1)).await.status, 201);
+    assert_eq!(Answer::to(customer(3)).await.status, 422);
+
+    for (status, request) in [
+        (401, create("")),
+        (401, create("unknown")),
+        (403, create("0ther")),
+        (403, app.ask("DELETE", &format!("manufacturers/{id}"), "s3cret")),
+        (404, app.ask("GET", "nothing", "s3cret")),
+        (405, app.ask("PUT", "manufacturers", "s3cret")),
+        (406, app.client.get(format!("{}/store/v1/shop/manufacturers", app.root))),
+        (413, app.ask("POST", "manufacturers", "s3cret").body(vec![b' '; 1024 * 1024 + 1])),
+    ] {
+        let refused = Answer::to(request).await.expect(status);
+        assert_eq!(refused.json()["errors"][0]["status"], status);
+    }
+    let outside = app.client.get(format!("{}/elsewhere", app.root)).send().await.unwrap();
+    assert_eq!((outside.status().as_u16(), outside.text().await.unwrap()), (404, String::new()));
+    app.stop().await;
+}
+
+/// What an application decides, as a test sets it.
+#[derive(Default)]
+struct Site {
+    unavailable: AtomicBool,
+    disabled: Mutex<Vec<&'static str>>,
+    authentications: AtomicUsize,
+    answered: Mutex<Vec<Value>>,
+}
+
+struct Anybody(i64);
+
+impl Principal for Anybody {
+    fn user(&self) -> i64 {
+        self.0
+    }
+    fn may(&self, _action: &str, _asset: &str) -> Result<(), Denial> {
+        Ok(())
+    }
+}
+
+impl Access for Site {
+    type User = Caller;
+
+    async fn authenticate(&self, asking: Asking<'_>) -> Result<Option<Caller>, Refusal> {
+        self.authentications.fetch_add(1, Ordering::Relaxed);
+        let Some(credentials) = asking.credentials() else { return Ok(None) };
+        if credentials.scheme() == "bearer" {
+            return Ok((credentials.secret() == "known").then(|| Caller::new(Anybody(7))));
+        }
+        let user = asking.ask_extensions(&credentials).await?;
+        Ok(user.map(|user| Caller::new(Anybody(user))))
+    }
+
+    fn is_available(&self) -> bool {
+        !self.unavailable.load(Ordering::Relaxed)
+    }
+
+    fn is_enabled(&self, extension: &str) -> bool {
+        !self.disabled.lock().unwrap().contains(&extension)
+    }
+
+    async fn answered(&self, asked: Asked<Caller>, response: Response<Body>) -> Response<Body> {
+        let user = asked.user.as_ref().map(Caller::user);
+        let (status, method) = (response.status().as_u16(), asked.method.as_str());
+        let record = json!([asked.record.kind, asked.record.id]);
+        let entry = json!([method, &*asked.route, status, user, record]);
+        self.answered.lock().unwrap().push(entry);
+        response
+    }
+}
+
+struct Quiet;
+
+impl Host for Quiet {
+    fn log(&self, _record: &LogRecord<'_>) {}
+}
+
+/// Extensions of fixtures, mounted below `/api`.
+fn mounted(fixtures: &[&str], limits: Limits) -> (Arc<Site>, Mount<Site>) {
+    let site = Arc::new(Site::default());
+    let extensions = fixtures.iter().map(|name| {
+        let library = host_service::open(&fixture(name)).unwrap();
+        let environment = Environment::new("sqlite://unused.db").base_path("/api");
+        Extension::create(&library, Quiet, environment).unwrap()
+    });
+    let mount = Mount::new(Arc::clone(&site), extensions, limits).unwrap();
+    mount.start().unwrap();
+    (site, mount)
+}
+
+/// Sends a request to a router, as a server would.
+async fn send(app: &Router, request: Request<Body>) -> (StatusCode, String) {
+    let answered = app.clone().call(request).await.unwrap();
+    let (head, body) = answered.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (head.status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn greeting(authorization: &str) -> Request<Body> {
+    let request = Request::get("/api/v1/greetings/7").header("accept", "text/plain");
+    let request = match authorization {
+        "" => request,
+        credentials => request.header("authorization", credentials),
+    };
+    request.body(Body::empty()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_decides_who_asks_and_what_is_enabled() {
+    let (site, mount) = mounted(&["greeter", "authenticates"], Limits::default());
+    let app = Router::new().route("/", get(|| async { "own" })).merge(mount.router());
+    let status = async |request| send(&app, request).await.0.as_u16();
+
+    assert_eq!(send(&app, greeting("Bearer known")).await.1, "Hello, number 7!\n");
+    assert_eq!(status(greeting("Bearer other")).await, 401);
+    assert_eq!(status(greeting("")).await, 401);
+    // An extension authenticates the user, unless it is disabled.
+    assert_eq!(status(greeting("ApiKey user-8")).await, 200);
+    site.disabled.lock().unwrap().push("authenticates");
+    assert_eq!(status(greeting("ApiKey user-8")).await, 401);
+
+    // What comes first is refused first, and nobody is authenticated for it.
+    let before = site.authentications.load(Ordering::Relaxed);
+    let plain = Request::get("/api/v1/greetings/7").body(Body::empty()).unwrap();
+    assert_eq!(status(plain).await, 406);
+    let post = Request::post("/api/v1/greetings/7").body(Body::empty()).unwrap();
+    assert_eq!(status(post).await, 405);
+    site.unavailable.store(true, Ordering::Relaxed);
+    assert_eq!(status(greeting("Bearer known")).await, 503);
+    let unknown = Request::get("/api/v1/nothing").body(Body::empty()).unwrap();
+    assert_eq!(status(unknown).await, 404);
+    site.unavailable.store(false, Ordering::Relaxed);
+    site.disabled.lock().unwrap().push("greeter");
+    assert_eq!(status(greeting("Bearer known")).await, 404);
+    assert_eq!(site.authentications.load(Ordering::Relaxed), before);
+
+    let own = Request::get("/").body(Body::empty()).unwrap();
+    assert_eq!(send(&app, own).await.1, "own");
+    let answered = std::mem::take(&mut *site.answered.lock().unwrap());
+    assert_eq!(
+        Value::from(answered),
+        json!([
+            ["GET", "greeting", 200, 7, ["", ""]],
+            ["GET", "greeting", 401, null, ["", ""]],
+            ["GET", "greeting", 401, null, ["", ""]],
+            ["GET", "greeting", 200, 8, ["", ""]],
+            ["GET", "greeting", 401, null, ["", ""]],
+            ["GET", "greeting", 406, null, ["", ""]],
+            ["GET", "", 405, null, ["", ""]],
+            ["GET", "", 503, null, ["", ""]],
+            ["GET", "", 404, null, ["", ""]],
+            ["GET", "", 404, null, ["", ""]],
+        ])
+    );
+    mount.shut_down(Duration::from_secs(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_sets_limits_and_ids() {
+    let mut limits = Limits::default();
+    (limits.body_limit, limits.request_timeout) = (100, Duration::from_millis(300));
+    let (_site, mount) = mounted(&["misbehaves"], limits);
+    let app = mount.router::<()>();
+    let post = |bytes: usize| {
+        let request = Request::post("/api/v1/misbehaves/pieces").header("accept", MEDIA_TYPE);
+        let request = request.header("authorization", "Bearer known");
+        let request = request.extension(RequestId::known("mine"));
+        request.body(Body::from(vec![b'x'; bytes])).unwrap()
+    };
+    let answered = app.clone().call(post(101)).await.unwrap();
+    assert_eq!(
+        (answered.status(), &answered.headers()["x-request-id"]),
+        (StatusCode::PAYLOAD_TOO_LARGE, &HeaderValue::from_static("mine"))
+    );
+    let pending = Request::get("/api/v1/misbehaves/pending").header("accept", MEDIA_TYPE);
+    let pending = pending.header("authorization", "Bearer known").body(Body::empty()).unwrap();
+    assert_eq!(send(&app, pending).await.0, 504);
+    mount.shut_down(Duration::from_secs(1)).await;
+}
+
+#[test]
+fn extensions_that_do_not_fit_together_are_refused() {
+    let create = |base: &str| {
+        let library = host_service::open(&fixture("greeter")).unwrap();
+        let environment = Environment::new("sqlite://unused.db").base_path(base);
+        Extension::create(&library, Quiet, environment).unwrap()
+    };
+    let refused = |extensions| host_service::check_together(extensions).unwrap_err().to_string();
+    assert_eq!(refused(vec![create("/api"), create("/api")]), "greeter: is loaded twice");
+}
