@@ -8,6 +8,7 @@ use axum::http::{Request, Response};
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
 
+use crate::api::asking;
 use crate::api::gate::{self, Api};
 use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
@@ -121,7 +122,7 @@ impl Visit {
         mut request: Request<Vec<u8>>,
     ) -> Result<Response<Bytes>, Problem> {
         request.extensions_mut().insert(ClientAddress(self.client));
-        let by = gate::SignedIn { user: self.session.user, session: self.session_hash() };
+        let by = asking::SignedIn { user: self.session.user, session: self.session_hash() };
         let answered = gate::ask(&self.api, by, &self.id, request).await;
         let (parts, body) = answered.into_parts();
         let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {

@@ -1,23 +1,22 @@
 //! The checks of this host before a plugin is called: who is asking, and whether they have access to the
 //! API. Their order, and everything else between a request and a plugin, is that of `host-service`.
 
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, Response, header};
-use host_interface::{Caller, Credentials};
+use host_interface::Credentials;
 use host_service::{Access, Asked, Asking, Mount, Refusal, RequestId};
 
 use crate::base::error::Error;
 use crate::base::secret;
-use crate::base::secret::SecretHash;
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::tokens::{self, Usage};
 use crate::site::Site;
 use crate::site::snapshot::Identity;
 use crate::watch::audit::Means;
 
+use super::asking::{Admitted, SignedIn};
 use super::notes::Notes;
 
 /// The extensions of the site, behind its checks.
@@ -29,26 +28,6 @@ pub(crate) struct Gate {
     pub(crate) site: Site,
     pub(crate) usage: Arc<Usage>,
     pub(crate) notes: Notes,
-}
-
-/// The authenticated user, and the credentials.
-pub(crate) struct Admitted {
-    pub(crate) identity: Arc<Identity>,
-    pub(crate) means: Means,
-}
-
-impl Borrow<Caller> for Admitted {
-    fn borrow(&self) -> &Caller {
-        &self.identity.caller
-    }
-}
-
-/// Marks a request as sent by a page of the administration on behalf of its user, in its extensions.
-#[derive(Clone, Copy)]
-pub(crate) struct SignedIn {
-    pub(crate) user: i64,
-    /// The hash of the session's secret.
-    pub(crate) session: SecretHash,
 }
 
 /// Answers a request that a page of the administration sends on behalf of its user. It passes the same

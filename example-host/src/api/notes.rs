@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
 
-use super::gate::{Admitted, SignedIn};
+use super::asking::{Admitted, SignedIn};
 
 /// How many characters of an error's detail are kept.
 const DETAIL: usize = 200;

@@ -33,7 +33,8 @@ pub struct Mount<A: Access> {
 }
 
 struct Shared<A: Access> {
-    base_path: String,
+    /// Absent where there is no extension, and so no path below it.
+    base_path: Option<String>,
     answering: Answering<A>,
     ids: RequestIds,
 }
@@ -49,7 +50,7 @@ impl<A: Access> Mount<A> {
         limits: Limits,
     ) -> Result<Self, Error> {
         let routes = routes(extensions.into_iter().collect())?;
-        let base_path = routes.extensions().first().map_or("", Extension::base_path).to_owned();
+        let base_path = routes.extensions().first().map(|first| first.base_path().to_owned());
         let changes = Changes::new(limits.changes);
         let answering = Answering { access, routes, limits, changes };
         Ok(Self { shared: Arc::new(Shared { base_path, answering, ids: RequestIds::new()? }) })
@@ -81,7 +82,10 @@ impl<A: Access> Mount<A> {
 
     /// A router with all routes, to be merged into that of an application.
     pub fn router<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        Router::new().route_service(&format!("{}/{{*path}}", self.shared.base_path), self.clone())
+        match &self.shared.base_path {
+            Some(base) => Router::new().route_service(&format!("{base}/{{*path}}"), self.clone()),
+            None => Router::new(),
+        }
     }
 
     /// Answers a request below the base path, or refuses it with a reason. The service does no more
@@ -97,7 +101,7 @@ impl<A: Access> Mount<A> {
 
     /// The part of a path below the base path.
     pub fn below<'path>(&self, path: &'path str) -> Option<&'path str> {
-        path.strip_prefix(self.shared.base_path.as_str())?.strip_prefix('/')
+        path.strip_prefix(self.shared.base_path.as_deref()?)?.strip_prefix('/')
     }
 
     /// The mounted extensions.
