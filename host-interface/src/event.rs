@@ -13,11 +13,13 @@ pub enum Event {
     /// The plugin's parameters have another value. On each host of the site.
     ParametersChanged,
     /// The plugin was enabled or disabled. On each host of the site.
+    #[non_exhaustive]
     Switched {
         /// Whether its routes are served now.
         enabled: bool,
     },
     /// A user was removed. On the host where that was done.
+    #[non_exhaustive]
     UserRemoved {
         /// The user's primary key.
         user: i64,
@@ -28,6 +30,16 @@ pub enum Event {
 }
 
 impl Event {
+    /// An [`Event::Switched`].
+    pub fn switched(enabled: bool) -> Self {
+        Self::Switched { enabled }
+    }
+
+    /// An [`Event::UserRemoved`], by the user's primary key.
+    pub fn user_removed(user: i64) -> Self {
+        Self::UserRemoved { user }
+    }
+
     /// The name by which a description asks for it.
     pub fn name(&self) -> &'static str {
         match self {

@@ -30,6 +30,7 @@ pub struct Metric {
 /// How the value of a [`Metric`] moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MetricKind {
     /// Grows from zero while the plugin lives.
     Counter,

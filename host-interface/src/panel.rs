@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A panel that a plugin declares. The host shows it to users who have the permission, and asks
 /// [`Plugin::panel`](crate::Plugin::panel) for its content each time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Panel {
     /// The name, unique in the plugin: lower-case letters, digits and underscores.
     pub name: String,
@@ -102,6 +103,7 @@ pub struct Chart {
 /// How a [`Chart`] is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ChartKind {
     /// A bar for each point.
     Bars,
@@ -111,6 +113,7 @@ pub enum ChartKind {
 
 /// One value of a [`Chart`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Point {
     /// Its place on the axis, for example `4 May`.
     pub label: String,

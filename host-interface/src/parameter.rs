@@ -158,6 +158,7 @@ impl Display for Expectation<'_> {
 /// The values that a [`Parameter`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ParameterKind {
     /// A string.
     Text,

@@ -173,6 +173,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
 /// A number that a plugin keeps beside its records and that differs from what the records give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// The table that it is kept in.
     pub table: String,
@@ -184,6 +185,19 @@ pub struct Difference {
     pub kept: i64,
     /// The number that the records give.
     pub counted: i64,
+}
+
+impl Difference {
+    /// A difference in one column of one row. `key` is a JSON object of columns and values.
+    pub fn new(
+        table: impl Into<String>,
+        key: impl Into<String>,
+        column: impl Into<String>,
+        kept: i64,
+        counted: i64,
+    ) -> Self {
+        Self { table: table.into(), key: key.into(), column: column.into(), kept, counted }
+    }
 }
 
 pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The request methods that a route may be registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
 pub enum Method {
     /// Reads. The host answers `HEAD` from it too.
     Get,
@@ -45,6 +46,7 @@ impl std::fmt::Display for Method {
 
 /// One route of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Route {
     /// The method it answers.
     pub method: Method,
@@ -114,7 +116,8 @@ pub struct Pattern<'a> {
     segments: Vec<Segment<'a>>,
 }
 
-/// One segment of a [`Pattern`].
+/// One segment of a [`Pattern`]. Exhaustive on purpose, and complete for the major version: a host must
+/// not mount a route of which it understands only a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
     /// Exactly this text.

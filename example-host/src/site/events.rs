@@ -61,7 +61,7 @@ impl Events {
             let extension = &listener.extension;
             let enabled = after.enabled(extension);
             if before.enabled(extension) != enabled {
-                self.report_to(listener, &Event::Switched { enabled });
+                self.report_to(listener, &Event::switched(enabled));
             }
             if before.parameters.revision(extension) != after.parameters.revision(extension) {
                 self.report_to(listener, &Event::ParametersChanged);

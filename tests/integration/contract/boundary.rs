@@ -345,13 +345,7 @@ async fn queries_of_a_plugin_reach_the_host() {
     assert_eq!((&answer["may_look"], &answer["may_touch"]), (&json!(true), &json!(false)));
     assert_eq!((&answer["parameters"], &answer["revision"]), (&json!({}), &json!(11)));
 
-    let mail = Mail {
-        id: "m-1".to_owned(),
-        to: "bob@example.com".to_owned(),
-        to_name: String::new(),
-        subject: "Ünï\u{0}code".to_owned(),
-        text: "a\nb\n".to_owned(),
-    };
+    let mail = Mail::new("m-1", "bob@example.com", "Ünï\u{0}code", "a\nb\n");
     let body = serde_json::to_vec(&mail).unwrap();
     let sent = plugin.handle(request(&plugin, &host, "mail").body(body).build()).await.unwrap();
     assert_eq!(sent.status(), 204);
