@@ -186,6 +186,8 @@ impl Site {
         if timeout_at(plugins + LOGGING_TIME, all).await.is_err() {
             tracing::error!("an extension blocks its thread while it shuts down");
         }
+        // A job that an extension woke at its end must not be forgotten.
+        self.state().events().finish(plugins + LOGGING_TIME).await;
         if timeout_at(database, self.state().database().close()).await.is_err() {
             tracing::error!("the host's database was not closed in time");
         }
