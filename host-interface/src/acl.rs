@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Action {
     /// The name that [`Caller::may`](crate::Caller::may) is asked with.
     pub name: String,
-    /// What administrators read beside it.
+    /// Its title for administrators.
     pub title: String,
 }
 
@@ -21,7 +21,7 @@ impl Action {
 }
 
 /// Something that an action may be done to. Assets form a tree below the host's `root`, and a
-/// rule on an asset reaches everything below it.
+/// rule on an asset also applies to everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Asset {
@@ -29,7 +29,7 @@ pub struct Asset {
     pub name: String,
     /// The name of the asset above it; `root` for the topmost.
     pub parent: String,
-    /// What administrators read beside it.
+    /// Its title for administrators.
     pub title: String,
 }
 
@@ -58,7 +58,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Suggests that `group` may do `action` to `asset`.
+    /// The suggestion that `group` may do `action` to `asset`.
     pub fn new(
         group: impl Into<String>,
         action: impl Into<String>,

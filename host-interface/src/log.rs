@@ -70,7 +70,7 @@ impl<'a> LogRecord<'a> {
         self.message
     }
 
-    /// Structured fields as the text of a JSON object; empty where there are none.
+    /// Structured fields as the text of a JSON object; empty if there are none.
     pub fn fields(&self) -> &'a str {
         self.fields
     }

@@ -1,4 +1,4 @@
-//! A mail that a plugin asks the host to send. How it is sent is the host's.
+//! A mail that a plugin asks the host to send. Knows nothing of how it is sent.
 
 use serde::{Deserialize, Serialize};
 
