@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 /// Something that a user may be allowed to do, for example `store.view`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Action {
     /// The name that [`Caller::may`](crate::Caller::may) is asked with.
     pub name: String,
-    /// What administrators read beside it.
+    /// Its title for administrators.
     pub title: String,
 }
 
@@ -20,14 +21,15 @@ impl Action {
 }
 
 /// Something that an action may be done to. Assets form a tree below the host's `root`, and a
-/// rule on an asset reaches everything below it.
+/// rule on an asset also applies to everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Asset {
     /// The name, unique on the site, for example `com_shop.products`.
     pub name: String,
     /// The name of the asset above it; `root` for the topmost.
     pub parent: String,
-    /// What administrators read beside it.
+    /// Its title for administrators.
     pub title: String,
 }
 
@@ -45,6 +47,7 @@ impl Asset {
 /// A rule that the plugin suggests for a new site. The host applies it once, when it installs the
 /// plugin for the first time, to a group of that name if it has one; from then on the site decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Grant {
     /// The title of a group of users.
     pub group: String,
@@ -55,7 +58,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Suggests that `group` may do `action` to `asset`.
+    /// The suggestion that `group` may do `action` to `asset`.
     pub fn new(
         group: impl Into<String>,
         action: impl Into<String>,

@@ -38,10 +38,10 @@ impl std::fmt::Debug for Credentials {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// They are the credentials of the user with this id. The host still refuses one that is
-    /// blocked or removed.
+    /// They are the credentials of the user with this primary key. The host still refuses a user who
+    /// is blocked or removed.
     User(i64),
-    /// They are of a kind that this authenticator checks, and wrong.
+    /// They are of a kind that this authenticator checks, and they are wrong.
     Refused,
     /// They are of a kind that this authenticator does not know; the next one is asked.
     Unknown,

@@ -14,16 +14,16 @@ use futures_core::Stream;
 use crate::chunk::Chunk;
 use crate::error::Error;
 use crate::outcome::Outcome;
-use crate::panic::attempt;
+use crate::panic::{Contained, attempt};
 
 pub(crate) use raw::RawBody;
 use raw::RawBody_TO;
 
-/// A body in pieces: a [`Stream`] of [`Chunk`]s. After an error, which may be a caught panic of the
-/// side that produces it, the body has ended.
+/// A body in pieces: a [`Stream`] of [`Chunk`]s. An error is the end of the body, and a panic of the side
+/// that produces it is such an error.
 ///
-/// It may be polled after the request was answered, from any thread. A side whose stream needs an
-/// async runtime enters it in each poll, because the other side's threads know nothing of it.
+/// It may be polled after the request was answered, from any thread, by one at a time. A stream that needs
+/// an async runtime has to enter it in each poll, because the other side's threads do not.
 #[repr(transparent)]
 #[derive(StableAbi)]
 pub struct Body(BodyObject);
@@ -31,14 +31,14 @@ pub struct Body(BodyObject);
 pub(crate) type BodyObject = RawBody_TO<'static, RBox<()>>;
 
 impl Body {
-    /// A body of the pieces that this stream gives.
+    /// A body of the pieces that this stream gives. Its length is not known.
     pub fn new<C: Into<Chunk>>(
         stream: impl Stream<Item = Result<C, Error>> + Send + 'static,
     ) -> Self {
         Self::make(stream, None)
     }
 
-    /// The same for a body whose length in bytes is known.
+    /// A body of the pieces that this stream gives, which are `length` bytes in total.
     pub fn with_length<C: Into<Chunk>>(
         stream: impl Stream<Item = Result<C, Error>> + Send + 'static,
         length: u64,
@@ -55,12 +55,12 @@ impl Body {
         stream: impl Stream<Item = Result<C, Error>> + Send + 'static,
         length: Option<u64>,
     ) -> Self {
-        let producer = Producer { stream: Some(Box::pin(stream)), length };
+        let producer = Producer { stream: Some(Contained::new(Box::pin(stream))), length };
         Self(RawBody_TO::from_value(producer, TD_Opaque))
     }
 }
 
-/// A body is a pointer to what produces it, which stays where it is.
+/// A body is only a pointer. What produces it is pinned behind the pointer.
 impl Unpin for Body {}
 
 impl Stream for Body {
@@ -87,16 +87,8 @@ impl fmt::Debug for Body {
 
 /// A stream whose panics are caught. It is gone as soon as it has ended, failed or panicked.
 struct Producer<S> {
-    stream: Option<Pin<Box<S>>>,
+    stream: Option<Contained<Pin<Box<S>>>>,
     length: Option<u64>,
-}
-
-impl<S> Producer<S> {
-    fn end(&mut self) {
-        let stream = self.stream.take();
-        // There is nowhere left to report a stream that cannot be dropped.
-        drop(attempt(move || drop(stream)));
-    }
 }
 
 impl<C: Into<Chunk>, S: Stream<Item = Result<C, Error>> + Send> RawBody for Producer<S> {
@@ -119,14 +111,8 @@ impl<C: Into<Chunk>, S: Stream<Item = Result<C, Error>> + Send> RawBody for Prod
             Ok(Poll::Ready(Some(Err(error)))) | Err(error) => Outcome::Failed(error.into()),
             Ok(Poll::Ready(None)) => Outcome::Done(ROption::RNone),
         };
-        self.end();
+        self.stream = None;
         FfiPoll::Ready(end)
-    }
-}
-
-impl<S> Drop for Producer<S> {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

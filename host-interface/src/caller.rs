@@ -8,12 +8,13 @@ use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RArc, RBox, ROption, RStr};
 
 use crate::outcome::{Failure, code};
-use crate::panic::attempt;
+use crate::panic::{Contained, attempt};
 
 use raw::{RawCaller, RawCaller_TO};
 
 /// An authenticated user and the means by which they are asking, for example a token with scopes, as
-/// the author of a host writes it.
+/// the author of a host writes it. Plugins call it from any thread, many at a time; it answers at once,
+/// from memory.
 pub trait Principal: Send + Sync + 'static {
     /// The user's primary key, greater than zero.
     fn user(&self) -> i64;
@@ -24,10 +25,11 @@ pub trait Principal: Send + Sync + 'static {
         None
     }
 
-    /// Whether the caller may do `action` to `asset` now. An unknown action or asset is forbidden.
+    /// Whether the caller may do `action` to `asset` now, and not when the request began. An unknown action
+    /// or asset is forbidden.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why the caller may not.
     fn may(&self, action: &str, asset: &str) -> Result<(), Denial>;
 }
 
@@ -37,8 +39,7 @@ pub trait Principal: Send + Sync + 'static {
 pub enum Denial {
     /// The user lacks the permission.
     Forbidden,
-    /// The user has the permission, but asks by means that do not reach so far, for example a token
-    /// without this scope.
+    /// The user has the permission, but asks with a token that lacks the scope of this name.
     InsufficientScope(String),
 }
 
@@ -50,13 +51,13 @@ pub struct Caller(RArc<CallerObject>);
 type CallerObject = RawCaller_TO<'static, RBox<()>>;
 
 impl Caller {
-    /// The handle to hand to a [`RequestBuilder`](crate::RequestBuilder). It may be kept and used for
-    /// many requests.
+    /// The caller for a [`RequestBuilder`](crate::RequestBuilder). It may be kept and used for many
+    /// requests.
     pub fn new(principal: impl Principal) -> Self {
-        Self(RArc::new(RawCaller_TO::from_value(Guarded(principal), TD_Opaque)))
+        Self(RArc::new(RawCaller_TO::from_value(Guarded(Contained::new(principal)), TD_Opaque)))
     }
 
-    /// The user's primary key.
+    /// The user's primary key, greater than zero.
     pub fn user(&self) -> i64 {
         self.0.user()
     }
@@ -66,10 +67,10 @@ impl Caller {
         self.0.fact(RStr::from_str(name)).into_option().map(RStr::into)
     }
 
-    /// Whether the caller may do `action` to `asset` now. Answered from memory; a failure is a no.
+    /// Whether the caller may do `action` to `asset` now. The host answers from memory.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why the caller may not; [`Denial::Forbidden`] also if the host panicked.
     pub fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
         match self.0.may(RStr::from_str(action), RStr::from_str(asset)) {
             ROption::RNone => Ok(()),
@@ -88,7 +89,7 @@ impl fmt::Debug for Caller {
 }
 
 /// A principal whose panics are caught: each becomes the answer that permits nothing.
-struct Guarded<P>(P);
+struct Guarded<P>(Contained<P>);
 
 impl<P: Principal> RawCaller for Guarded<P> {
     fn user(&self) -> i64 {
@@ -132,7 +133,7 @@ mod raw {
     pub trait RawCaller: Send + Sync {
         fn user(&self) -> i64;
         fn fact<'a>(&'a self, name: RStr<'_>) -> ROption<RStr<'a>>;
-        /// Nothing where it is permitted.
+        /// Nothing if it is permitted.
         #[sabi(last_prefix_field)]
         fn may(&self, action: RStr<'_>, asset: RStr<'_>) -> ROption<Failure>;
     }

@@ -1,6 +1,5 @@
 //! Bytes that cross without being copied: they stay where their owner put them, and are freed there.
 
-use std::any::Any;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -9,10 +8,11 @@ use abi_stable::StableAbi;
 
 use crate::panic::attempt;
 
-/// Bytes in the memory of the library that made them, which also frees them. Frozen for the major version.
+/// Bytes in the memory of the library that made them, which also frees them. They never change. Frozen for
+/// the major version.
 #[repr(C)]
 #[derive(StableAbi)]
-#[allow(unsafe_code, reason = "`free` is only ever called with what it was stored with")]
+#[allow(unsafe_code, reason = "`free` is only called with what it was stored with")]
 pub struct Chunk {
     data: *const u8,
     length: usize,
@@ -21,11 +21,12 @@ pub struct Chunk {
     free: unsafe extern "C" fn(*mut u8, usize),
 }
 
-// SAFETY: the bytes are never changed while the chunk exists, and the owner is `Send` (see the
-// constructors) and touched only once, when the chunk is dropped.
+// SAFETY: the bytes never change while the chunk exists. The owner is `Send`, as each constructor demands,
+// and is used once more only, when the chunk is dropped.
 #[allow(unsafe_code, reason = "raw pointers to what may be sent")]
 unsafe impl Send for Chunk {}
-// SAFETY: a shared chunk gives only `&[u8]`.
+// SAFETY: a shared chunk gives nothing but `&[u8]` to bytes that never change. Its owner cannot be reached
+// through it.
 #[allow(unsafe_code, reason = "raw pointers to what may be shared")]
 unsafe impl Sync for Chunk {}
 
@@ -47,16 +48,17 @@ impl Chunk {
     }
 
     /// The bytes of any owner, for example those of a reference-counted buffer. They are not copied;
-    /// the owner is dropped with the chunk.
-    pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Self {
-        fn pack<T: AsRef<[u8]> + Send + 'static>(owner: T) -> Chunk {
-            let owner = Box::new(owner);
-            let bytes = (*owner).as_ref();
-            let (data, length) = (bytes.as_ptr(), bytes.len());
-            let owner = Box::into_raw(owner).cast::<u8>();
-            Chunk { data, length, owner, extra: 0, free: free_owner::<T> }
-        }
-        pack(owner)
+    /// the owner is dropped with the chunk, on whatever thread that happens.
+    #[allow(unsafe_code, reason = "borrows from an owner that the chunk keeps")]
+    pub fn from_owner<T: AsRef<[u8]> + Send + 'static>(owner: T) -> Self {
+        // The owner becomes a raw pointer before its bytes are borrowed, because to move a box afterwards
+        // would invalidate the borrow of bytes that are inside of it.
+        let owner = Box::into_raw(Box::new(owner));
+        // SAFETY: the pointer comes from a box, and stays valid until `free_owner` takes the box back.
+        // Until then nothing else uses the owner, so the bytes neither move nor change.
+        let bytes = unsafe { &*owner }.as_ref();
+        let (data, length) = (bytes.as_ptr(), bytes.len());
+        Self { data, length, owner: owner.cast(), extra: 0, free: free_owner::<T> }
     }
 
     /// Whether there are no bytes.
@@ -71,8 +73,8 @@ impl Deref for Chunk {
     #[allow(unsafe_code, reason = "bytes behind a raw pointer")]
     fn deref(&self) -> &[u8] {
         // SAFETY: each constructor takes `data` and `length` from one slice, which the owner keeps
-        // alive and in place until `free` is called; another library's chunk was made by the same
-        // constructors, as the checked layout and version promise.
+        // alive and in place until `free` is called, and that is when the chunk is dropped. A chunk of
+        // another library was made by the constructors of its own copy of this crate.
         unsafe { std::slice::from_raw_parts(self.data, self.length) }
     }
 }
@@ -123,7 +125,8 @@ impl From<&'static str> for Chunk {
 impl Drop for Chunk {
     #[allow(unsafe_code, reason = "gives the memory back to its owner")]
     fn drop(&mut self) {
-        // SAFETY: `free` was stored with this `owner` and `extra`, and is called once.
+        // SAFETY: the constructor stored `free` with this `owner` and `extra`, for which it was written,
+        // and it is called only here, once. The bytes cannot be reached afterwards.
         unsafe { (self.free)(self.owner, self.extra) }
     }
 }
@@ -138,18 +141,19 @@ extern "C" fn free_nothing(_owner: *mut u8, _extra: usize) {}
 
 #[allow(unsafe_code, reason = "the memory of a vector that `Chunk::from` has taken apart")]
 unsafe extern "C" fn free_vec(owner: *mut u8, capacity: usize) {
-    // SAFETY: pointer and capacity are those of a `Vec<u8>` of this library's allocator. Its length
-    // does not matter to free it.
+    // SAFETY: pointer and capacity are those of a `Vec<u8>` that was not dropped, of this library's
+    // allocator, because each library stores its own copy of this function. Bytes have no destructor, so
+    // the length does not matter.
     drop(unsafe { Vec::from_raw_parts(owner, 0, capacity) });
 }
 
 #[allow(unsafe_code, reason = "the box that `Chunk::from_owner` has made")]
-unsafe extern "C" fn free_owner<T: Send + 'static>(owner: *mut u8, _extra: usize) {
-    // SAFETY: the pointer comes from `Box::into_raw` of a `Box<T>`.
+unsafe extern "C" fn free_owner<T>(owner: *mut u8, _extra: usize) {
+    // SAFETY: the pointer comes from `Box::into_raw` of a `Box<T>`, in the same instance of
+    // `Chunk::from_owner`.
     let owner = unsafe { Box::from_raw(owner.cast::<T>()) };
-    // A destructor that panics must not reach the other library.
-    let dropped: Result<(), _> = attempt(move || drop::<Box<dyn Any + Send>>(owner));
-    drop(dropped);
+    // A panic of the destructor must not reach the other library, and there is nowhere to report it.
+    drop(attempt(move || drop(owner)));
 }
 
 #[cfg(test)]
@@ -180,6 +184,13 @@ mod tests {
         assert_eq!((&*chunk, chunk.as_ptr()), (&b"stays"[..], at));
         assert_eq!(&*Chunk::from("static"), b"static");
         assert!(Chunk::empty().is_empty() && Chunk::from(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn bytes_inside_of_their_owner_are_not_copied_either() {
+        let chunk = Chunk::from_owner(*b"inside");
+        let moved = Some(chunk);
+        assert_eq!(moved.as_deref(), Some(&b"inside"[..]));
     }
 
     #[test]

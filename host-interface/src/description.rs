@@ -18,11 +18,11 @@ pub struct Description {
     pub name: String,
     /// The plugin's own version.
     pub version: String,
-    /// The media type of all of its responses. The host answers 406 to clients that do not accept it.
+    /// The media type of all of its responses. The host answers 406 to clients that do not accept it. If
+    /// it is empty, the host does not check what clients accept.
     #[serde(default)]
     pub media_type: String,
-    /// The path of a route to try the plugin with by a GET request, below the host's entry point;
-    /// may be empty.
+    /// A path below the host's entry point to try the plugin with by a GET request; may be empty.
     #[serde(default)]
     pub sample_path: String,
     /// The routes to register.
@@ -31,16 +31,16 @@ pub struct Description {
     /// The parameters that a site may set.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// What can be chosen about demonstration data, see [`Plugin::demo`](crate::Plugin::demo).
+    /// The options of demonstration data, see [`Plugin::demo`](crate::Plugin::demo).
     #[serde(default)]
     pub demo_options: Vec<Parameter>,
-    /// The actions it asks about.
+    /// The actions that it asks [`Caller::may`](crate::Caller::may) about.
     #[serde(default)]
     pub actions: Vec<Action>,
-    /// The assets it asks about, parents before children.
+    /// The assets that it asks about, parents before children.
     #[serde(default)]
     pub assets: Vec<Asset>,
-    /// The rules it suggests for a new site.
+    /// The rules that it suggests for a new site.
     #[serde(default)]
     pub grants: Vec<Grant>,
     /// The panels that it contributes to the first page of the administration.
@@ -49,23 +49,24 @@ pub struct Description {
     /// Whether [`Plugin::authenticate`](crate::Plugin::authenticate) is to be asked.
     #[serde(default)]
     pub authenticates: bool,
-    /// The names of the [events](crate::Event) that it wants to hear of.
+    /// The names of the [events](crate::Event) that are reported to it.
     #[serde(default)]
     pub events: Vec<String>,
-    /// The jobs that it wants done.
+    /// The jobs that the host runs.
     #[serde(default)]
     pub jobs: Vec<Job>,
-    /// What it cannot do without, see [`capability`](crate::capability). A host that does not offer all
-    /// of it does not serve the plugin.
+    /// The capabilities that it needs, see [`capability`](crate::capability). A host that lacks one of
+    /// them does not serve the plugin.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// What the host's version of the contract did not understand, one line each. Never crosses.
+    /// What the host's version of the contract did not understand, one line each. Filled in by the host's
+    /// side, and never crosses.
     #[serde(skip)]
     pub ignored: Vec<String>,
 }
 
 impl Description {
-    /// A plugin of this version that brings nothing yet.
+    /// The description of a plugin of this version, without anything else.
     pub fn new(version: impl Into<String>) -> Self {
         Self { version: version.into(), ..Self::default() }
     }
@@ -100,7 +101,7 @@ impl Description {
         self
     }
 
-    /// Declares what can be chosen about demonstration data, for example how much there is to be.
+    /// Declares options of demonstration data, for example how much of it there is.
     pub fn demo_options(mut self, options: impl IntoIterator<Item = Parameter>) -> Self {
         self.demo_options.extend(options);
         self
@@ -144,7 +145,7 @@ impl Description {
         self
     }
 
-    /// Names what the plugin cannot do without, see [`capability`](crate::capability).
+    /// Names capabilities that the plugin needs, see [`capability`](crate::capability).
     pub fn requires<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.requires.extend(names.into_iter().map(Into::into));
         self
@@ -197,7 +198,8 @@ mod tests {
             "name": "later", "version": "1", "new_member": [1, 2],
             "routes": [
                 {"method": "QUERY", "pattern": "v1/all", "name": "all.query", "handler": 0},
-                {"method": "GET", "pattern": "v1/all", "name": "all", "handler": 1, "cached": true}
+                {"method": "GET", "pattern": "v1/{id:hex}", "name": "all.hex", "handler": 2},
+                {"method": "GET", "pattern": "v1/{id:digits}", "name": "all", "handler": 1, "cached": true}
             ],
             "jobs": [{"name": "tidy", "at": "midnight"}],
             "requires": ["time_travel"]
@@ -207,7 +209,7 @@ mod tests {
         assert_eq!(routes, ["all"]);
         assert_eq!(description.requires, ["time_travel"]);
         let about: Vec<_> = description.ignored.iter().map(|line| line.split_at(17).0).collect();
-        assert_eq!(about, ["routes: all.query", "jobs: tidy: missi"]);
+        assert_eq!(about, ["routes: all.query", "routes: all.hex: ", "jobs: tidy: missi"]);
         Ok(())
     }
 }

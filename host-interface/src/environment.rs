@@ -10,12 +10,12 @@ pub struct Environment {
     /// uses the file; on a database server all extensions share one database, and the names of a
     /// plugin's tables have a prefix of their own.
     pub database_url: String,
-    /// The path below which the host mounts the plugin's routes, without a slash at the end; for
-    /// links.
+    /// The path below which the host mounts the plugin's routes, without a slash at the end. The plugin
+    /// needs it for links.
     #[serde(default)]
     pub base_path: String,
-    /// The address of a replica of that database, which may lag behind it, for reports. Without one,
-    /// they are read from the database itself.
+    /// The address of a replica of that database, for reports. It may lag behind. Without one, reports
+    /// are read from the database itself.
     #[serde(default)]
     pub reports_url: Option<String>,
     /// What the host offers, see [`capability`](crate::capability).
@@ -24,8 +24,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// An environment with this database, mounted at the top, of a host that offers nothing beyond
-    /// the contract's first methods.
+    /// An environment with this database. The routes are mounted at the top, and the host offers none of
+    /// the capabilities.
     pub fn new(database_url: impl Into<String>) -> Self {
         Self {
             database_url: database_url.into(),
@@ -53,7 +53,7 @@ impl Environment {
         self
     }
 
-    /// Whether the host offers this, see [`capability`](crate::capability). Versions are never compared.
+    /// Whether the host offers this [`capability`](crate::capability).
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|offered| offered == capability)
     }

@@ -11,13 +11,14 @@ pub enum Error {
     /// who entered it.
     #[error("{0}")]
     Refused(String),
-    /// The other side panicked. Its state is as it was: a panic ends one call, not the plugin.
+    /// The other side panicked, with this text. The panic has ended this call, and nothing else.
     #[error("panicked: {0}")]
     Panicked(String),
     /// The other side does not follow the contract.
     #[error("broke the contract: {0}")]
     Contract(String),
-    /// The other side has no such call, because it is older than the call or does not offer it.
+    /// The other side does not know the call or its input, because it is older, or does not offer the
+    /// call.
     #[error("not supported: {0}")]
     Unsupported(String),
 }

@@ -34,21 +34,21 @@ macro_rules! export_plugin {
         // this is.
         #[unsafe(export_name = "host_interface_contract_1")]
         pub static PLUGIN_LIBRARY_HEADER: $crate::export::LibHeader =
-            $crate::export::header($crate::export::construct::<$plugin>);
+            $crate::export::header::<$plugin>();
     };
 }
 
 /// The layout of everything that crosses.
 pub const LAYOUT: &TypeLayout = PluginRootRef::LAYOUT;
 
-#[allow(unsafe_code, reason = "the constructor is known to make this root module")]
-pub const fn header(constructor: extern "C" fn() -> RootModuleResult) -> LibHeader {
-    // SAFETY: `constructor` is an instance of `construct` below, which makes a
-    // `PluginRootRef`; the layout is exported to be checked.
-    unsafe { LibHeader::from_constructor::<PluginRootRef>(constructor, CheckTypeLayout::Yes) }
+#[allow(unsafe_code, reason = "the constructor makes this root module")]
+pub const fn header<P: Plugin>() -> LibHeader {
+    // SAFETY: `construct` makes a `PluginRootRef`, of which `from_constructor` exports the layout, so that
+    // a host checks it before it uses the module.
+    unsafe { LibHeader::from_constructor::<PluginRootRef>(construct::<P>, CheckTypeLayout::Yes) }
 }
 
-pub extern "C" fn construct<P: Plugin>() -> RootModuleResult {
+extern "C" fn construct<P: Plugin>() -> RootModuleResult {
     abi_stable::library::__call_root_module_loader(|| -> PluginRootRef {
         PluginRoot { name: RStr::from_str(P::NAME), create: create::<P> }.leak_into_prefix()
     })

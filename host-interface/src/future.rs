@@ -1,7 +1,6 @@
 //! Futures that cross the boundary: one type, with every panic caught on the side that made it.
 
 use std::future::Future;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -9,7 +8,7 @@ use async_ffi::FfiFuture;
 
 use crate::error::Error;
 use crate::outcome::Outcome;
-use crate::panic::attempt;
+use crate::panic::{Contained, attempt};
 
 /// A future as it crosses.
 pub(crate) type RawFuture<T> = FfiFuture<Outcome<T>>;
@@ -18,7 +17,7 @@ pub(crate) type RawFuture<T> = FfiFuture<Outcome<T>>;
 pub(crate) fn guard<T: Send + 'static>(
     future: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> RawFuture<T> {
-    FfiFuture::new(Caught { future: ManuallyDrop::new(future) })
+    FfiFuture::new(Caught(Contained::new(future)))
 }
 
 /// A future that has failed already.
@@ -40,34 +39,21 @@ where
 }
 
 /// A future that panics neither when it is polled nor when it is dropped.
-struct Caught<F> {
-    future: ManuallyDrop<F>,
-}
+struct Caught<F>(Contained<F>);
 
 impl<T, F: Future<Output = Result<T, Error>>> Future for Caught<F> {
     type Output = Outcome<T>;
 
     #[allow(unsafe_code, reason = "pins the only field")]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: `future` is never moved out of `self`: it is only ever polled through this
-        // pinned projection and dropped in place below. `Caught` is `Unpin` only if `F` is,
+        // SAFETY: the future never moves: it is only polled through this projection, and `Contained`
+        // drops it in place. `Caught` has no destructor of its own, and is `Unpin` only if `F` is,
         // because it contains nothing else.
-        let future = unsafe { self.map_unchecked_mut(|caught| &mut *caught.future) };
+        let future = unsafe { self.map_unchecked_mut(|caught| &mut *caught.0) };
         match attempt(|| future.poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(result)) => Poll::Ready(Outcome::from_result(result)),
             Err(panic) => Poll::Ready(Outcome::from_result(Err(panic))),
         }
-    }
-}
-
-impl<F> Drop for Caught<F> {
-    #[allow(unsafe_code, reason = "drops the only field where a panic can be caught")]
-    fn drop(&mut self) {
-        // SAFETY: `future` is dropped exactly once, here, and not touched afterwards. It is
-        // dropped in place, as pinning demands.
-        let dropped = attempt(|| unsafe { ManuallyDrop::drop(&mut self.future) });
-        // There is nowhere left to report a future that cannot be dropped.
-        drop(dropped);
     }
 }

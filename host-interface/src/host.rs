@@ -16,7 +16,7 @@ use crate::log::{Level, LogRecord};
 use crate::mail::Mail;
 use crate::names::host as name;
 use crate::outcome::Outcome;
-use crate::panic::{attempt, catch};
+use crate::panic::{Contained, attempt, catch};
 use crate::progress::{Listeners, Progress, ProgressHandle, Report};
 use crate::user::{User, UserQuery};
 
@@ -25,16 +25,17 @@ use raw::{RawHost, RawHost_TO};
 /// What a host offers, as the author of a host writes it.
 ///
 /// Plugins call it from threads of their own, many at a time. The methods without a future answer
-/// at once, from memory; one that returns a future brings whatever runtime the future needs.
+/// at once, from memory. A future is polled on a plugin's threads, so it brings the runtime that it needs.
 pub trait Host: Send + Sync + 'static {
     /// The user with this key as a caller, for what a plugin does on behalf of a user who is not
-    /// asking at the moment. `None` where there is no such user, or where they are blocked.
+    /// asking at the moment. `None` if there is no such user, or if they are blocked.
     fn caller(&self, user: i64) -> Option<Caller> {
         let _ = user;
         None
     }
 
-    /// Looks up a user, blocked ones included.
+    /// Looks up a user, blocked ones included. `None` if there is none. An error if the host cannot find
+    /// out.
     fn find_user(
         self: Arc<Self>,
         query: UserQuery,
@@ -43,30 +44,32 @@ pub trait Host: Send + Sync + 'static {
         async { Err(Error::Unsupported("this host does not look up users".to_owned())) }
     }
 
-    /// The plugin's parameters as the text of a JSON object: what the site has set, and the
-    /// declared default of each other one.
+    /// The plugin's parameters as the text of a JSON object: the values that the site has set, and the
+    /// declared defaults of the others.
     fn parameters(&self) -> String {
         "{}".to_owned()
     }
 
-    /// A number that changes whenever [`Host::parameters`] does, so that plugins need not read
+    /// A number that changes whenever [`Host::parameters`] does, so that plugins need not parse
     /// them for every request.
     fn parameters_revision(&self) -> u64 {
         0
     }
 
-    /// Sends a mail. It has been sent, or handed to a system that will send it, when the future is
-    /// ready with `Ok`. [`Error::Refused`] means that it can never be sent, for example because its
-    /// address is invalid; after any other error the plugin may ask again.
+    /// Sends a mail. `Ok` means that it has been sent, or handed to a system that will send it.
+    /// [`Error::Refused`] means that it can never be sent, for example because its address is invalid.
+    /// After any other error the plugin may ask again, with the same [`Mail::id`].
     fn send_mail(self: Arc<Self>, mail: Mail) -> impl Future<Output = Result<(), Error>> + Send {
         let _ = mail;
         async { Err(Error::Unsupported("this host does not send mails".to_owned())) }
     }
 
-    /// Runs one of the plugin's jobs soon, without waiting for its interval.
+    /// Runs one of the plugin's [jobs](crate::Job) soon, without waiting for its interval. It must not
+    /// block. A program that does not serve the site leaves the job to a host that does.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the host runs no jobs.
+    /// [`Error::Unsupported`] if the host runs no jobs, [`Error::Contract`] if the plugin has declared no
+    /// job of this name.
     fn wake(&self, job: &str) -> Result<(), Error> {
         Err(Error::Unsupported(format!("this host runs no jobs, {job:?} included")))
     }
@@ -74,7 +77,7 @@ pub trait Host: Send + Sync + 'static {
     /// Writes a line to the host's log.
     fn log(&self, record: &LogRecord<'_>);
 
-    /// Whether lines of this level and target are written at all. Plugins may remember the answer.
+    /// Whether lines of this level and target are written at all. Plugins may keep the answer.
     fn log_enabled(&self, level: Level, target: &str) -> bool {
         let _ = target;
         level <= Level::Info
@@ -89,22 +92,23 @@ pub struct HostHandle(RArc<HostObject>);
 type HostObject = RawHost_TO<'static, RBox<()>>;
 
 impl HostHandle {
-    /// A handle without a library, for tests of a plugin. A host hands itself to
-    /// [`Library::create`](crate::Library::create).
+    /// A handle without a library, for tests of a plugin. A host is passed to
+    /// [`Library::create`](crate::Library::create) instead.
     pub fn new(host: impl Host) -> Self {
         Self::listening(host, Listeners::default())
     }
 
     /// The user with this key as a caller, for what a plugin does on behalf of a user who is not
-    /// asking at the moment.
+    /// asking at the moment. `None` if there is no such user, or if they are blocked.
     pub fn caller(&self, user: i64) -> Option<Caller> {
         self.0.caller(user).into_option()
     }
 
-    /// Looks up a user, blocked ones included.
+    /// Looks up a user, blocked ones included. `None` if there is none.
     ///
     /// # Errors
-    /// When the host cannot look, for example because its database does not answer.
+    /// When the host cannot find out, for example because its database does not answer, and
+    /// [`Error::Unsupported`] if it does not look up users.
     pub async fn find_user(&self, query: UserQuery) -> Result<Option<User>, Error> {
         self.call(name::FIND_USER, &query).await
     }
@@ -112,7 +116,7 @@ impl HostHandle {
     /// The plugin's parameters as the text of a JSON object, defaults filled in.
     ///
     /// # Errors
-    /// When the host panicked.
+    /// [`Error::Panicked`].
     pub fn parameters(&self) -> Result<String, Error> {
         self.ask(name::PARAMETERS, "")
     }
@@ -132,10 +136,13 @@ impl HostHandle {
         self.call(name::SEND_MAIL, mail).await
     }
 
-    /// Asks the host to run one of the plugin's [jobs](crate::Job) soon.
+    /// Asks the host to run one of the plugin's [jobs](crate::Job) soon. Returns before it runs. During a
+    /// command that works on the site without serving it, the job is left to a host that serves it, now
+    /// or next time.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the host runs no jobs.
+    /// [`Error::Unsupported`] if the host runs no jobs, [`Error::Contract`] if the plugin has declared no
+    /// job of this name.
     pub fn wake(&self, job: &str) -> Result<(), Error> {
         self.ask(name::WAKE, job).map(drop)
     }
@@ -154,7 +161,7 @@ impl HostHandle {
 
     /// The handle of a host that passes reports of progress to these listeners.
     pub(crate) fn listening(host: impl Host, listeners: Listeners) -> Self {
-        let guarded = Guarded { host: Arc::new(host), listeners };
+        let guarded = Guarded { host: Contained::new(Arc::new(host)), listeners };
         Self(RArc::new(RawHost_TO::from_value(guarded, TD_Opaque)))
     }
 
@@ -203,7 +210,7 @@ impl Progress for Listener {
 
 /// A host whose panics are caught: each becomes a failure, or the answer that grants nothing.
 struct Guarded<H> {
-    host: Arc<H>,
+    host: Contained<Arc<H>>,
     listeners: Listeners,
 }
 
@@ -251,7 +258,8 @@ impl<H: Host> RawHost for Guarded<H> {
     }
 }
 
-/// Answers a call whose input and result are JSON.
+/// Answers a call whose input and result are JSON. An input that cannot be read is of a later version,
+/// because both sides write it with this crate: the call is not supported then.
 pub(crate) fn answer<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<RString>
 where
     I: DeserializeOwned,
@@ -260,7 +268,9 @@ where
 {
     let input = match serde_json::from_str(input) {
         Ok(input) => input,
-        Err(error) => return failed(Error::contract(error)),
+        Err(error) => {
+            return failed(Error::Unsupported(format!("the input of this call: {error}")));
+        }
     };
     begin(|| {
         let work = call(input);

@@ -19,8 +19,8 @@ use crate::progress::{Listeners, Progress};
 use crate::request::Request;
 use crate::response::Response;
 
-/// A plugin that a host has created from a library. A call that the plugin is too old to have gives
-/// what the default of its method would.
+/// A plugin that a host has created from a library. Any number of its calls may be in progress at the same
+/// time. Their futures may be polled on any thread, and dropped at any time.
 pub struct LoadedPlugin {
     plugin: PluginObject,
     listeners: Listeners,
@@ -47,19 +47,15 @@ impl LoadedPlugin {
         }
     }
 
-    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
+    /// The OpenAPI document of the plugin's routes as JSON text, if it has one.
     ///
     /// # Errors
     /// When the plugin panicked.
     pub fn openapi(&self) -> Result<Option<String>, Error> {
-        match self.ask(name::OPENAPI) {
-            Ok(text) => serde_json::from_str(&text).map_err(Error::contract),
-            Err(Error::Unsupported(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        serde_json::from_str(&self.ask(name::OPENAPI)?).map_err(Error::contract)
     }
 
-    /// Creates or migrates the plugin's tables.
+    /// Creates the plugin's tables, or brings them up to date.
     ///
     /// # Errors
     /// When the plugin could not, or panicked.
@@ -70,13 +66,13 @@ impl LoadedPlugin {
     /// Announces that the host serves from now on.
     ///
     /// # Errors
-    /// When the plugin panicked.
+    /// [`Error::Panicked`].
     pub fn start(&self) -> Result<(), Error> {
         self.ask(name::START).map(drop)
     }
 
-    /// Fills the site with demonstration data; returns one line about what was made. The options are
-    /// those that the plugin declares, each with a value that it admits.
+    /// Fills the site with demonstration data, and returns one line about what was made. `options` has a
+    /// value for each of [`Description::demo_options`].
     ///
     /// # Errors
     /// When the plugin could not, or panicked.
@@ -89,7 +85,7 @@ impl LoadedPlugin {
         self.call(name::DEMO, &Demo { options, task: listening.task }).await
     }
 
-    /// Copies everything that the plugin keeps into another place; returns one line about it.
+    /// Copies everything that the plugin keeps into another place, and returns one line about it.
     ///
     /// # Errors
     /// When the plugin could not, found a difference afterwards, or panicked.
@@ -114,13 +110,13 @@ impl LoadedPlugin {
     ) -> Result<Vec<Difference>, Error> {
         let listening = self.listeners.listen(progress);
         let input = Recount { repair, task: listening.task };
-        or(self.call(name::RECOUNT, &input).await, Vec::new())
+        self.call(name::RECOUNT, &input).await
     }
 
-    /// Whether the plugin can answer now.
+    /// Checks whether the plugin and its database can answer now.
     ///
     /// # Errors
-    /// When it cannot, with the reason.
+    /// When they cannot, with the reason.
     pub async fn health(&self) -> Result<(), Error> {
         self.call(name::HEALTH, &Nothing {}).await
     }
@@ -129,24 +125,25 @@ impl LoadedPlugin {
     /// left out.
     ///
     /// # Errors
-    /// When it could not measure.
+    /// When it could not measure, or panicked.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
-        let metrics: Vec<Value> = or(self.call(name::METRICS, &Nothing {}).await, Vec::new())?;
+        let metrics: Vec<Value> = self.call(name::METRICS, &Nothing {}).await?;
         Ok(metrics.into_iter().filter_map(|metric| serde_json::from_value(metric).ok()).collect())
     }
 
-    /// Asks for the content of a panel, on behalf of a user who has the permission to see it.
+    /// The content of one of [`Description::panels`]. To be called only for a user who has the permission
+    /// to see it.
     ///
     /// # Errors
-    /// When the plugin could not, or has no such panel.
+    /// When the plugin could not, panicked, or has no such panel.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
         self.call(name::PANEL, &Named { name: name.to_owned() }).await
     }
 
-    /// Asks the plugin for the user with these credentials.
+    /// Asks the plugin for the user with these credentials, if it [authenticates](Description::authenticates).
     ///
     /// # Errors
-    /// When it could not find out.
+    /// When it could not find out, or panicked.
     pub async fn authenticate(&self, credentials: &Credentials) -> Result<Verdict, Error> {
         self.call(name::AUTHENTICATE, credentials).await
     }
@@ -158,21 +155,21 @@ impl LoadedPlugin {
     /// plugin could not find out.
     pub async fn check_parameter(&self, name: &str, value: &Value) -> Result<(), Error> {
         let input = Setting { name: name.to_owned(), value: value.clone() };
-        or(self.call(name::CHECK_PARAMETER, &input).await, ())
+        self.call(name::CHECK_PARAMETER, &input).await
     }
 
-    /// Reports an event, if the plugin has asked for it.
+    /// Reports an event. To be called only for those that [`Description::events`] names.
     ///
     /// # Errors
-    /// When the plugin could not deal with it.
+    /// When the plugin could not deal with it, and [`Error::Unsupported`] if it does not know the event.
     pub async fn event(&self, event: &Event) -> Result<(), Error> {
-        or(self.call(name::EVENT, event).await, ())
+        self.call(name::EVENT, event).await
     }
 
-    /// Has the plugin do a job.
+    /// Has the plugin do one of [`Description::jobs`].
     ///
     /// # Errors
-    /// When it could not.
+    /// When it could not, panicked, or has no such job.
     pub async fn job(&self, name: &str) -> Result<(), Error> {
         self.call(name::JOB, &Named { name: name.to_owned() }).await
     }
@@ -180,15 +177,15 @@ impl LoadedPlugin {
     /// Hands a request to the plugin.
     ///
     /// # Errors
-    /// When the handler panicked.
+    /// [`Error::Panicked`] if the handler panicked.
     pub async fn handle(&self, request: Request) -> Result<Response, Error> {
         self.plugin.handle(request).await.into_result()
     }
 
-    /// Lets the plugin finish.
+    /// Lets the plugin finish. To be called last.
     ///
     /// # Errors
-    /// When it panicked.
+    /// [`Error::Panicked`].
     pub async fn shutdown(&self) -> Result<(), Error> {
         self.call(name::SHUTDOWN, &Nothing {}).await
     }
@@ -220,13 +217,5 @@ impl LoadedPlugin {
 impl std::fmt::Debug for LoadedPlugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("LoadedPlugin")
-    }
-}
-
-/// The result of a call, or `default` from a plugin that is too old to have it.
-fn or<T>(result: Result<T, Error>, default: T) -> Result<T, Error> {
-    match result {
-        Err(Error::Unsupported(_)) => Ok(default),
-        result => result,
     }
 }

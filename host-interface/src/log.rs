@@ -1,6 +1,7 @@
 //! Lines for the host's log. Where they are written, and how, is up to the host.
 
-/// The severity of a log line; smaller is more severe.
+/// The severity of a log line; smaller is more severe. Exhaustive on purpose: there will be no other,
+/// so each side can translate it to the levels of its own logger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// An internal error.
@@ -69,7 +70,7 @@ impl<'a> LogRecord<'a> {
         self.message
     }
 
-    /// Structured fields as the text of a JSON object; empty where there are none.
+    /// Structured fields as the text of a JSON object; empty if there are none.
     pub fn fields(&self) -> &'a str {
         self.fields
     }

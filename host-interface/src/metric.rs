@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that is measured, with its value, or a value for each of several cases.
+/// One thing that is measured, with one value, or with a value for each of several cases.
 ///
 /// ```
 /// use host_interface::Metric;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct Metric {
     /// The name, unique in the plugin: lower-case letters, digits and underscores, with the unit
-    /// at its end where there is one, for example `waiting_seconds`.
+    /// at its end if it has one, for example `waiting_seconds`.
     pub name: String,
     /// What is measured, a sentence for people.
     pub description: String,
@@ -30,8 +30,9 @@ pub struct Metric {
 /// How the value of a [`Metric`] moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MetricKind {
-    /// Grows from zero while the plugin lives.
+    /// Begins at zero when the plugin is created, and only grows.
     Counter,
     /// Goes up and down.
     Gauge,
@@ -41,8 +42,8 @@ pub enum MetricKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sample {
-    /// What distinguishes it from the other values: names, each with a value. Few combinations, since
-    /// a monitoring system keeps each of them.
+    /// What distinguishes it from the other values: pairs of a name and a value. There must be few
+    /// combinations, since a monitoring system keeps each of them.
     pub labels: Vec<(String, String)>,
     /// The value.
     pub value: f64,

@@ -1,8 +1,7 @@
-//! The names by which calls, capabilities and facts cross, and the JSON that goes with the calls. New
-//! ones may be added at any time: a side that does not know a name answers that it is unsupported.
+//! The names by which calls, capabilities and facts cross. New ones may be added at any time: a side that
+//! does not know a call answers that it is unsupported. Knows nothing of what they mean.
 
-/// What a host offers beyond the first version of the contract's methods, by the names that
-/// [`Environment::offers`](crate::Environment::offers) and
+/// What a host may offer, by the names that [`Environment::offers`](crate::Environment::offers) and
 /// [`Description::requires`](crate::Description::requires) use.
 pub mod capability {
     /// The host sends mails: [`HostHandle::send_mail`](crate::HostHandle::send_mail).
@@ -13,12 +12,12 @@ pub mod capability {
     pub const EVENTS: &str = "events";
     /// The host runs [jobs](crate::Job).
     pub const JOBS: &str = "jobs";
-    /// The host passes bodies of requests on in pieces, and sends those of responses in pieces.
+    /// The host passes large bodies of requests on in pieces, and sends bodies of responses in pieces.
     pub const STREAMS: &str = "streams";
 }
 
 /// What a host may know about a request or a caller, by the names that
-/// [`Request::fact`](crate::Request::fact) and [`Caller::fact`](crate::Caller::fact) use. Each may be
+/// [`Request::fact`](crate::Request::fact) and [`Caller::fact`](crate::Caller::fact) use. Any of it may be
 /// absent.
 pub mod fact {
     /// Of a request: the address of the client, as text.

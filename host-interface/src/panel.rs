@@ -1,11 +1,13 @@
 //! Panels that a plugin contributes to the first page of the administration: charts and tables, as
 //! data. How they are drawn is the host's.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A panel that a plugin declares. The host shows it to users who have the permission, and asks
 /// [`Plugin::panel`](crate::Plugin::panel) for its content each time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Panel {
     /// The name, unique in the plugin: lower-case letters, digits and underscores.
     pub name: String,
@@ -47,7 +49,9 @@ impl Panel {
 #[serde(default)]
 #[non_exhaustive]
 pub struct PanelContent {
-    /// Charts, beside each other where there is room.
+    /// Charts, beside each other if there is room. A host leaves out one of a kind that it does not
+    /// know.
+    #[serde(deserialize_with = "known_charts")]
     pub charts: Vec<Chart>,
     /// A table.
     pub table: Option<Table>,
@@ -102,6 +106,7 @@ pub struct Chart {
 /// How a [`Chart`] is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ChartKind {
     /// A bar for each point.
     Bars,
@@ -111,12 +116,13 @@ pub enum ChartKind {
 
 /// One value of a [`Chart`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Point {
     /// Its place on the axis, for example `4 May`.
     pub label: String,
-    /// What is shown of it alone, for example `4 May: 5 visits`.
+    /// The text for this point alone, for example `4 May: 5 visits`.
     pub text: String,
-    /// The value, an exact decimal. What is below zero is drawn as zero.
+    /// The value, an exact decimal. A value below zero is drawn as zero.
     pub value: String,
 }
 
@@ -161,7 +167,7 @@ impl Chart {
     }
 }
 
-/// A table, of which the first cell of each row is its heading.
+/// A table. The first cell of each row is the heading of the row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Table {
@@ -181,5 +187,29 @@ impl Table {
     pub fn row(mut self, cells: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.rows.push(cells.into_iter().map(Into::into).collect());
         self
+    }
+}
+
+fn known_charts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Chart>, D::Error> {
+    let charts = Vec::<Value>::deserialize(deserializer)?;
+    Ok(charts.into_iter().filter_map(|chart| serde_json::from_value(chart).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_of_a_later_version_is_left_out() -> Result<(), serde_json::Error> {
+        let chart = |kind| {
+            format!(
+                r#"{{"kind": "{kind}", "heading": "", "title": "", "description": "", "points": []}}"#
+            )
+        };
+        let text = format!(r#"{{"charts": [{}, {}]}}"#, chart("pie"), chart("line"));
+        let content: PanelContent = serde_json::from_str(&text)?;
+        let kinds: Vec<ChartKind> = content.charts.iter().map(|chart| chart.kind).collect();
+        assert_eq!(kinds, [ChartKind::Line]);
+        Ok(())
     }
 }

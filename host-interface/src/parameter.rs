@@ -27,7 +27,7 @@ pub struct Parameter {
     pub name: String,
     /// What values it takes.
     pub kind: ParameterKind,
-    /// Its value where the site has set none.
+    /// Its value if the site has set none.
     pub default: Value,
     /// What it is for, a sentence for administrators.
     pub description: String,
@@ -45,9 +45,9 @@ pub struct Limits {
     pub least: Option<String>,
     /// The greatest number, in decimal digits. Of a list, the greatest member.
     pub greatest: Option<String>,
-    /// How many characters a text, or members a list, may have.
+    /// The greatest number of characters of a text, or of members of a list.
     pub length: Option<usize>,
-    /// The only texts there are; empty for any.
+    /// The only texts that are valid; empty if any is.
     pub choices: Vec<String>,
 }
 
@@ -80,13 +80,13 @@ impl Parameter {
         self
     }
 
-    /// Sets how many characters a text, or members a list, may have.
+    /// Sets the greatest number of characters of a text, or of members of a list.
     pub fn max_length(mut self, length: usize) -> Self {
         self.limits.length = Some(length);
         self
     }
 
-    /// Names the only texts there are.
+    /// Names the only texts that are valid.
     pub fn one_of(mut self, choices: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.limits.choices = choices.into_iter().map(Into::into).collect();
         self
@@ -110,7 +110,7 @@ impl Parameter {
             }
     }
 
-    /// What values it takes, in words for people: `a whole number, from 1 to 5`.
+    /// What values it takes, in words for people, for example `a whole number, from 1 to 5`.
     pub fn expectation(&self) -> impl Display {
         Expectation(self)
     }
@@ -158,10 +158,11 @@ impl Display for Expectation<'_> {
 /// The values that a [`Parameter`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ParameterKind {
     /// A string.
     Text,
-    /// A whole number.
+    /// A whole number of 64 bits.
     Integer,
     /// 0 or 1.
     Flag,

@@ -19,7 +19,7 @@ use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
 use crate::panel::PanelContent;
-use crate::panic::{attempt, catch};
+use crate::panic::{Contained, catch};
 use crate::progress::ProgressHandle;
 use crate::request::Request;
 use crate::response::Response;
@@ -30,12 +30,13 @@ use raw::{RawPlugin, RawPlugin_TO};
 ///
 /// The life of a plugin: [`create`](Plugin::create), [`describe`](Plugin::describe),
 /// [`install`](Plugin::install), [`start`](Plugin::start), any number of
-/// [`handle`](Plugin::handle) at the same time, and [`shutdown`](Plugin::shutdown). Creating and
-/// describing do no input or output. A panic in any of them is caught and fails that call alone.
+/// [`handle`](Plugin::handle) at the same time, and [`shutdown`](Plugin::shutdown). Commands that only work on
+/// the site call neither `start` nor `handle`. Creating and describing do no input or output. A panic in
+/// any of them is caught, and fails only that call.
 ///
-/// Methods that return a future can be written as `async fn`. They are polled on the host's threads:
-/// a future that needs an async runtime brings its own, because each library has its own copy of
-/// a runtime's thread-local context. To spawn the work there and await its handle is enough.
+/// Methods that return a future can be written as `async fn`. They are polled on the host's threads.
+/// A future that needs an async runtime brings its own, because each library has its own copy of
+/// a runtime's thread-local context. It is enough to spawn the work there and to await its handle.
 pub trait Plugin: Sized + Send + Sync + 'static {
     /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
     const NAME: &'static str;
@@ -47,16 +48,16 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// does not support. The host reports it and serves its other plugins.
     fn create(host: HostHandle, environment: Environment) -> Result<Self, Error>;
 
-    /// Returns what the plugin is and what it brings, the same each time.
+    /// What the plugin is and what it brings, the same each time. [`Description::name`] becomes
+    /// [`NAME`](Plugin::NAME), whatever it is.
     fn describe(&self) -> Description;
 
-    /// The OpenAPI document of the plugin's routes as JSON text, where it has one.
+    /// The OpenAPI document of the plugin's routes as JSON text, if it has one.
     fn openapi(&self) -> Option<String> {
         None
     }
 
-    /// The host serves from now on: the plugin's background work may begin. Not called by commands
-    /// that only work on the site.
+    /// Called when the host begins to serve the site: the plugin's background work may begin.
     fn start(&self) {}
 
     /// Creates the plugin's tables and the data that it cannot do without, or brings those of an
@@ -66,9 +67,9 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Fills a site with data to try the plugin with, and returns one line about what it made.
-    /// `options` has a value for each of [`Description::demo_options`], the default where none was
-    /// chosen. `progress` is called from time to time. A host whose process ends half-way asks
-    /// again, so the work is to be completed then, not done twice.
+    /// `options` has a value for each of [`Description::demo_options`], the default if none was
+    /// chosen. The plugin reports its progress from time to time. After a process that ended half-way, a
+    /// host calls this again; the work is then completed, and no part of it is done twice.
     fn demo(
         self: Arc<Self>,
         options: Map<String, Value>,
@@ -80,11 +81,11 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
     /// Copies everything that the plugin keeps into another place, for a site that moves to another
     /// database, and returns one line about what it copied and found to be the same on both sides.
-    /// Called after [`install`](Plugin::install), while no request is served. The tables there are
-    /// the plugin's to create; what a copy that was cut off has left in them is replaced. Keys stay
+    /// Called after [`install`](Plugin::install), while no request is served. The plugin creates the
+    /// tables in the other place, and replaces what an interrupted copy has left in them. Keys stay
     /// the same, and a key that was used before the copy is not used again after it.
     ///
-    /// A plugin that keeps nothing answers with an empty line.
+    /// A plugin that keeps nothing returns an empty line.
     fn copy(
         self: Arc<Self>,
         target: Environment,
@@ -95,7 +96,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Compares the numbers that the plugin keeps beside its records with the records, and returns
-    /// those that differ. With `repair` it corrects them. Called while hosts serve the site, too.
+    /// those that differ. With `repair` it corrects them. May be called while hosts serve the site.
     fn recount(
         self: Arc<Self>,
         repair: bool,
@@ -110,8 +111,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// What the plugin measures, as it is now. Asked every few seconds where a site is watched, so
-    /// it is to be cheap.
+    /// What the plugin measures, with the present values. Called every few seconds on a site that is
+    /// monitored, so it must be cheap.
     fn metrics(self: Arc<Self>) -> impl Future<Output = Result<Vec<Metric>, Error>> + Send {
         async { Ok(Vec::new()) }
     }
@@ -146,26 +147,29 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Reports an event that the plugin has asked for, see [`Description::events`].
+    /// Called after an [`Event`] that the plugin has asked for, see [`Description::events`]. The host only
+    /// logs an error.
     fn event(self: Arc<Self>, event: Event) -> impl Future<Output = Result<(), Error>> + Send {
         let _ = event;
         async { Ok(()) }
     }
 
-    /// Does one of [`Description::jobs`].
+    /// Does one of [`Description::jobs`], by its name. After an error, it is called again when the interval
+    /// has passed. The end of the host may cut it off; it is then called again from the start.
     fn job(self: Arc<Self>, name: String) -> impl Future<Output = Result<(), Error>> + Send {
         async move { Err(Error::Contract(format!("there is no job {name:?}"))) }
     }
 
-    /// Answers a request to one of the plugin's routes. Errors of the client are ordinary responses; a
-    /// panic becomes a 500, and a future that is not ready within the host's time limit a 504. One
-    /// that reads is then dropped, as it is when its client disconnects. One that changes something
-    /// runs to its end, which the host records, so the plugin has to bound its time; only the end of
-    /// the host may cut it off.
+    /// Answers a request to one of the plugin's routes. Errors of the client are ordinary responses. A
+    /// panic becomes a 500, and a future that is not ready within the host's time limit a 504.
+    ///
+    /// A future that only reads (`GET`) is dropped at the time limit, or when its client disconnects. That
+    /// of any other method continues to its end, which the host records. So the plugin has to limit its
+    /// time; only the end of the host may cut it off.
     fn handle(self: Arc<Self>, request: Request) -> impl Future<Output = Response> + Send;
 
-    /// Finishes, within the host's own time limit for stopping. No request is in progress, and none
-    /// follows.
+    /// Called last, when no request is in progress and none follows. The host waits for it within its
+    /// time limit for stopping.
     fn shutdown(self: Arc<Self>) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -173,6 +177,7 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
 /// A number that a plugin keeps beside its records and that differs from what the records give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// The table that it is kept in.
     pub table: String,
@@ -186,11 +191,24 @@ pub struct Difference {
     pub counted: i64,
 }
 
+impl Difference {
+    /// A difference in one column of one row. `key` is a JSON object of columns and values.
+    pub fn new(
+        table: impl Into<String>,
+        key: impl Into<String>,
+        column: impl Into<String>,
+        kept: i64,
+        counted: i64,
+    ) -> Self {
+        Self { table: table.into(), key: key.into(), column: column.into(), kept, counted }
+    }
+}
+
 pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;
 
 /// Wraps a plugin so that no panic of it reaches the boundary.
 pub(crate) fn guard<P: Plugin>(plugin: P, host: HostHandle) -> PluginObject {
-    RawPlugin_TO::from_value(Guarded { plugin: Some(Arc::new(plugin)), host }, TD_Opaque)
+    RawPlugin_TO::from_value(Guarded { plugin: Contained::new(Arc::new(plugin)), host }, TD_Opaque)
 }
 
 /// The input of [`Plugin::demo`] as it crosses.
@@ -231,32 +249,24 @@ pub(crate) struct Setting {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Nothing {}
 
-/// A plugin whose panics are caught. The option is `Some` until it is dropped.
+/// A plugin whose panics are caught.
 struct Guarded<P> {
-    plugin: Option<Arc<P>>,
+    plugin: Contained<Arc<P>>,
     host: HostHandle,
-}
-
-impl<P: Plugin> Guarded<P> {
-    fn plugin(&self) -> Result<Arc<P>, Error> {
-        let gone = || Error::Contract("called after it was dropped".to_owned());
-        self.plugin.as_ref().map(Arc::clone).ok_or_else(gone)
-    }
 }
 
 impl<P: Plugin> RawPlugin for Guarded<P> {
     fn ask(&self, name: RStr<'_>, _input: RStr<'_>) -> Outcome<RString> {
         catch(|| {
-            let plugin = self.plugin()?;
             let json = |text: serde_json::Result<String>| text.map_err(Error::contract);
             let text = match name.as_str() {
                 name::DESCRIBE => {
                     let name = P::NAME.to_owned();
-                    json(serde_json::to_string(&Description { name, ..plugin.describe() }))?
+                    json(serde_json::to_string(&Description { name, ..self.plugin.describe() }))?
                 }
-                name::OPENAPI => json(serde_json::to_string(&plugin.openapi()))?,
+                name::OPENAPI => json(serde_json::to_string(&self.plugin.openapi()))?,
                 name::START => {
-                    plugin.start();
+                    self.plugin.start();
                     String::new()
                 }
                 other => return Err(unsupported(other)),
@@ -266,11 +276,7 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
     }
 
     fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString> {
-        let plugin = match self.plugin() {
-            Ok(plugin) => plugin,
-            Err(error) => return failed(error),
-        };
-        let host = self.host.clone();
+        let (plugin, host) = (Arc::clone(&self.plugin), self.host.clone());
         let input = input.as_str();
         match name.as_str() {
             name::INSTALL => answer(input, |_: Nothing| plugin.install()),
@@ -290,11 +296,7 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             name::CHECK_PARAMETER => {
                 answer(input, |Setting { name, value }| plugin.check_parameter(name, value))
             }
-            name::EVENT => match serde_json::from_str(input) {
-                Ok(event) => answer("{}", |_: Nothing| plugin.event(event)),
-                // An event of a later version, which the plugin did not ask for by a name that it knows.
-                Err(error) => failed(Error::Unsupported(format!("the event: {error}"))),
-            },
+            name::EVENT => answer(input, |event| plugin.event(event)),
             name::JOB => answer(input, |Named { name }| plugin.job(name)),
             name::SHUTDOWN => answer(input, |_: Nothing| async move {
                 plugin.shutdown().await;
@@ -305,21 +307,10 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
     }
 
     fn handle(&self, request: Request) -> RawFuture<Response> {
-        match self.plugin() {
-            Ok(plugin) => begin(|| {
-                let answer = plugin.handle(request);
-                async move { Ok(answer.await) }
-            }),
-            Err(error) => failed(error),
-        }
-    }
-}
-
-impl<P> Drop for Guarded<P> {
-    fn drop(&mut self) {
-        let plugin = self.plugin.take();
-        // There is nowhere left to report a plugin that cannot be dropped.
-        drop(attempt(move || drop(plugin)));
+        begin(|| {
+            let answer = Arc::clone(&self.plugin).handle(request);
+            async move { Ok(answer.await) }
+        })
     }
 }
 

@@ -1,24 +1,25 @@
 //! How far a long piece of work has come, from the plugin to the host. How it is shown is up to the host.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::panic::attempt;
 
-/// A listener to the progress of long work.
+/// A listener to the progress of long work. It is called from any thread and must not block.
 pub trait Progress: Send + Sync + 'static {
-    /// `done` of `total` units of the step named `step` are done.
+    /// `done` of `total` units of the step named `step` are done. The plugin chooses the unit.
     fn report(&self, step: &str, done: u64, total: u64);
 }
 
-/// Ignores it.
+/// Ignores the reports.
 impl Progress for () {
     fn report(&self, _step: &str, _done: u64, _total: u64) {}
 }
 
-/// A [`Progress`] that is mostly on the other side of the boundary. Clones are the same listener.
+/// A listener to the progress of long work, usually on the other side of the boundary. Clones are the same
+/// listener.
 #[derive(Clone)]
 pub struct ProgressHandle(Arc<dyn Progress>);
 
@@ -63,7 +64,7 @@ struct Numbered {
 impl Listeners {
     /// Listens until the guard is dropped.
     pub(crate) fn listen(&self, listener: impl Progress) -> Listening {
-        let mut numbered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbered = self.lock();
         numbered.last += 1;
         let task = numbered.last;
         numbered.listeners.insert(task, Arc::new(listener));
@@ -72,13 +73,14 @@ impl Listeners {
 
     /// Passes a report on. One about work that has ended is late and is ignored.
     pub(crate) fn report(&self, report: &Report) {
-        let listener = {
-            let numbered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            numbered.listeners.get(&report.task).cloned()
-        };
+        let listener = self.lock().listeners.get(&report.task).cloned();
         if let Some(listener) = listener {
             drop(attempt(|| listener.report(&report.step, report.done, report.total)));
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Numbered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,7 +93,8 @@ pub(crate) struct Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let mut numbered = self.listeners.0.lock().unwrap_or_else(PoisonError::into_inner);
-        numbered.listeners.remove(&self.task);
+        let listener = self.listeners.lock().listeners.remove(&self.task);
+        // Only now, because its destructor may report something, which takes the lock.
+        drop(listener);
     }
 }

@@ -10,13 +10,13 @@ use abi_stable::std_types::{RBox, ROption, RSlice, RStr, Tuple2};
 use crate::body::Body;
 use crate::caller::Caller;
 use crate::chunk::Chunk;
-use crate::panic::attempt;
+use crate::panic::{Contained, attempt};
 use crate::route::Method;
 
 use raw::{RawRequest, RawRequest_TO};
 
-/// A request to one of the plugin's routes, by a caller whom the host has authenticated unless the
-/// route is public.
+/// A request to one of the plugin's routes. The host has authenticated its caller; only a public route may
+/// be asked without one.
 #[repr(transparent)]
 #[derive(StableAbi)]
 pub struct Request(RequestObject);
@@ -26,19 +26,19 @@ type RequestObject = RawRequest_TO<'static, RBox<()>>;
 impl Request {
     /// Begins a request to the route with this `handler` key.
     pub fn builder(handler: u32, method: Method) -> RequestBuilder {
-        RequestBuilder(Parts {
+        let parts = Parts {
             handler,
             method,
             path: String::new(),
             query: String::new(),
             id: String::new(),
             params: Vec::new(),
-            headers: (),
             caller: None,
             body: Chunk::empty(),
             stream: Mutex::default(),
             facts: Vec::new(),
-        })
+        };
+        RequestBuilder { parts, headers: () }
     }
 
     /// The key under which the plugin registered the route.
@@ -57,12 +57,13 @@ impl Request {
         self.0.path().as_str()
     }
 
-    /// The values of the pattern's parameters, in order, percent-encoded as the client sent them.
+    /// The values of the pattern's parameters, in the order of the pattern, percent-encoded as the client
+    /// sent them.
     pub fn params(&self) -> Params<'_> {
         Params(self)
     }
 
-    /// What follows `?` in the address, as the client sent it; empty where there is none.
+    /// What follows `?` in the address, as the client sent it; empty if there is none.
     pub fn query(&self) -> &str {
         self.0.query().as_str()
     }
@@ -85,21 +86,21 @@ impl Request {
         })
     }
 
-    /// The body; empty where there is none, or where it is [a stream](Self::take_stream). The host
-    /// has bounded its size.
+    /// The body; empty if there is none, or if it is [a stream](Self::take_stream). The host limits its
+    /// size.
     pub fn body(&self) -> &[u8] {
         self.0.body().into()
     }
 
-    /// The body in pieces. A host passes it so on routes that [take streams](crate::Route::streams),
-    /// where it is larger than what the host holds in memory; each other body is whole. `None` from
-    /// the second call on.
+    /// The body in pieces. A host passes a body this way on a route that [takes
+    /// streams](crate::Route::streams) if it is larger than what the host keeps in memory. `None` for any
+    /// other body, and from the second call on.
     pub fn take_stream(&mut self) -> Option<Body> {
         self.0.take_stream().into_option()
     }
 
-    /// Who makes the request; `None` only on a public route, for a client without credentials.
-    /// Wrong credentials are refused there too.
+    /// Who makes the request. `None` only on a public route, for a client without credentials; the host
+    /// refuses wrong credentials there, too.
     pub fn caller(&self) -> Option<&Caller> {
         self.0.caller().into_option()
     }
@@ -109,7 +110,7 @@ impl Request {
         self.0.fact(RStr::from_str(name)).into_option().map(RStr::into)
     }
 
-    /// The id that is on the response and on every log line about this request.
+    /// The id that the response and every log line about this request have.
     pub fn id(&self) -> &str {
         self.0.id().as_str()
     }
@@ -145,7 +146,8 @@ impl std::ops::Index<usize> for Params<'_> {
     }
 }
 
-/// The headers of a request, in whatever form the host's HTTP server keeps them.
+/// The headers of a request, in whatever form the host's HTTP server keeps them. The plugin asks for them
+/// from any thread.
 pub trait Headers: Send + Sync + 'static {
     /// The `nth` value of a header (counted from 0), by its lower-case name.
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]>;
@@ -166,101 +168,80 @@ impl Headers for () {
 }
 
 /// Puts a [`Request`] together, for hosts and tests.
-pub struct RequestBuilder<H = ()>(Parts<H>);
+pub struct RequestBuilder<H = ()> {
+    parts: Parts,
+    headers: H,
+}
 
 impl<H: Headers> RequestBuilder<H> {
     /// The path as the client sent it.
     pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.0.path = path.into();
+        self.parts.path = path.into();
         self
     }
 
     /// Adds the value of the pattern's next parameter.
     pub fn param(mut self, value: impl Into<String>) -> Self {
-        self.0.params.push(value.into());
+        self.parts.params.push(value.into());
         self
     }
 
     /// What follows `?`, as the client sent it.
     pub fn query(mut self, query: impl Into<String>) -> Self {
-        self.0.query = query.into();
+        self.parts.query = query.into();
         self
     }
 
-    /// The headers; they are asked, not copied.
+    /// The headers. They stay where they are, and are read when the plugin asks for one.
     pub fn headers<N: Headers>(self, headers: N) -> RequestBuilder<N> {
-        let Parts {
-            handler,
-            method,
-            path,
-            query,
-            id,
-            params,
-            headers: _,
-            caller,
-            body,
-            stream,
-            facts,
-        } = self.0;
-        RequestBuilder(Parts {
-            handler,
-            method,
-            path,
-            query,
-            id,
-            params,
-            headers,
-            caller,
-            body,
-            stream,
-            facts,
-        })
+        RequestBuilder { parts: self.parts, headers }
     }
 
     /// The whole body, which is taken over, not copied.
     pub fn body(mut self, body: impl Into<Chunk>) -> Self {
-        self.0.body = body.into();
+        self.parts.body = body.into();
         self
     }
 
     /// The body in pieces, instead of a whole one.
     pub fn stream(mut self, body: Body) -> Self {
-        self.0.stream = Mutex::new(Some(body));
+        self.parts.stream = Mutex::new(Some(body));
         self
     }
 
     /// Who makes the request.
     pub fn caller(mut self, caller: Caller) -> Self {
-        self.0.caller = Some(caller);
+        self.parts.caller = Some(caller);
         self
     }
 
     /// Something that is known about the request, see [`fact`](crate::fact).
     pub fn fact(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.0.facts.push((name, value.into()));
+        self.parts.facts.push((name, value.into()));
         self
     }
 
     /// The request's id.
     pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.0.id = id.into();
+        self.parts.id = id.into();
         self
     }
 
     /// The finished request.
     pub fn build(self) -> Request {
-        Request(RawRequest_TO::from_value(self.0, TD_Opaque))
+        let asked = Asked { parts: self.parts, headers: Contained::new(self.headers) };
+        Request(RawRequest_TO::from_value(asked, TD_Opaque))
     }
 }
 
-struct Parts<H> {
+/// What a request consists of beside its headers.
+struct Parts {
     handler: u32,
     method: Method,
     path: String,
     query: String,
     id: String,
     params: Vec<String>,
-    headers: H,
     caller: Option<Caller>,
     body: Chunk,
     /// In a mutex because a stream may be sent, and not shared.
@@ -268,30 +249,36 @@ struct Parts<H> {
     facts: Vec<(&'static str, String)>,
 }
 
-// Only the headers are foreign code, which may panic: they count as not sent then.
-impl<H: Headers> RawRequest for Parts<H> {
+/// A request on the side that has made it.
+struct Asked<H> {
+    parts: Parts,
+    headers: Contained<H>,
+}
+
+// Only the headers are an author's code, which may panic: they count as not sent then.
+impl<H: Headers> RawRequest for Asked<H> {
     fn handler(&self) -> u32 {
-        self.handler
+        self.parts.handler
     }
 
     fn method(&self) -> RStr<'_> {
-        RStr::from_str(self.method.as_str())
+        RStr::from_str(self.parts.method.as_str())
     }
 
     fn path(&self) -> RStr<'_> {
-        RStr::from_str(&self.path)
+        RStr::from_str(&self.parts.path)
     }
 
     fn query(&self) -> RStr<'_> {
-        RStr::from_str(&self.query)
+        RStr::from_str(&self.parts.query)
     }
 
     fn id(&self) -> RStr<'_> {
-        RStr::from_str(&self.id)
+        RStr::from_str(&self.parts.id)
     }
 
     fn param(&self, nth: usize) -> ROption<RStr<'_>> {
-        self.params.get(nth).map(|value| RStr::from_str(value)).into()
+        self.parts.params.get(nth).map(|value| RStr::from_str(value)).into()
     }
 
     fn header<'a>(&'a self, name: RStr<'_>, nth: usize) -> ROption<RSlice<'a, u8>> {
@@ -305,19 +292,19 @@ impl<H: Headers> RawRequest for Parts<H> {
     }
 
     fn caller(&self) -> ROption<&Caller> {
-        self.caller.as_ref().into()
+        self.parts.caller.as_ref().into()
     }
 
     fn body(&self) -> RSlice<'_, u8> {
-        RSlice::from(&*self.body)
+        RSlice::from(&*self.parts.body)
     }
 
     fn take_stream(&mut self) -> ROption<Body> {
-        self.stream.get_mut().unwrap_or_else(PoisonError::into_inner).take().into()
+        self.parts.stream.get_mut().unwrap_or_else(PoisonError::into_inner).take().into()
     }
 
     fn fact<'a>(&'a self, name: RStr<'_>) -> ROption<RStr<'a>> {
-        let fact = self.facts.iter().find(|(known, _)| *known == name.as_str());
+        let fact = self.parts.facts.iter().find(|(known, _)| *known == name.as_str());
         fact.map(|(_, value)| RStr::from_str(value)).into()
     }
 }

@@ -57,7 +57,7 @@ impl Response {
         }
     }
 
-    /// Adds a header. The name is in lower case.
+    /// Adds a header, after others of the same name. The name is in lower case.
     pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers
             .push(ResponseHeader { name: RCowStr::from(name), value: RCowStr::from(value.into()) });
@@ -87,12 +87,12 @@ impl Response {
         &self.headers
     }
 
-    /// The body; empty where it is a stream.
+    /// The body; empty if it is [in pieces](Self::into_body).
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body alone, to be sent from where it is: whole, or in pieces.
+    /// The body alone, to be sent from where it is: `Ok` is a whole one, and `Err` one in pieces.
     pub fn into_body(self) -> Result<Chunk, Body> {
         match self.stream {
             ROption::RSome(stream) => Err(stream),

@@ -1,10 +1,12 @@
 //! Routes: what a plugin registers, and how their patterns read.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The request methods that a route may be registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
 pub enum Method {
     /// Reads. The host answers `HEAD` from it too.
     Get,
@@ -45,22 +47,24 @@ impl std::fmt::Display for Method {
 
 /// One route of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Route {
     /// The method it answers.
     pub method: Method,
     /// The path below the host's entry point, without a slash at either end; see [`Pattern`].
+    #[serde(deserialize_with = "known_pattern")]
     pub pattern: String,
     /// A name for logs, metrics and documentation, for example `products.list`.
     pub name: String,
-    /// Whether it is answered without a user. The host authenticates every other request, and one
-    /// to a public route that carries credentials: they are not passed over where they are wrong.
+    /// Whether it is answered without a user. The host authenticates the requests to all other routes. To
+    /// a public route, it authenticates a request with credentials, and refuses wrong ones.
     #[serde(default)]
     pub public: bool,
-    /// Whether the plugin takes the body in pieces where it is large, see
+    /// Whether the plugin takes a large body in pieces, see
     /// [`Request::take_stream`](crate::Request::take_stream).
     #[serde(default)]
     pub streams: bool,
-    /// How the plugin recognises the route: the host passes it back in
+    /// The plugin's key for the route, which the host passes back in
     /// [`Request::handler`](crate::Request::handler).
     pub handler: u32,
 }
@@ -83,13 +87,13 @@ impl Route {
         }
     }
 
-    /// Answers without a user as well.
+    /// Makes the route public: it is answered without a user, too.
     pub fn public(mut self) -> Self {
         self.public = true;
         self
     }
 
-    /// Takes the body in pieces where it is large.
+    /// Takes a large body in pieces.
     pub fn streams(mut self) -> Self {
         self.streams = true;
         self
@@ -98,10 +102,13 @@ impl Route {
 
 /// The parts of a route's pattern, for hosts.
 ///
-/// A pattern is segments joined by `/`. A segment is either literal text, `{name}` for any one
-/// segment that is not empty, or `{name:digits}` for one of ASCII digits only. Where a literal and
-/// a parameter both fit, the literal wins, and of two parameters the one of digits:
-/// `vouchers/mine` beside `vouchers/{id:digits}`.
+/// A pattern is segments joined by `/`. A segment is either literal text without braces, `{name}` for any
+/// segment that is not empty, or `{name:digits}` for one of ASCII digits only. A name consists of ASCII
+/// letters, digits and underscores. If both a literal and a parameter match, the literal wins, and of two
+/// parameters the one of digits: `vouchers/mine` beside `vouchers/{id:digits}`.
+///
+/// A route whose pattern has anything else in braces is of a later version, or misspelt. A host leaves it
+/// out and names it in [`Description::ignored`](crate::Description::ignored).
 ///
 /// ```
 /// use host_interface::{Pattern, Segment};
@@ -114,7 +121,8 @@ pub struct Pattern<'a> {
     segments: Vec<Segment<'a>>,
 }
 
-/// One segment of a [`Pattern`].
+/// One segment of a [`Pattern`]. Exhaustive on purpose, and complete for the major version: a host must
+/// not mount a route of which it understands only a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
     /// Exactly this text.
@@ -126,7 +134,7 @@ pub enum Segment<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a pattern. Every text is one: what is no parameter is literal.
+    /// Reads the pattern of a [`Route`]. A segment that is not in braces is literal.
     pub fn parse(pattern: &'a str) -> Self {
         let segments = pattern
             .split('/')
@@ -144,5 +152,24 @@ impl<'a> Pattern<'a> {
     /// The segments in order.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
+    }
+}
+
+/// Reads a pattern, unless only a later version can.
+fn known_pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let pattern = String::deserialize(deserializer)?;
+    let unknown = pattern.split('/').find(|segment| !is_known(segment));
+    let fault = unknown.map(|segment| D::Error::custom(format!("unknown segment {segment:?}")));
+    fault.map_or(Ok(pattern), Err)
+}
+
+fn is_known(segment: &str) -> bool {
+    match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        None => !segment.contains(['{', '}']),
+        Some(parameter) => {
+            let name = parameter.strip_suffix(":digits").unwrap_or(parameter);
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            !name.is_empty() && name.bytes().all(fits)
+        }
     }
 }

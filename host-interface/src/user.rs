@@ -19,7 +19,7 @@ pub struct User {
 }
 
 impl User {
-    /// A user by its key, its name to sign in with, its display name and its e-mail address.
+    /// A user by the primary key, the name to sign in with, the name to show and the e-mail address.
     pub fn new(
         id: i64,
         username: impl Into<String>,
@@ -30,7 +30,7 @@ impl User {
     }
 }
 
-/// By what a user is looked up.
+/// What a user is looked up by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

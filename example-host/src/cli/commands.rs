@@ -111,7 +111,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
 }
 
 fn difference(found: &Difference) -> String {
-    let Difference { table, key, column, kept, counted } = found;
+    let Difference { table, key, column, kept, counted, .. } = found;
     format!("{table}\t{key}\t{column}\t{kept}\t{counted}")
 }
 

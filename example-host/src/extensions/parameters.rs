@@ -63,13 +63,14 @@ pub(crate) fn full_name(extension: &str, name: &str) -> String {
 pub(crate) fn entered(kind: ParameterKind, text: &str) -> Value {
     let number = |text: &str| text.trim().parse::<i64>().ok().map(Value::from);
     let read = match kind {
-        ParameterKind::Text => None,
         ParameterKind::Integer | ParameterKind::Flag => number(text),
         ParameterKind::Decimal => Some(Value::from(text.trim())),
         ParameterKind::IntegerList => {
             let members = text.split(|c: char| c == ',' || c.is_whitespace());
             members.filter(|member| !member.is_empty()).map(number).collect()
         }
+        // Text, and kinds of later versions of the contract.
+        _ => None,
     };
     read.unwrap_or_else(|| Value::from(text))
 }

@@ -105,6 +105,7 @@ impl Collector for Readings {
             let kind_of_text = match kind {
                 MetricKind::Counter => MetricType::Counter,
                 MetricKind::Gauge => MetricType::Gauge,
+                _ => MetricType::Unknown,
             };
             let help = one_line(description);
             let mut all = encoder.encode_descriptor(name, &help, None, kind_of_text)?;
@@ -122,6 +123,7 @@ impl Collector for Readings {
 fn encode(metric: &mut MetricEncoder<'_>, kind: MetricKind, value: f64) -> Result<(), fmt::Error> {
     match kind {
         MetricKind::Counter => metric.encode_counter::<NoLabelSet, f64, u64>(&value, None),
-        MetricKind::Gauge => metric.encode_gauge(&value),
+        // A gauge promises nothing about how the value moves, so it will do for kinds of later versions.
+        _ => metric.encode_gauge(&value),
     }
 }

@@ -92,7 +92,7 @@ impl Site {
             self.record(transaction, "user", id, "delete a user").await?;
             Ok(id)
         })?;
-        self.state().events().report(&Event::UserRemoved { user });
+        self.state().events().report(&Event::user_removed(user));
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl Events {
             let extension = &listener.extension;
             let enabled = after.enabled(extension);
             if before.enabled(extension) != enabled {
-                self.report_to(listener, &Event::Switched { enabled });
+                self.report_to(listener, &Event::switched(enabled));
             }
             if before.parameters.revision(extension) != after.parameters.revision(extension) {
                 self.report_to(listener, &Event::ParametersChanged);
@@ -77,10 +77,15 @@ impl Events {
         tasks.spawn_on(task, runtime);
     }
 
-    /// Waits for the reports in progress, and gives those up that are not done by then.
+    /// Waits for the reports in progress and for what they have begun, for example to wake a job. Gives up
+    /// what is not done by then.
     pub(crate) async fn finish(&self, by: Instant) {
-        let mut tasks = std::mem::take(&mut *self.tasks());
-        let all = async { while tasks.join_next().await.is_some() {} };
+        let take = || Some(std::mem::take(&mut *self.tasks())).filter(|tasks| !tasks.is_empty());
+        let all = async {
+            while let Some(mut tasks) = take() {
+                while tasks.join_next().await.is_some() {}
+            }
+        };
         if timeout_at(by, all).await.is_err() {
             tracing::warn!("extensions did not deal with all events before the end");
         }

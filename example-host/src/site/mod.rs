@@ -54,6 +54,9 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 /// The time limit for closing the database after that.
 const DATABASE_TIME: Duration = Duration::from_secs(5);
 
+/// Extra time to wake a job that an extension asked for as it ended.
+const WAKING_TIME: Duration = Duration::from_millis(100);
+
 /// An open site. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -158,6 +161,8 @@ impl Site {
         let now = Instant::now();
         self.state().events().finish(now + plugins.duration_since(now) / 2).await;
         Extension::shut_down(self.served().cloned(), plugins).await;
+        // A job that an extension woke at its end must not be forgotten.
+        self.state().events().finish(plugins + WAKING_TIME).await;
         if timeout_at(database, self.state().database().close()).await.is_err() {
             tracing::error!("the host's database was not closed in time");
         }

@@ -72,13 +72,8 @@ impl Found {
         let Self { mut first, count } = self;
         if count > first.len() {
             let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
-            first.push(Difference {
-                table: "...".to_owned(),
-                key: "{}".to_owned(),
-                column: "listed".to_owned(),
-                kept: number(first.len()),
-                counted: number(count),
-            });
+            let (kept, counted) = (number(first.len()), number(count));
+            first.push(Difference::new("...", "{}", "listed", kept, counted));
         }
         first
     }
@@ -204,12 +199,8 @@ impl Row {
         });
         let key = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
         let sums = of.sums.iter().zip(&self.sums).filter(|(_, [kept, counted])| kept != counted);
-        let difference = |(sum, [kept, counted]): (&kept::Sum, &[i64; 2])| Difference {
-            table: of.table.to_owned(),
-            key: key.clone(),
-            column: sum.column.to_owned(),
-            kept: *kept,
-            counted: *counted,
+        let difference = |(sum, [kept, counted]): (&kept::Sum, &[i64; 2])| {
+            Difference::new(of.table, &*key, sum.column, *kept, *counted)
         };
         sums.map(difference).collect()
     }

@@ -8,6 +8,20 @@ use crate::error::Error;
 /// The currency of prices in a new store.
 pub const DEFAULT_CURRENCY: &str = "EUR";
 
+/// The names of the parameters whose values the store checks itself.
+pub mod name {
+    /// See [`Parameters::default_currency`](super::Parameters::default_currency).
+    pub const DEFAULT_CURRENCY: &str = "default_currency";
+    /// See [`Parameters::initial_order_status`](super::Parameters::initial_order_status).
+    pub const INITIAL_ORDER_STATUS: &str = "initial_order_status";
+    /// See [`Parameters::report_statuses`](super::Parameters::report_statuses).
+    pub const REPORT_STATUSES: &str = "report_statuses";
+    /// See [`Parameters::order_mail_subject`](super::Parameters::order_mail_subject).
+    pub const ORDER_MAIL_SUBJECT: &str = "order_mail_subject";
+    /// See [`Parameters::order_mail_text`](super::Parameters::order_mail_text).
+    pub const ORDER_MAIL_TEXT: &str = "order_mail_text";
+}
+
 /// The default subject of mails about orders.
 pub const DEFAULT_SUBJECT: &str = "{{ store_name }}: your order {{ order_id }} is {{ status }}";
 
@@ -68,14 +82,14 @@ pub fn declared() -> Vec<Parameter> {
     use ParameterKind::{Integer, IntegerList, Text};
     vec![
         Parameter::new(
-            "default_currency",
+            name::DEFAULT_CURRENCY,
             Text,
             DEFAULT_CURRENCY,
             "The code of the currency that prices are in. It cannot be deleted.",
         )
         .max_length(3),
         Parameter::new(
-            "initial_order_status",
+            name::INITIAL_ORDER_STATUS,
             Integer,
             5,
             "The id of the status of an order that is created without one.",
@@ -83,7 +97,7 @@ pub fn declared() -> Vec<Parameter> {
         .at_least(1),
         Parameter::new("invoice_prefix", Text, "", "The prefix of invoice numbers.").max_length(32),
         Parameter::new(
-            "report_statuses",
+            name::REPORT_STATUSES,
             IntegerList,
             vec![1, 2, 7, 8],
             "The ids of the order statuses that reports count.",
@@ -106,14 +120,14 @@ pub fn declared() -> Vec<Parameter> {
         )
         .max_length(100),
         Parameter::new(
-            "order_mail_subject",
+            name::ORDER_MAIL_SUBJECT,
             Text,
             DEFAULT_SUBJECT,
             "The template of the subject of mails about orders.",
         )
         .max_length(500),
         Parameter::new(
-            "order_mail_text",
+            name::ORDER_MAIL_TEXT,
             Text,
             DEFAULT_TEXT,
             "The template of the text of mails about orders. It may use store_name, order_id, \

@@ -43,13 +43,8 @@ impl Notice {
     pub fn into_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
         let subject = self.fill(&parameters.order_mail_subject, DEFAULT_SUBJECT);
         let text = self.fill(&parameters.order_mail_text, DEFAULT_TEXT);
-        Ok(Mail {
-            id: new_id()?,
-            to_name: [self.first_name, self.last_name].join(" ").trim().to_owned(),
-            to: self.email,
-            subject: one_line(&subject),
-            text,
-        })
+        let name = [self.first_name, self.last_name].join(" ");
+        Ok(Mail::new(new_id()?, self.email, one_line(&subject), text).to_name(name.trim()))
     }
 
     /// A template that cannot be rendered must not prevent the mail.

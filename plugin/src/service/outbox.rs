@@ -344,14 +344,9 @@ impl Claim {
 
 /// Hands a mail to the host and records the outcome.
 async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Result<(), Error> {
-    let text = |field| claim.mail.need(field).map(str::to_owned);
-    let mail = Mail {
-        id: text(&MAIL_ID)?,
-        to: text(&RECIPIENT)?,
-        to_name: text(&RECIPIENT_NAME)?,
-        subject: text(&SUBJECT)?,
-        text: text(&BODY)?,
-    };
+    let text = |field| claim.mail.need(field);
+    let mail = Mail::new(text(&MAIL_ID)?, text(&RECIPIENT)?, text(&SUBJECT)?, text(&BODY)?)
+        .to_name(text(&RECIPIENT_NAME)?);
     let sent = tokio::select! {
         biased;
         sent = timeout(pace.sending, host.send_mail(&mail)) => sent,

@@ -8,7 +8,7 @@ use host_interface::HostHandle;
 use super::notification;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::ENABLED;
-use crate::model::parameters::Parameters;
+use crate::model::parameters::{Parameters, name as of};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::registry::Registry;
@@ -36,8 +36,8 @@ impl ParameterCache {
     pub fn current(&self) -> Result<Arc<Parameters>, Error> {
         let revision = self.host.parameters_revision();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((of, parameters)) = known
-            && of == revision
+        if let Some((read_at, parameters)) = known
+            && read_at == revision
         {
             return Ok(parameters);
         }
@@ -64,7 +64,7 @@ pub async fn check(
         find("orderstatuses", Condition::Key(key.as_i64().unwrap_or_default())).await
     };
     match name {
-        "default_currency" => {
+        of::DEFAULT_CURRENCY => {
             let code = value.as_str().unwrap_or_default();
             let by_code = Condition::Equals("currency_code", Value::Text(code.to_owned()));
             match find("currencies", by_code).await? {
@@ -73,12 +73,12 @@ pub async fn check(
                 None => refuse(format!("there is no currency with the code {code:?}")),
             }
         }
-        "initial_order_status" => match status(value).await? {
+        of::INITIAL_ORDER_STATUS => match status(value).await? {
             Some(status) if status.need(&ENABLED)? => Ok(()),
             Some(_) => refuse(format!("the order status {value} is disabled")),
             None => refuse(format!("there is no order status with the id {value}")),
         },
-        "report_statuses" => {
+        of::REPORT_STATUSES => {
             for key in value.as_array().into_iter().flatten() {
                 if status(key).await?.is_none() {
                     return refuse(format!("there is no order status with the id {key}"));
@@ -86,7 +86,7 @@ pub async fn check(
             }
             Ok(())
         }
-        "order_mail_subject" | "order_mail_text" => {
+        of::ORDER_MAIL_SUBJECT | of::ORDER_MAIL_TEXT => {
             notification::check(value.as_str().unwrap_or_default()).or_else(refuse)
         }
         _ => Ok(()),

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use host_interface::{
     CONTRACT_VERSION, Caller, ChartKind, Credentials, Denial, Environment, Error, Headers, Host,
-    LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Panel, Principal,
-    Progress, Request, Response, User, UserQuery, Verdict, fact,
+    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Panel,
+    Principal, Progress, Request, Response, User, UserQuery, Verdict, fact,
 };
 use serde_json::{Map, Value, json};
 
@@ -249,6 +249,38 @@ fn a_future_may_be_dropped_before_it_is_ready_even_if_that_panics() {
 }
 
 #[test]
+fn a_destructor_of_the_host_that_panics_ends_nothing_else() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+    impl Headers for Bomb {
+        fn get(&self, _name: &str, _nth: usize) -> Option<&[u8]> {
+            None
+        }
+        fn at(&self, _nth: usize) -> Option<(&str, &[u8])> {
+            None
+        }
+    }
+    impl Principal for Bomb {
+        fn user(&self) -> i64 {
+            7
+        }
+        fn may(&self, _action: &str, _asset: &str) -> Result<(), Denial> {
+            Ok(())
+        }
+    }
+    impl Host for Bomb {
+        fn log(&self, _record: &LogRecord<'_>) {}
+    }
+    // Without a guard, each of them would end the process.
+    drop(Request::builder(0, Method::Get).headers(Bomb).caller(Caller::new(Bomb)).build());
+    drop(HostHandle::new(Bomb));
+}
+
+#[test]
 fn a_plugin_describes_what_it_brings() {
     let (plugin, _) = plugin("misbehaves");
     let description = plugin.describe().unwrap();
@@ -345,13 +377,7 @@ async fn queries_of_a_plugin_reach_the_host() {
     assert_eq!((&answer["may_look"], &answer["may_touch"]), (&json!(true), &json!(false)));
     assert_eq!((&answer["parameters"], &answer["revision"]), (&json!({}), &json!(11)));
 
-    let mail = Mail {
-        id: "m-1".to_owned(),
-        to: "bob@example.com".to_owned(),
-        to_name: String::new(),
-        subject: "Ünï\u{0}code".to_owned(),
-        text: "a\nb\n".to_owned(),
-    };
+    let mail = Mail::new("m-1", "bob@example.com", "Ünï\u{0}code", "a\nb\n");
     let body = serde_json::to_vec(&mail).unwrap();
     let sent = plugin.handle(request(&plugin, &host, "mail").body(body).build()).await.unwrap();
     assert_eq!(sent.status(), 204);

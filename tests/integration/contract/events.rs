@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::support::fixture::BELIEVED;
 use crate::support::harness::{Answer, fixture};
 use crate::support::process::Place;
+use crate::support::visitor::{PASSWORD, Visitor};
 
 const FACTS: &str = "/api/index.php/v1/listens/facts";
 
@@ -44,6 +45,20 @@ async fn a_removed_user_is_reported_where_they_were_removed() {
     let log = served.log.clone();
     served.stop().await;
     assert!(!log.all().iter().any(|line| line.contains(event)), "{:#?}", log.all());
+}
+
+#[tokio::test]
+async fn a_user_who_is_removed_on_a_page_is_reported_by_the_host_of_the_page() {
+    let place = Place::with([fixture("listens")]);
+    place.add_administrator("boss", PASSWORD).await;
+    place.user("ann", "Manager").await;
+    let served = place.serve().await;
+    let mut boss = Visitor::of(&served.url(""));
+    boss.sign_in("boss", PASSWORD).await;
+    let removed = boss.fill("/users/2/delete", "/users/2/delete", &[]).await;
+    assert_eq!((removed.status, removed.to()), (303, "/administrator/users"), "{}", removed.html);
+    served.log.wait_for("event {\"event\":\"user_removed\",\"user\":2}").await;
+    served.stop().await;
 }
 
 #[tokio::test]

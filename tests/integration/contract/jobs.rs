@@ -68,6 +68,27 @@ async fn jobs_run_at_intervals_or_when_they_are_woken_and_a_failure_is_tried_aga
 }
 
 #[tokio::test]
+async fn a_job_that_a_command_wakes_is_run_by_a_host_now_or_at_the_next_start() {
+    let place = place();
+    std::fs::write(place.data("release"), "").unwrap();
+    place.user("ann", "Manager").await;
+    place.user("bob", "Manager").await;
+    let served = place.serve().await;
+    let log = &[&served.log];
+    until(log, "job seldom", 1).await;
+    let waking = place.call("user remove ann").finish().await;
+    waking.succeeds();
+    assert!(!waking.err().contains("job seldom"), "a command runs no jobs: {}", waking.err());
+    until(log, "job seldom", 2).await;
+    served.stop().await;
+
+    place.run("user remove bob").await;
+    let served = place.serve().await;
+    until(&[&served.log], "job seldom", 1).await;
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn a_job_runs_on_one_host_at_a_time() {
     let place = place();
     let (one, other) = tokio::join!(place.serve(), place.serve());

@@ -195,7 +195,6 @@ fn field(parameter: &Parameter, entered: &Entered) -> Field {
         ParameterKind::Text if limits.length.is_none_or(|length| length > LINE) => {
             Field::area(called, label).maybe_empty().longest(limits.length)
         }
-        ParameterKind::Text => Field::text(called, label).maybe_empty().longest(limits.length),
         ParameterKind::Integer => {
             Field::number(called, label, limits.least.clone(), limits.greatest.clone())
         }
@@ -206,6 +205,8 @@ fn field(parameter: &Parameter, entered: &Entered) -> Field {
         }
         ParameterKind::Decimal => Field::text(called, label),
         ParameterKind::IntegerList => Field::text(called, label).maybe_empty().longest(None),
+        // Text of one line, and kinds of later versions of the contract.
+        _ => Field::text(called, label).maybe_empty().longest(limits.length),
     };
     let hint = match kind {
         ParameterKind::IntegerList => format!("{description} Separate them with commas."),

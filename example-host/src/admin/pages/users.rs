@@ -286,7 +286,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
         authority.keeps_access(state, transaction).await?;
         visit.record(transaction, changed("delete a user", id)).await
     })?;
-    state.events().report(&Event::UserRemoved { user: id });
+    state.events().report(&Event::user_removed(id));
     Ok(Outcome::Done {
         recorded,
         to: href("/users"),
