@@ -66,7 +66,10 @@ pub struct ServerSettings {
     pub hsts_max_age: u64,
     /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// The time limit for stopping.
+    /// How long requests are still answered after the signal to stop, while clients and balancers
+    /// are sent to another host. By default not at all.
+    pub drain_time: Duration,
+    /// The time limit for stopping, after that.
     pub stop_timeout: Duration,
     /// How many entries the audit trail keeps; the oldest are removed first.
     pub audit_entries: u64,
@@ -93,6 +96,7 @@ impl Default for ServerSettings {
             tls: None,
             hsts_max_age: 365 * 24 * 60 * 60,
             trusted_proxies: Vec::new(),
+            drain_time: Duration::ZERO,
             stop_timeout: Duration::from_secs(25),
             audit_entries: 100_000,
         }
@@ -165,6 +169,10 @@ impl Settings {
             number(name, "a number of seconds greater than 0", default.as_secs())
                 .map(Duration::from_secs)
         };
+        let seconds_or_none = |name, default| match get(name).as_deref() {
+            Some("0") => Ok(0),
+            _ => number(name, "a number of seconds, or 0 for none", default),
+        };
         let count = |name, expected, default: usize| {
             number(name, expected, default as u64)
                 .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
@@ -226,15 +234,10 @@ impl Settings {
                     get("HOST_TLS_CERT").map(PathBuf::from),
                     get("HOST_TLS_KEY").map(PathBuf::from),
                 )?,
-                hsts_max_age: match get("HOST_HSTS_MAX_AGE").as_deref() {
-                    Some("0") => 0,
-                    _ => number(
-                        "HOST_HSTS_MAX_AGE",
-                        "a number of seconds, or 0 for none",
-                        default.hsts_max_age,
-                    )?,
-                },
+                hsts_max_age: seconds_or_none("HOST_HSTS_MAX_AGE", default.hsts_max_age)?,
                 trusted_proxies: networks(get("HOST_TRUSTED_PROXIES"))?,
+                drain_time: seconds_or_none("HOST_DRAIN_TIME", default.drain_time.as_secs())
+                    .map(Duration::from_secs)?,
                 stop_timeout: seconds("HOST_STOP_TIMEOUT", default.stop_timeout)?,
                 audit_entries: number(
                     "HOST_AUDIT_ENTRIES",
@@ -341,5 +344,8 @@ mod tests {
         let age = |value| read("HOST_HSTS_MAX_AGE", value).map(|all| all.server.hsts_max_age);
         assert_eq!((age("0"), age("60")), (Ok(0), Ok(60)));
         assert!(age("-1").is_err() && age("x").is_err());
+        let drain = |value| read("HOST_DRAIN_TIME", value).map(|all| all.server.drain_time);
+        assert_eq!((drain("0"), drain("10")), (Ok(Duration::ZERO), Ok(Duration::from_secs(10))));
+        assert!(drain("-1").is_err() && drain("x").is_err());
     }
 }

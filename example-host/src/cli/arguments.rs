@@ -37,7 +37,9 @@ Environment variables (in addition to those named above):
   HOST_HEADER_TIMEOUT   seconds allowed for the headers of a request [default: 10]
   HOST_STALL_TIMEOUT    seconds before a client that neither sends nor reads is disconnected
                         [default: 10]
-  HOST_STOP_TIMEOUT     seconds allowed for stopping [default: 25]
+  HOST_DRAIN_TIME       seconds for which requests are still answered after the signal to stop,
+                        while balancers take the host out; 0 for none [default: 0]
+  HOST_STOP_TIMEOUT     seconds allowed for stopping, after that [default: 25]
   HOST_CONNECTIONS      simultaneous connections [default: 1024]
   HOST_CONNECTIONS_PER_ADDRESS  simultaneous connections of one client [default: 256]
   HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate for HTTPS and of its key [default: none]

@@ -6,6 +6,7 @@ mod demo;
 mod operator;
 mod progress;
 mod serve;
+mod service;
 mod signals;
 mod terminal;
 
@@ -27,15 +28,17 @@ use crate::site::{Site, copy};
 use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
 use self::commands::actor;
 use self::progress::Bar;
+use self::service::Sockets;
 use self::terminal::{Failure, print};
 
 /// Runs the program with the arguments and environment of this process.
 pub fn main() -> ExitCode {
+    let sockets = Sockets::passed();
     let cli = Cli::parse();
     let done = Settings::from_env().map_err(Failure::from).and_then(|settings| {
         start_log(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let done = runtime.block_on(run(cli, &settings));
+        let done = runtime.block_on(run(cli, &settings, sockets));
         // Work that still runs in the background has had time to finish.
         runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
@@ -57,7 +60,7 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
+async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), Failure> {
     let plugins = plugins(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
         let (plugins, from, to) = (plugins?, from.parse()?, to.parse()?);
@@ -75,8 +78,10 @@ async fn run(mut cli: Cli, settings: &Settings) -> Result<(), Failure> {
     }
     let site = loaded?.on_behalf_of(actor("install")).open().await?;
     let done = match cli.command {
-        None => serve::quick_start(&site.on_behalf_of(actor("quick start")), settings).await,
-        Some(Command::Serve(args)) => serve::serve(&site, args, settings).await,
+        None => {
+            serve::quick_start(&site.on_behalf_of(actor("quick start")), settings, sockets).await
+        }
+        Some(Command::Serve(args)) => serve::serve(&site, args, settings, sockets).await,
         Some(command) => commands::administer(&site, command).await,
     };
     site.close().await;

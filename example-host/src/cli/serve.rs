@@ -2,8 +2,6 @@
 
 use std::net::SocketAddr;
 
-use tokio::net::TcpListener;
-
 use crate::base::settings::Settings;
 use crate::base::tls_files::TlsFiles;
 use crate::server::{self, MetricsServer, Running};
@@ -11,6 +9,7 @@ use crate::site::{BASE_PATH, Site, quickstart};
 
 use super::arguments::{DEFAULT_LISTEN, ServeArgs};
 use super::progress::Bar;
+use super::service::{self, Sockets};
 use super::signals::Signals;
 use super::terminal::{Failure, print};
 
@@ -18,6 +17,7 @@ pub(super) async fn serve(
     site: &Site,
     args: ServeArgs,
     settings: &Settings,
+    mut sockets: Sockets,
 ) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let mut settings = settings.clone();
@@ -25,25 +25,31 @@ pub(super) async fn serve(
         settings.server.tls = TlsFiles::both(args.tls_cert, args.tls_key)?;
     }
     settings.metrics = args.metrics.or(settings.metrics);
-    let listener = bind(&args.listen).await?;
-    let metrics = serve_metrics(site, &settings).await?;
+    let listener = sockets.for_site(&args.listen).await?;
+    let metrics = serve_metrics(site, &settings, &mut sockets).await?;
     let running = site.serve(listener, &settings.server)?;
     until_signalled(signals, running, metrics).await
 }
 
 /// Serves the metrics, if an address is set for them.
-async fn serve_metrics(site: &Site, settings: &Settings) -> Result<Option<MetricsServer>, Failure> {
-    match &settings.metrics {
-        Some(listen) => Ok(Some(site.serve_metrics(bind(listen).await?)?)),
-        None => Ok(None),
-    }
+async fn serve_metrics(
+    site: &Site,
+    settings: &Settings,
+    sockets: &mut Sockets,
+) -> Result<Option<MetricsServer>, Failure> {
+    let listener = sockets.for_metrics(settings.metrics.as_deref()).await?;
+    Ok(listener.map(|listener| site.serve_metrics(listener)).transpose()?)
 }
 
-pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), Failure> {
+pub(super) async fn quick_start(
+    site: &Site,
+    settings: &Settings,
+    mut sockets: Sockets,
+) -> Result<(), Failure> {
     let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
     // An address in use is reported before the demo data are filled in, not after.
-    let listener = bind(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
-    let metrics = serve_metrics(site, settings).await?;
+    let listener = sockets.for_site(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
+    let metrics = serve_metrics(site, settings, &mut sockets).await?;
     server::check_tls(&settings.server)?;
     let first = quickstart::prepare(site, Bar::new).await?;
     let signals = Signals::new()?;
@@ -84,16 +90,6 @@ pub(super) async fn quick_start(site: &Site, settings: &Settings) -> Result<(), 
     until_signalled(signals, running, metrics).await
 }
 
-async fn bind(listen: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(listen).await.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => format!(
-            "{listen} is in use; choose another address, for example HOST_LISTEN=127.0.0.1:8081"
-        )
-        .into(),
-        _ => format!("cannot listen on {listen}: {error}").into(),
-    })
-}
-
 /// An address that a client on this machine can use.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let mut address = address;
@@ -116,10 +112,12 @@ async fn until_signalled(
     mut running: Running,
     metrics: Option<MetricsServer>,
 ) -> Result<(), Failure> {
+    service::notify_ready();
     let failed = tokio::select! {
         () = signals.next() => false,
         () = running.failed() => true,
     };
+    service::notify_stopping();
     tracing::info!("stopping; requests in progress are finished first");
     tokio::select! {
         () = running.shutdown() => {}

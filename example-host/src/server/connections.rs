@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{Request, Response};
+use axum::http::{HeaderValue, Request, Response, header};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -20,7 +20,7 @@ use ipnet::IpNet;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
@@ -28,6 +28,7 @@ use host_service::Streamed;
 
 use super::client::{self, Peer};
 use super::limits::{ConnectionLimit, Permit};
+use super::phase::{Phases, Stop};
 use super::progress::Progress;
 use super::tls::Tls;
 
@@ -65,29 +66,17 @@ pub(crate) struct Connections {
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
-/// The deadlines of a stop.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stop {
-    /// Until then requests in progress may finish.
-    pub(crate) finish_by: Instant,
-    /// Until then aborted requests are waited for.
-    pub(crate) abort_by: Instant,
-}
-
-/// The signal to stop, once it is given.
-pub(crate) type Stopping = watch::Receiver<Option<Stop>>;
-
 impl Connections {
-    /// Accepts connections until the signal to stop, then waits for the requests in progress.
-    pub(crate) async fn accept(self, listener: TcpListener, mut stopping: Stopping) {
+    /// Accepts connections until the server stops, then waits for the requests in progress.
+    pub(crate) async fn accept(self, listener: TcpListener, mut phases: Phases) {
         let limit = ConnectionLimit::new(self.limit, self.limit_of_one);
         let extra = ConnectionLimit::new(EXTRA_CONNECTIONS, EXTRA_PER_CLIENT);
         let (cut, cutting) = watch::channel(());
         // Each connection has a sender, so that the receiver ends with the last of them.
         let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
-        let stop = loop {
+        let Stop { finish_by, abort_by } = loop {
             let accepted = tokio::select! {
-                stop = stopping.wait_for(Option::is_some) => break stop.ok().and_then(|stop| *stop),
+                stop = phases.stopped() => break stop,
                 accepted = listener.accept() => accepted,
             };
             let (stream, address) = match accepted {
@@ -102,27 +91,26 @@ impl Connections {
             };
             let peer = Peer(address.ip());
             let proxy = client::is_trusted(peer, &self.trusted_proxies);
-            let Some(connection) = self.place(&limit, &extra, peer, proxy) else {
+            let Some(mut connection) = self.place(&limit, &extra, peer, proxy) else {
                 tracing::debug!(%address, "the limit of connections is reached");
                 continue;
             };
+            connection.once |= !phases.is_serving();
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "TCP_NODELAY could not be set for a connection");
             }
             let counted: Option<Guard> = self.metrics.as_ref().map(|metrics| metrics.connection());
-            let (stopping, mut cutting) = (stopping.clone(), cutting.clone());
+            let (phases, mut cutting) = (phases.clone(), cutting.clone());
             let (tls, open) = (self.tls.clone(), open.clone());
             tokio::spawn(async move {
                 tokio::select! {
-                    () = connection.serve(tls, stream, stopping) => {}
+                    () = connection.serve(tls, stream, phases) => {}
                     _ = cutting.changed() => {}
                 }
                 drop((counted, open));
             });
         };
         drop((listener, open));
-        let now = Instant::now();
-        let Stop { finish_by, abort_by } = stop.unwrap_or(Stop { finish_by: now, abort_by: now });
         if timeout_at(finish_by, all_closed.recv()).await.is_err() {
             tracing::warn!("requests that took too long to finish were aborted");
         }
@@ -145,7 +133,7 @@ impl Connections {
             peer,
             permit: Arc::new(permit),
             router: router.clone(),
-            extra,
+            once: extra,
             header_timeout: if extra { EXTRA_TIMEOUT } else { self.header_timeout },
             stall_time: if extra { EXTRA_TIMEOUT } else { self.stall_time },
         };
@@ -162,24 +150,25 @@ struct Connection {
     peer: Peer,
     permit: Arc<Permit>,
     router: Router,
-    /// Whether it is above the limit, so that it is closed after one answer.
-    extra: bool,
+    /// Whether it is closed after one answer, because it is above the limit or was accepted while
+    /// the server drained. That answer is given even if the server stops meanwhile.
+    once: bool,
     header_timeout: Duration,
     stall_time: Duration,
 }
 
 impl Connection {
-    async fn serve(&self, tls: Option<Arc<Tls>>, stream: TcpStream, mut stopping: Stopping) {
+    async fn serve(&self, tls: Option<Arc<Tls>>, stream: TcpStream, mut phases: Phases) {
         let stream = Progress::within(self.stall_time, stream);
-        let Some(tls) = tls else { return self.answer(stream, stopping).await };
+        let Some(tls) = tls else { return self.answer(stream, phases).await };
         let begun = tokio::select! {
             // No request is in progress yet.
-            () = stopped(&mut stopping) => return,
+            _ = phases.stopped(), if !self.once => return,
             () = self.permit.evicted() => return,
             begun = timeout(self.header_timeout, tls.acceptor().accept(stream)) => begun,
         };
         match begun {
-            Ok(Ok(stream)) => self.answer(stream, stopping).await,
+            Ok(Ok(stream)) => self.answer(stream, phases).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
         }
@@ -189,22 +178,23 @@ impl Connection {
     async fn answer(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        mut stopping: Stopping,
+        mut phases: Phases,
     ) {
         let service = Watched {
             peer: self.peer,
             permit: Arc::clone(&self.permit),
+            phases: phases.clone(),
             inner: TowerToHyperService::new(self.router.clone()),
         };
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.header_timeout);
-        http.keep_alive(!self.extra).max_buf_size(BUFFER);
+        http.keep_alive(!self.once).max_buf_size(BUFFER);
         let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
         let mut closing = false;
         let closed = loop {
             tokio::select! {
                 served = served.as_mut() => break served,
-                () = stopped(&mut stopping), if !closing => {
+                _ = phases.stopped(), if !closing && !self.once => {
                     // A request whose head is incomplete is not in progress.
                     if !self.permit.was_used() {
                         return;
@@ -231,16 +221,12 @@ impl Connection {
     }
 }
 
-/// Waits for the signal to stop.
-async fn stopped(stopping: &mut Stopping) {
-    // An error means that the sender was dropped, which also means to stop.
-    let _ = stopping.wait_for(Option::is_some).await;
-}
-
-/// Adds the peer to each request, and marks the connection as busy while a request is answered.
+/// Adds the peer to each request, marks the connection as busy while a request is answered, and
+/// tells the client with the answer if the server is about to stop.
 struct Watched<S> {
     peer: Peer,
     permit: Arc<Permit>,
+    phases: Phases,
     inner: S,
 }
 
@@ -257,9 +243,14 @@ where
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
         let busy = Busy::new(&self.permit);
+        let phases = self.phases.clone();
         let answering = self.inner.call(request);
         Box::pin(async move {
-            let answer = answering.await?;
+            let mut answer = answering.await?;
+            if !phases.is_serving() {
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(header::CONNECTION, close);
+            }
             Ok(match answer.extensions().get::<Streamed>() {
                 Some(Streamed) => answer.map(|body| Body::new(Sending { body, _busy: busy })),
                 None => answer,

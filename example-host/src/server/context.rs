@@ -8,6 +8,7 @@ use crate::admin::Administration;
 use crate::api::gate::Api;
 
 use super::health::Watch;
+use super::phase::Phases;
 
 /// The data that all requests have in common.
 pub(crate) struct Context {
@@ -16,6 +17,7 @@ pub(crate) struct Context {
     /// The forms of the administration that are being processed.
     pub(crate) forms: Changes,
     pub(crate) health: Watch,
+    pub(crate) phases: Phases,
     /// Whether connections to this server are encrypted.
     pub(crate) encrypted: bool,
     /// The value of the HSTS header, if it is sent.

@@ -40,8 +40,16 @@ pub(crate) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
     if failing.is_empty() {
         return response(StatusCode::OK, &serde_json::json!({ "status": "ok" }));
     }
-    let body = serde_json::json!({ "status": "unavailable", "failing": failing });
-    let mut response = response(StatusCode::SERVICE_UNAVAILABLE, &body);
+    unavailable(&serde_json::json!({ "status": "unavailable", "failing": failing }))
+}
+
+/// The same while the server drains: all is well, but requests are to go to another server.
+pub(crate) fn stopping() -> Response<Body> {
+    unavailable(&serde_json::json!({ "status": "stopping" }))
+}
+
+fn unavailable(body: &serde_json::Value) -> Response<Body> {
+    let mut response = response(StatusCode::SERVICE_UNAVAILABLE, body);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
     response
 }

@@ -8,6 +8,7 @@ mod context;
 mod health;
 mod host_header;
 mod limits;
+mod phase;
 mod progress;
 mod readings;
 mod router;
@@ -24,7 +25,7 @@ use host_service::{Changes, Limits, RequestIds};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::admin::Administration;
 use crate::api::gate::{Api, Gate};
@@ -36,9 +37,10 @@ use crate::site::Site;
 use crate::site::jobs::Runner;
 use crate::watch::audit::{self, Writing};
 
-use self::connections::{Connections, Stop, address};
+use self::connections::{Connections, address};
 use self::context::Context;
 use self::health::Watch;
+use self::phase::{Phase, Phases, Stop};
 use self::tasks::Background;
 use self::tls::Tls;
 
@@ -51,8 +53,9 @@ pub struct Running {
     site: Site,
     context: Arc<Context>,
     audit: Writing,
+    drain_time: Duration,
     stop_timeout: Duration,
-    stop: watch::Sender<Option<Stop>>,
+    phase: watch::Sender<Phase>,
     /// `None` once the task is known to have ended.
     accepting: Option<JoinHandle<()>>,
     jobs: Arc<Runner>,
@@ -79,21 +82,25 @@ impl Running {
         }
     }
 
-    /// Stops accepting connections, waits for requests and changes in progress, then shuts the
-    /// plugins down and closes the site; jobs that run are waited for too. All of this together takes no longer than the time limit
-    /// for a stop.
+    /// Drains the server, if there is a time for that. Then stops accepting connections, waits for
+    /// requests, changes and jobs in progress, shuts the plugins down and closes the site, which
+    /// together takes no longer than the time limit for a stop.
     ///
     /// Each step has a deadline within that time; the next step also gets the time that is left of
     /// it.
     pub async fn shutdown(self) {
-        let begun = Instant::now();
-        let after = |percent: u32| begun + self.stop_timeout * percent / 100;
-        let (finish_by, abort_by) = (after(50), after(55));
         self.site.state().events().report(&Event::Stopping);
         // No more jobs are begun.
         drop(self.running_jobs);
-        // This only fails if the task has ended already.
-        let _ = self.stop.send(Some(Stop { finish_by, abort_by }));
+        if self.accepting.is_some() && !self.drain_time.is_zero() {
+            tracing::info!("draining for {} seconds", self.drain_time.as_secs());
+            self.phase.send_replace(Phase::Draining);
+            sleep(self.drain_time).await;
+        }
+        let begun = Instant::now();
+        let after = |percent: u32| begun + self.stop_timeout * percent / 100;
+        let (finish_by, abort_by) = (after(50), after(55));
+        self.phase.send_replace(Phase::Stopping(Stop { finish_by, abort_by }));
         if let Some(accepting) = self.accepting {
             match timeout_at(after(60), accepting).await {
                 Ok(Ok(())) => {}
@@ -133,6 +140,7 @@ impl Site {
     ) -> Result<Running, Error> {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
+        let (phase, phases) = Phases::begin();
         let usage = Arc::new(Usage::default());
         let (audit, writing) =
             audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
@@ -154,6 +162,7 @@ impl Site {
             api,
             forms: Changes::new(settings.connections),
             health: Watch::default(),
+            phases: phases.clone(),
             encrypted: settings.tls.is_some(),
             strict_transport: router::strict_transport(settings)?,
             trusted_proxies: settings.trusted_proxies.clone(),
@@ -172,12 +181,11 @@ impl Site {
         };
         context.api.start()?;
         let jobs = Runner::new(self)?;
-        let (stop, stopping) = watch::channel(None);
         let state = Arc::clone(self.state());
         let accepting = tokio::spawn(async move {
             // Installing or filling the site may have taken minutes since its state was read.
             state.look_again().await;
-            connections.accept(listener, stopping).await;
+            connections.accept(listener, phases).await;
         });
         let (state, files) = (Arc::clone(self.state()), tls);
         let database = self.state().database().clone();
@@ -205,8 +213,9 @@ impl Site {
             site: self.clone(),
             context,
             audit: writing,
+            drain_time: settings.drain_time,
             stop_timeout: settings.stop_timeout,
-            stop,
+            phase,
             accepting: Some(accepting),
             running_jobs: Background::begin("run jobs", {
                 let jobs = Arc::clone(&jobs);

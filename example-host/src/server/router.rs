@@ -114,7 +114,10 @@ async fn answer_health(
     if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
         return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
     }
-    let mut response = health::answer(&context.api.access().site, &context.health).await;
+    let mut response = match context.phases.is_serving() {
+        true => health::answer(&context.api.access().site, &context.health).await,
+        false => health::stopping(),
+    };
     let handled = Handled { route: "health".into(), ..Handled::default() };
     response.extensions_mut().insert(handled);
     response

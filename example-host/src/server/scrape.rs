@@ -16,7 +16,8 @@ use crate::base::error::Error;
 use crate::site::Site;
 use crate::watch::metrics::MEDIA_TYPE;
 
-use super::connections::{Connections, Stop, address};
+use super::connections::{Connections, address};
+use super::phase::{Phase, Phases};
 use super::readings;
 
 /// The path of the metrics.
@@ -27,7 +28,7 @@ const PATH: &str = "/metrics";
 pub struct MetricsServer {
     addr: SocketAddr,
     accepting: JoinHandle<()>,
-    _stop: watch::Sender<Option<Stop>>,
+    _phase: watch::Sender<Phase>,
 }
 
 impl MetricsServer {
@@ -61,10 +62,10 @@ impl Site {
             trusted_proxies: Vec::new(),
             metrics: None,
         };
-        let (stop, stopping) = watch::channel(None);
-        let accepting = tokio::spawn(connections.accept(listener, stopping));
+        let (phase, phases) = Phases::begin();
+        let accepting = tokio::spawn(connections.accept(listener, phases));
         tracing::info!("metrics at http://{addr}{PATH}");
-        Ok(MetricsServer { addr, accepting, _stop: stop })
+        Ok(MetricsServer { addr, accepting, _phase: phase })
     }
 }
 

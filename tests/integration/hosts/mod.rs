@@ -9,6 +9,7 @@ mod crowding;
 #[cfg(engine = "sqlite")] // TLS is below the level of requests.
 mod encrypted;
 mod faults;
+mod handover;
 #[cfg(engine = "sqlite")] // Lines depend on requests and responses only.
 mod logging;
 #[cfg(engine = "sqlite")] // The mail server is the only other party.

@@ -2,6 +2,7 @@
 //! signals and exit codes.
 
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ impl Place {
             Engine::Sqlite => command.env_remove("DATABASE_URL"),
             Engine::Postgres | Engine::MariaDb => command.env("DATABASE_URL", self.database.url()),
         };
-        Call { command, input: String::new() }
+        Call { command, input: String::new(), socket: None }
     }
 
     /// Runs a command line that must succeed, and returns its output.
@@ -148,6 +149,7 @@ impl Place {
 pub struct Call {
     command: Command,
     input: String,
+    socket: Option<OwnedFd>,
 }
 
 impl Call {
@@ -179,6 +181,16 @@ impl Call {
         self
     }
 
+    /// Passes it a socket as a service manager does, in place of the one that it would open.
+    pub fn with_socket(self, socket: &std::net::TcpListener) -> Call {
+        // The socket comes as the standard input, because the third descriptor of a new process can be
+        // set only by a shell. `exec` keeps the number of the process.
+        let mut call =
+            self.through("export LISTEN_FDS=1 LISTEN_PID=$$; exec 3<&0 </dev/null; exec");
+        call.socket = Some(socket.try_clone().unwrap().into());
+        call
+    }
+
     /// Sets the standard input.
     pub fn input(mut self, text: &str) -> Call {
         self.input = text.to_owned();
@@ -188,19 +200,21 @@ impl Call {
     /// Runs it to completion.
     pub async fn finish(mut self) -> Finished {
         let asked = format!("{:?}", self.command.as_std());
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdin = self.socket.take().map_or_else(Stdio::piped, Stdio::from);
+        self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{asked}: {error}"));
-        let mut stdin = child.stdin.take().unwrap();
-        // A program that does not read its input closes it, which is not a failure.
-        let _ = stdin.write_all(self.input.as_bytes()).await;
-        drop(stdin);
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input closes it, which is not a failure.
+            let _ = stdin.write_all(self.input.as_bytes()).await;
+        }
         let output = patiently(&asked, child.wait_with_output()).await.unwrap();
         Finished { asked, output }
     }
 
     /// Runs it until it listens.
     pub async fn start(mut self) -> Served {
-        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdin = self.socket.take().map_or_else(Stdio::null, Stdio::from);
+        self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap();
         let out = Lines::of(child.stdout.take().unwrap());
         let log = Lines::of(child.stderr.take().unwrap());
