@@ -21,6 +21,7 @@ use crate::api::handled::Handled;
 use crate::api::pieces::Streamed;
 use crate::api::problem::Refusal;
 use crate::api::request_id::{self, RequestId};
+use crate::api::revalidation;
 use crate::base::error::Error;
 use crate::base::settings::ServerSettings;
 
@@ -162,7 +163,19 @@ fn around(
         |_, _, _: &HeaderMap, extensions: &Extensions| extensions.get::<Streamed>().is_none();
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(whole);
     // Outermost, so that the log has the uncompressed size of an answer.
-    Ok(router.layer(CompressionLayer::new().compress_when(worth)))
+    let router = router.layer(CompressionLayer::new().compress_when(worth));
+    Ok(router.layer(axum::middleware::map_response(tag_compressed)))
+}
+
+/// A strong tag stands for the very bytes of a body, so a compressed one has a tag of its own.
+async fn tag_compressed(mut response: HttpResponse<Body>) -> HttpResponse<Body> {
+    let headers = response.headers_mut();
+    if headers.contains_key(header::CONTENT_ENCODING)
+        && let Some(tag) = headers.get(header::ETAG).and_then(revalidation::compressed)
+    {
+        headers.insert(header::ETAG, tag);
+    }
+    response
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
@@ -186,12 +199,16 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
             header::ACCEPT,
+            header::IF_MATCH,
             header::IF_NONE_MATCH,
+            HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("prefer"),
         ])
         .expose_headers([
             HeaderName::from_static(request_id::HEADER),
             header::LOCATION,
             header::ETAG,
+            HeaderName::from_static("idempotent-replayed"),
         ]))
 }
 
