@@ -439,6 +439,7 @@ static MAILS: Resource = Resource {
         GIVEN_UP.field,
     ],
     crud: false,
+    versioned: false,
     ..Resource::CRUD
 }
 .checked();
