@@ -29,6 +29,10 @@ pub enum FaultKind {
     Forbidden,
     /// There is no such record.
     NotFound,
+    /// The record has another version than the client expects.
+    VersionMismatch,
+    /// The site requires clients to send the version that they expect.
+    PreconditionRequired,
     /// The value of a filter is not of the type of its field.
     InvalidFilter,
     /// The body names a field that the resource does not have.
@@ -65,6 +69,10 @@ impl FaultKind {
             FaultKind::MissingField => (400, "missing_field", "Missing field"),
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
+            FaultKind::VersionMismatch => (412, "version_mismatch", "Version mismatch"),
+            FaultKind::PreconditionRequired => {
+                (428, "precondition_required", "Precondition required")
+            }
             FaultKind::UnsupportedEncoding => {
                 (415, "unsupported_encoding", "Unsupported content encoding")
             }
@@ -94,27 +102,42 @@ pub struct Fault {
     pub detail: String,
     /// The part of the request that caused the fault.
     pub source: Option<Source>,
+    /// What a program needs to go on.
+    pub meta: Option<Named>,
 }
+
+/// A number in the `meta` of a document or an error, after its name.
+pub type Named = (&'static str, i64);
 
 impl Fault {
     /// A fault of the request as a whole.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: None }
+        Self { kind, detail: detail.into(), source: None, meta: None }
     }
 
     /// A fault of the member of the body at this JSON pointer.
     pub fn at_pointer(kind: FaultKind, pointer: String, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: Some(Source::Pointer(pointer)) }
+        Self::at(kind, detail, Source::Pointer(pointer))
     }
 
     /// A fault of a query parameter.
     pub fn at_parameter(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: Some(Source::Parameter(name.to_owned())) }
+        Self::at(kind, detail, Source::Parameter(name.to_owned()))
     }
 
     /// A fault of a header.
     pub fn at_header(kind: FaultKind, name: &str, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: Some(Source::Header(name.to_owned())) }
+        Self::at(kind, detail, Source::Header(name.to_owned()))
+    }
+
+    /// The same with a number for programs.
+    pub fn with_meta(mut self, name: &'static str, number: i64) -> Self {
+        self.meta = Some((name, number));
+        self
+    }
+
+    fn at(kind: FaultKind, detail: impl Into<String>, source: Source) -> Self {
+        Self { source: Some(source), ..Self::new(kind, detail) }
     }
 }
 

@@ -10,7 +10,9 @@ use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
     Response as HttpResponse, header,
 };
-use host_service::{Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, without_body};
+use host_service::{
+    Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, compressed_tag, without_body,
+};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -141,7 +143,19 @@ fn around(
         |_, _, _: &HeaderMap, extensions: &Extensions| extensions.get::<Streamed>().is_none();
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(whole);
     // Outermost, so that the log has the uncompressed size of an answer.
-    Ok(router.layer(CompressionLayer::new().compress_when(worth)))
+    let router = router.layer(CompressionLayer::new().compress_when(worth));
+    Ok(router.layer(axum::middleware::map_response(tag_compressed)))
+}
+
+/// A strong tag stands for the very bytes of a body, so a compressed one has a tag of its own.
+async fn tag_compressed(mut response: HttpResponse<Body>) -> HttpResponse<Body> {
+    let headers = response.headers_mut();
+    if headers.contains_key(header::CONTENT_ENCODING)
+        && let Some(tag) = headers.get(header::ETAG).and_then(compressed_tag)
+    {
+        headers.insert(header::ETAG, tag);
+    }
+    response
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
@@ -165,9 +179,17 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
             header::ACCEPT,
+            header::IF_MATCH,
             header::IF_NONE_MATCH,
+            HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("prefer"),
         ])
-        .expose_headers([HeaderName::from_static(REQUEST_ID), header::LOCATION, header::ETAG]))
+        .expose_headers([
+            HeaderName::from_static(REQUEST_ID),
+            header::LOCATION,
+            header::ETAG,
+            HeaderName::from_static("idempotent-replayed"),
+        ]))
 }
 
 /// The value of the HSTS header, which makes browsers use only HTTPS for this site after their

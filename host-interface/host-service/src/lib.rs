@@ -67,4 +67,5 @@ pub use mount::{Mount, check_together};
 pub use pieces::Streamed;
 pub use refusal::Refusal;
 pub use request_id::{HEADER as REQUEST_ID, RequestId, RequestIds};
+pub use revalidation::compressed_tag;
 pub use routing::Record;

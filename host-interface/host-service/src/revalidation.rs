@@ -44,12 +44,23 @@ impl Conditional {
         // Caches must revalidate the answer each time and must not share it between users.
         let private = HeaderValue::from_static("private, no-cache");
         headers.entry(header::CACHE_CONTROL).or_insert(private);
-        if self.tags.iter().any(|list| names(list, &tag)) {
+        // The client may have the content in either form, and the answer names that one.
+        let compressed = compressed_tag(&tag);
+        let mut forms = std::iter::once(tag).chain(compressed);
+        if let Some(known) = forms.find(|tag| self.tags.iter().any(|list| names(list, tag))) {
+            headers.insert(header::ETAG, known);
             headers.remove(header::CONTENT_TYPE);
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
         }
     }
+}
+
+/// The tag of the same content when it is compressed; `None` for a weak tag, which does not depend on
+/// the form of the content.
+pub fn compressed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
+    let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
+    HeaderValue::try_from(format!("\"{opaque}-gzip\"")).ok()
 }
 
 /// Whether a list of tags contains this one or is `*`. Weak and strong tags are equal here.

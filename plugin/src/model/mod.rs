@@ -10,3 +10,4 @@ pub mod record;
 pub mod registry;
 pub mod resource;
 pub mod value;
+pub mod versions;

@@ -1,7 +1,7 @@
 //! The store's parameters: their declarations and their values. The host stores them.
 
 use host_interface::{Parameter, ParameterKind};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
 
@@ -59,6 +59,9 @@ pub struct Parameters {
     pub order_mail_subject: String,
     /// The template of the text of mails about orders.
     pub order_mail_text: String,
+    /// Whether clients must send `If-Match` with a PATCH or DELETE.
+    #[serde(deserialize_with = "flag")]
+    pub require_if_match: bool,
     /// All parameters, as received from the host.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
@@ -77,9 +80,14 @@ impl Parameters {
     }
 }
 
+/// Reads a flag, which is 0 or 1.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    u8::deserialize(deserializer).map(|number| number == 1)
+}
+
 /// The parameters that a site may set.
 pub fn declared() -> Vec<Parameter> {
-    use ParameterKind::{Integer, IntegerList, Text};
+    use ParameterKind::{Flag, Integer, IntegerList, Text};
     vec![
         Parameter::new(
             name::DEFAULT_CURRENCY,
@@ -135,5 +143,12 @@ pub fn declared() -> Vec<Parameter> {
              currency_code.",
         )
         .max_length(20_000),
+        Parameter::new(
+            "require_if_match",
+            Flag,
+            0,
+            "Whether a PATCH or DELETE must have the header If-Match, so that no client overwrites \
+             the change of another one unknowingly.",
+        ),
     ]
 }

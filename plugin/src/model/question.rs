@@ -51,6 +51,11 @@ impl Page {
         self.shape.fields(self.resource).chain(self.resource.hidden)
     }
 
+    /// The number of cells of a row: the key, the fields, and the version if there are versions.
+    pub fn width(&self) -> usize {
+        1 + self.columns().count() + usize::from(self.resource.versioned)
+    }
+
     /// The page of a single record with all of its fields, if the record exists.
     pub fn of_one(resource: &'static Resource, key: i64) -> Self {
         Self {

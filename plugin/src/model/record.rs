@@ -10,23 +10,27 @@ use crate::error::Error;
 pub struct Record {
     resource: &'static Resource,
     key: i64,
+    version: i64,
     values: Vec<Value>,
 }
 
 impl Record {
-    /// A stored record, with one value for each of the resource's fields.
+    /// A record with one value for each of the resource's fields, as it would be after a write.
     pub fn new(resource: &'static Resource, key: i64, values: Vec<Value>) -> Self {
         let typed = resource.fields().zip(values).map(|(field, value)| field.kind.typed(value));
-        Self { resource, key, values: typed.collect() }
+        Self { resource, key, version: 0, values: typed.collect() }
     }
 
-    /// The record in a row that was read with all fields: the key, then a cell for each field.
+    /// The record in a row that was read with all fields: the key, then a cell for each field, then
+    /// the version if the resource has versions.
     ///
     /// # Errors
-    /// When the row has no key.
+    /// When the row has no key, or lacks the version.
     pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Result<Self, Error> {
         let key = resource.key_of(row)?;
-        Ok(Self::new(resource, key, row.iter().skip(1).map(Cell::to_value).collect()))
+        let version = resource.version_of(row)?.unwrap_or_default();
+        let cells = row.iter().skip(1).map(Cell::to_value).collect();
+        Ok(Self { version, ..Self::new(resource, key, cells) })
     }
 
     /// The resource.
@@ -37,6 +41,11 @@ impl Record {
     /// The primary key; 0 for a record that does not exist yet.
     pub fn key(&self) -> i64 {
         self.key
+    }
+
+    /// The version in which it was read; 0 for a record without one.
+    pub fn version(&self) -> i64 {
+        self.version
     }
 
     /// The values, one for each of the resource's fields.

@@ -50,6 +50,8 @@ pub struct Resource {
     /// Whether a record is locked on behalf of other tables. On a cluster, only an update of a row
     /// locks it on all nodes, so such locks update a row of their own.
     pub lock_row: bool,
+    /// Whether its table has a version of each row, which a row that is read ends with.
+    pub versioned: bool,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
@@ -76,6 +78,7 @@ impl Resource {
         brings: None,
         serialised: false,
         lock_row: false,
+        versioned: true,
         storage: Storage::PLAIN,
     };
 
@@ -174,6 +177,17 @@ impl Resource {
         row.first().unwrap_or(&Cell::Null).int(self.key)
     }
 
+    /// The version of a record, which its row ends with; `None` where the table has no versions.
+    ///
+    /// # Errors
+    /// When the row lacks it.
+    pub fn version_of(&self, row: &[Cell<'_>]) -> Result<Option<i64>, Error> {
+        match self.versioned {
+            true => row.last().unwrap_or(&Cell::Null).int(VERSION).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// The error for a field that its records do not have, or not with this type.
     pub fn lacks(&self, field: &str) -> Error {
         Error::Field { of: self.kind, field: field.to_owned() }
@@ -190,6 +204,9 @@ impl Resource {
         field.kind.is_folded() && self.list.iter().any(|listed| listed.name == field.name)
     }
 }
+
+/// The column with the version of a row: 1 for a new one, and one more after each change.
+pub const VERSION: &str = "version";
 
 /// Records that are created with another one, in the member `name` of its body.
 #[derive(Clone, Copy, Debug)]

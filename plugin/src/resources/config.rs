@@ -15,6 +15,7 @@ pub(crate) static CONFIG: Resource = Resource {
     title: Some("Configuration"),
     singular: "configuration",
     crud: false,
+    versioned: false,
     ..Resource::CRUD
 }
 .checked();

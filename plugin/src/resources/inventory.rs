@@ -5,14 +5,14 @@ use host_interface::Response;
 
 use super::products::{PRODUCT_COUNTS, PRODUCTS};
 use crate::error::{Error, FaultKind};
-use crate::model::field::{amount, flag, int, modified_on, text};
+use crate::model::field::{Handle, amount, flag, int, modified_on, text};
 use crate::model::question::Page;
 use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
 use crate::service::call::Call;
 use crate::service::crud;
 use crate::service::hooks::{Scene, Service};
-use crate::sql::Statement;
+use crate::sql::{self, Statement};
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request;
@@ -22,7 +22,7 @@ pub(crate) static INVENTORY: Resource = Resource {
     singular: "stock record",
     table: "shop_products",
     key: "shop_product_id",
-    list: &[text("sku", 255), int("quantity").between(0, i32::MAX as i64), flag("manage_stock")],
+    list: &[text("sku", 255), int("quantity").between(0, i32::MAX as i64), MANAGE_STOCK.field],
     detail: &[
         int("product_source_id").nullable().read_only(),
         amount("min_out_qty").nullable(),
@@ -44,6 +44,8 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&INVENTORY)
 };
 
+const MANAGE_STOCK: Handle<bool> = flag("manage_stock").truth();
+
 /// Creates the stock record of a product without one.
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
@@ -53,6 +55,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     // change.
     let mut draft = Draft::read(resource, &body, Intent::Update);
     let product = draft.required_key(&body)?;
+    if draft.given(&MANAGE_STOCK)?.is_none() {
+        draft.set(&MANAGE_STOCK, true)?;
+    }
+    draft.touch();
     let mut transaction = call.shop.store.begin().await?;
     if let Some(key) = product {
         transaction.lock(&PRODUCTS, key).await?;
@@ -74,13 +80,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let after = draft.as_record_of(key);
     let mut scene = Scene { call, transaction: &mut transaction };
     crud::validate(&mut draft, &after, Vec::new(), &mut scene).await?;
-    let statement = Statement::fixed(
-        "UPDATE shop_products SET has_stock = 1, manage_stock = 1, modified_on = ? \
-         WHERE shop_product_id = ?",
-        vec![Value::now(), Value::Int(key)],
-    );
-    transaction.execute(statement).await?;
-    let cells = crud::write(&draft, resource, key, &mut transaction).await?;
+    let admit = sql::admit(resource, key, draft.changes(), transaction.dialect());
+    let written = transaction.execute(admit).await;
+    written.map_err(|error| crud::violated(error, &draft, resource))?;
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
     crud::created(call, resource, key, &cells)
 }
@@ -91,11 +94,11 @@ async fn delete(call: &Call<'_>) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
     let key = crud::path_key(call, resource)?;
     let mut transaction = call.shop.store.begin().await?;
-    crud::locked(&mut transaction, resource, key).await?;
+    crud::locked(call, &mut transaction, resource, key).await?;
     let statement = Statement::fixed(
-        "UPDATE shop_products SET has_stock = 0, quantity = 0, manage_stock = 0, \
-         min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, notify_qty = NULL, \
-         modified_on = ? WHERE shop_product_id = ?",
+        "UPDATE shop_products SET version = version + 1, has_stock = 0, quantity = 0, \
+         manage_stock = 0, min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, \
+         notify_qty = NULL, modified_on = ? WHERE shop_product_id = ?",
         vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;

@@ -10,8 +10,14 @@ use crate::service::call::Call;
 use crate::service::hooks::{Gives, Operation, Service, Special};
 use crate::wire::answer;
 
-static REPORTS: Resource =
-    Resource { kind: "reports", singular: "report", crud: false, ..Resource::CRUD }.checked();
+static REPORTS: Resource = Resource {
+    kind: "reports",
+    singular: "report",
+    crud: false,
+    versioned: false,
+    ..Resource::CRUD
+}
+.checked();
 
 pub(super) const SERVICE: Service = Service {
     special: &[
@@ -40,7 +46,8 @@ pub(super) const SERVICE: Service = Service {
 };
 
 /// Products with the fields that the report on inventory reads.
-static STOCK: Resource = Resource { list: inventory::STOCK, detail: &[], hidden: &[], ..PRODUCTS };
+static STOCK: Resource =
+    Resource { list: inventory::STOCK, detail: &[], hidden: &[], versioned: false, ..PRODUCTS };
 
 const fn report(
     path: &'static str,

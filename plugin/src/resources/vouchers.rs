@@ -17,7 +17,7 @@ use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
 use crate::service::call::Call;
 use crate::service::crud;
 use crate::service::hooks::{Gives, Scene, Service, Special};
-use crate::sql::Statement;
+use crate::sql::{self, Statement};
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request::{self, Listing, Scope};
@@ -115,6 +115,7 @@ static ADJUSTMENT: Resource = Resource {
     view: Some("vouchers.adjustment"),
     singular: "adjustment",
     list: &[ADJUSTMENT_TYPE.field, AMOUNT.field, REASON.field, NOTE.field],
+    versioned: false,
     ..Resource::CRUD
 }
 .checked();
@@ -155,7 +156,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let key = crud::path_key(call, &VOUCHERS)?;
     let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
     let mut transaction = call.shop.store.begin().await?;
-    let voucher = crud::locked(&mut transaction, &BALANCE, key).await?;
+    let voucher = crud::locked(call, &mut transaction, &BALANCE, key).await?;
     let Units(before) = voucher.need(&REMAINING_BALANCE)?;
     let adjustment = draft.as_record();
     // An invalid amount counts as 0, and is refused below.
@@ -191,6 +192,9 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
         ],
     );
     transaction.execute(entry).await?;
+    // The ledger is part of the voucher.
+    let counted = sql::update(&VOUCHERS, key, std::iter::empty(), transaction.dialect());
+    transaction.execute(counted).await?;
     let cells = transaction.page(&Page::of_one(&BALANCE, key)).await?;
     transaction.commit().await?;
     crud::single(200, call, &BALANCE, &cells)

@@ -1,10 +1,10 @@
 //! The five operations that every resource has, and the lists below other records.
 
-use host_interface::{Response, UserQuery};
+use host_interface::{Method, Response, UserQuery};
 
 use super::call::Call;
 use super::hooks::{Scene, Service};
-use crate::error::{Constraint, Error, Fault, FaultKind};
+use crate::error::{Constraint, Error, Fault, FaultKind, Named};
 use crate::model::field::Complaint;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
@@ -16,7 +16,7 @@ use crate::store::{Cells, Transaction};
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request::{self, Listing, Scope};
-use crate::wire::{answer, document};
+use crate::wire::{answer, document, precondition};
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
@@ -98,11 +98,12 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let mut draft = Draft::read(resource, &body, Intent::Update);
     ask_for_users(call, &mut draft).await?;
     let mut transaction = begin(call, resource).await?;
-    let before = locked(&mut transaction, resource, key).await?;
+    let before = locked(call, &mut transaction, resource, key).await?;
     let mut scene = Scene { call, transaction: &mut transaction };
     if let Some(derive) = service.derive {
         derive(&mut draft, Some(&before), &mut scene).await?;
     }
+    draft.settle(&before);
     let after = draft.applied_to(&before);
     for (name, detail) in (service.changeable)(&before, &after, &parameters)? {
         draft.fault_at(FaultKind::Refused, name, detail);
@@ -115,15 +116,20 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
     if transaction.dialect().changes_all {
         draft.fill_in(&after);
     }
-    let cells = write(&draft, resource, key, &mut transaction).await?;
+    if draft.changes().next().is_some() {
+        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
+        let written = transaction.execute(update).await;
+        written.map_err(|error| violated(error, &draft, resource))?;
+    }
+    let cells = transaction.page(&Page::of_one(resource, key)).await?;
     transaction.commit().await?;
     single(200, call, resource, &cells)
 }
 
 /// `DELETE /{kind}/{id}`
 ///
-/// The permission has been checked before. The record is read and locked (404), then the rule of its
-/// resource is asked, then the records that refer to it are looked for (422); its own parts, such as
+/// The permission has been checked before. The record is read and locked (404), its version is
+/// compared with the one that the client expects (412, 428), then the rule of its resource is asked, then the records that refer to it are looked for (422); its own parts, such as
 /// the items of an order, are deleted with it.
 pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
     let resource = service.of;
@@ -131,7 +137,7 @@ pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let key = path_key(call, resource)?;
     let parameters = call.shop.parameters.current()?;
     let mut transaction = begin(call, resource).await?;
-    let before = locked(&mut transaction, resource, key).await?;
+    let before = locked(call, &mut transaction, resource, key).await?;
     (service.deletable)(&before, &parameters)?;
     refuse_if_referenced(&before, &mut Scene { call, transaction: &mut transaction }).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
@@ -201,21 +207,6 @@ pub(crate) async fn validate(
     }
     transaction.ensure_open().await?;
     Err(faults.into())
-}
-
-/// Writes the changes of a draft, and reads the resulting record.
-pub(crate) async fn write(
-    draft: &Draft,
-    resource: &'static Resource,
-    key: i64,
-    transaction: &mut Transaction,
-) -> Result<Cells, Error> {
-    if draft.changes().next().is_some() {
-        let update = sql::update(resource, key, draft.changes(), transaction.dialect());
-        let written = transaction.execute(update).await;
-        written.map_err(|error| violated(error, draft, resource))?;
-    }
-    transaction.page(&Page::of_one(resource, key)).await
 }
 
 /// The response to the creation of a record.
@@ -327,14 +318,23 @@ fn plural(singular: &str) -> String {
     }
 }
 
-/// Reads a record that is to be changed, and locks it until the transaction ends.
+/// Reads a record that is to be changed, locks it until the transaction ends, and checks that it has
+/// the version that the client expects.
 pub(crate) async fn locked(
+    call: &Call<'_>,
     transaction: &mut Transaction,
     resource: &'static Resource,
     key: i64,
 ) -> Result<Record, Error> {
     transaction.lock(resource, key).await?;
-    record(transaction, resource, key).await
+    let record = record(transaction, resource, key).await?;
+    let changes = matches!(call.request.method(), Method::Patch | Method::Delete);
+    let required = changes && call.shop.parameters.current()?.require_if_match;
+    if let Err(fault) = precondition::check(call.request, record.version(), required) {
+        transaction.ensure_open().await?;
+        return Err(fault.into());
+    }
+    Ok(record)
 }
 
 pub(crate) async fn record(
@@ -358,10 +358,21 @@ pub(crate) fn single(
     resource: &Resource,
     cells: &Cells,
 ) -> Result<Response, Error> {
-    match cells.rows()?.first() {
-        Some(row) => Ok(answer::document(status, document::single(resource, row, call.place())?)),
-        None => Err(missing(resource)),
-    }
+    single_with(status, call, resource, cells, None)
+}
+
+/// The same with a number beside the record.
+pub(crate) fn single_with(
+    status: u16,
+    call: &Call<'_>,
+    resource: &Resource,
+    cells: &Cells,
+    beside: Option<Named>,
+) -> Result<Response, Error> {
+    let rows = cells.rows()?;
+    let row = rows.first().ok_or_else(|| missing(resource))?;
+    let body = document::single(resource, row, call.place(), beside)?;
+    Ok(answer::record(status, resource.version_of(row)?, body))
 }
 
 pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {

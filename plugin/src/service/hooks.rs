@@ -104,8 +104,8 @@ pub struct Special {
 /// The content of the answer of an additional route.
 #[derive(Clone, Copy, Debug)]
 pub enum Gives {
-    /// A new record.
-    New(&'static Resource),
+    /// A new record that is part of another one, and the version of that in a member of `meta`.
+    Part(&'static Resource, &'static str),
     /// A record.
     One(&'static Resource),
     /// A page of records with these attributes, computed from a view.

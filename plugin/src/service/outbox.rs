@@ -434,6 +434,7 @@ static MAILS: Resource = Resource {
         GIVEN_UP.field,
     ],
     crud: false,
+    versioned: false,
     ..Resource::CRUD
 }
 .checked();

@@ -27,6 +27,6 @@ pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub use statement::{RowsOf, Statement, Table};
 pub use write::{
-    checks, count_references, delete, insert, insert_all, lock, lock_referenced, lock_store,
+    admit, checks, count_references, delete, insert, insert_all, lock, lock_referenced, lock_store,
     move_branch, update,
 };

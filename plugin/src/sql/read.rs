@@ -7,6 +7,7 @@ use super::conditions::{Joins, and};
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement, Table};
 use crate::model::question::{Condition, Page};
+use crate::model::resource::VERSION;
 use crate::model::value::Value;
 
 /// The limits that occur in a text. Others are rounded up to one of them, so that few texts are
@@ -38,8 +39,7 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
     sql.push("SELECT ");
     sql.known_total(page, approach);
     sql.push(", (SELECT json_group_array(json_array(");
-    let width = page.columns().count() + 1;
-    sql.list(0..width, |sql, position| sql.push(&format!("c{position}")));
+    sql.list(0..page.width(), |sql, position| sql.push(&format!("c{position}")));
     sql.push(")) FROM (SELECT ");
     sql.rows(page, approach);
     sql.push("))");
@@ -212,11 +212,13 @@ impl Builder<'_> {
         self.bind(Value::Int(offset));
     }
 
-    /// The key and the shown fields, named `c0`, `c1` and so on.
+    /// The key, the shown fields and the version, named `c0`, `c1` and so on.
     pub(super) fn columns(&mut self, page: &Page) {
         let key = own(page.resource.key);
         let fields = page.columns().map(column);
-        self.list(std::iter::once(key).chain(fields).enumerate(), |sql, (position, column)| {
+        let version = page.resource.versioned.then(|| own(VERSION));
+        let columns = std::iter::once(key).chain(fields).chain(version);
+        self.list(columns.enumerate(), |sql, (position, column)| {
             sql.push(&column);
             sql.push(&format!(" AS c{position}"));
         });

@@ -64,9 +64,8 @@ pub fn insert<'a>(
     sql.push("INSERT INTO ");
     sql.push(resource.table);
     sql.push(" (");
-    let fixed = resource.fixed.iter();
-    let fixed = fixed.map(|(name, value)| ((*name).to_owned(), Value::Int(*value)));
-    let columns: Vec<(String, Value)> = columns_of(resource, values).chain(fixed).collect();
+    let columns: Vec<(String, Value)> =
+        columns_of(resource, values).chain(fixed(resource)).collect();
     sql.list(columns.iter(), |sql, (name, _)| sql.push(name));
     sql.push(") VALUES (");
     sql.list(columns.into_iter(), |sql, (_, value)| sql.bind(value));
@@ -95,24 +94,24 @@ pub fn insert_all<'a>(
     insert_rows(resource.table, &columns, &rows, dialect)
 }
 
-/// Changes fields of a record.
+/// Changes fields of a record, or without any only its parts, and counts the change in its version.
 pub fn update<'a>(
     resource: &Resource,
     key: i64,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
     dialect: &Dialect,
 ) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push("UPDATE ");
-    sql.push(resource.table);
-    sql.push(" SET ");
-    sql.list(columns_of(resource, values), |sql, (name, value)| {
-        sql.push(&name);
-        sql.push(" = ");
-        sql.bind(value);
-    });
-    sql.by_key(resource, key);
-    sql.finish()
+    change(resource, key, columns_of(resource, values), dialect)
+}
+
+/// Changes fields of a row of the table, which becomes a record of the resource.
+pub fn admit<'a>(
+    resource: &Resource,
+    key: i64,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    change(resource, key, fixed(resource).chain(columns_of(resource, values)), dialect)
 }
 
 /// Removes a record.
@@ -206,7 +205,7 @@ pub fn count_references<'a>(
 /// Updates the paths and levels of all descendants of a category.
 pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("UPDATE shop_categories SET path = ");
+    sql.push("UPDATE shop_categories SET version = version + 1, path = ");
     sql.bind(Value::Text(new.to_owned()));
     sql.push(" || substr(path, ");
     sql.push(dialect.char_length);
@@ -220,6 +219,27 @@ pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Stat
     sql.bind(Value::Text(format!("{old}/")));
     sql.push(" AND path < ");
     sql.bind(Value::Text(format!("{old}0")));
+    sql.finish()
+}
+
+/// Changes columns of a row, and counts the change in its version.
+fn change(
+    resource: &Resource,
+    key: i64,
+    columns: impl Iterator<Item = (String, Value)>,
+    dialect: &Dialect,
+) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("UPDATE ");
+    sql.push(resource.table);
+    sql.push(" SET version = version + 1");
+    for (name, value) in columns {
+        sql.push(", ");
+        sql.push(&name);
+        sql.push(" = ");
+        sql.bind(value);
+    }
+    sql.by_key(resource, key);
     sql.finish()
 }
 
@@ -246,6 +266,12 @@ fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statem
         sql.bind(value);
     }
     sql.finish()
+}
+
+/// The columns with the same value in all records of a resource.
+fn fixed(resource: &Resource) -> impl Iterator<Item = (String, Value)> {
+    let fixed = resource.fixed.iter();
+    fixed.map(|(name, value)| ((*name).to_owned(), Value::Int(*value)))
 }
 
 /// The columns and values that store a record: each field's own, and the folded copy of a text.

@@ -31,6 +31,7 @@ pub(super) const SQLITE: Files = files![
     "0010_merging",
     "0011_bounds",
     "0012_kept",
+    "0013_versions",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -45,6 +46,7 @@ pub(super) const POSTGRES: Files = files![
     "0009_stock",
     "0010_bounds",
     "0011_kept",
+    "0012_versions",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -62,6 +64,7 @@ pub(super) const MYSQL: Files = files![
     "0012_skus",
     "0013_bounds",
     "0014_kept",
+    "0015_versions",
 ];
 
 /// The migrator of these files.

@@ -188,7 +188,9 @@ async fn page<D: Driver>(
         (None, None) => total::<D>(connection, page).await?,
     };
     let key = Kind::Key(page.resource.kind);
-    let kinds = std::iter::once(key).chain(page.columns().map(|field| field.kind)).collect();
+    let version = page.resource.versioned.then_some(Kind::COUNT);
+    let fields = page.columns().map(|field| field.kind);
+    let kinds = std::iter::once(key).chain(fields).chain(version).collect();
     Ok(Cells::fetched::<D>(total, rows, kinds))
 }
 

@@ -3,13 +3,30 @@
 
 use host_interface::Response;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
-use super::document::MEDIA_TYPE;
+use super::document::{MEDIA_TYPE, Meta};
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
 /// The response with this document.
 pub fn document(status: u16, body: Vec<u8>) -> Response {
     Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
+}
+
+/// The response with the document of a record, and a tag of its version and its content: the same on
+/// every host, engine and build.
+pub fn record(status: u16, version: Option<i64>, body: Vec<u8>) -> Response {
+    let tag = version.map(|version| format!("\"{version}-{}\"", digest(&body)));
+    let response = document(status, body);
+    match tag {
+        Some(tag) => response.with_header("etag", tag),
+        None => response,
+    }
+}
+
+/// The first 64 bits of the SHA-256 of a document, in hexadecimal.
+fn digest(body: &[u8]) -> String {
+    hex::encode(&Sha256::digest(body)[..8])
 }
 
 /// The response to a request that failed. If the cause is not the client's fault, it is logged.
@@ -57,7 +74,8 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
 fn errors(faults: &[Fault]) -> Vec<u8> {
     let errors = faults.iter().map(|fault| {
         let (status, code, title) = fault.kind.row();
-        Member { status, code, title, detail: &fault.detail, source: fault.source.as_ref() }
+        let (source, meta) = (fault.source.as_ref(), fault.meta.map(Meta));
+        Member { status, code, title, detail: &fault.detail, source, meta }
     });
     // Serialising texts, numbers and lists cannot fail.
     serde_json::to_vec(&Errors { errors: errors.collect() }).unwrap_or_default()
@@ -77,4 +95,6 @@ struct Member<'a> {
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a Source>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
 }

@@ -7,11 +7,11 @@ use serde_json::Map;
 
 use super::literal;
 use super::request::Listing;
-use crate::error::Error;
+use crate::error::{Error, Named};
 use crate::model::field::{Field, Relationship};
 use crate::model::question::Shape;
 use crate::model::registry::Registry;
-use crate::model::resource::Resource;
+use crate::model::resource::{Resource, VERSION};
 use crate::model::value::{Cell, Kind};
 
 /// The media type of all answers.
@@ -42,23 +42,29 @@ pub fn list(
     let document = List {
         links: Pages { listing, total, path: place.path },
         data: Rows { resource, shape: Shape::List, rows, place },
-        meta: Meta { total_pages: pages(total, listing.limit), total },
+        meta: Totals { total_pages: pages(total, listing.limit), total },
     };
     write(&document, 512 * (rows.len() + 1))
 }
 
 /// The document of one record with all of its fields. A record without a route of its own has the
-/// path of the request, which is a list.
+/// path of the request, which is a list. The number in `beside` becomes part of the `meta` of the
+/// document.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result<Vec<u8>, Error> {
+pub fn single(
+    resource: &Resource,
+    row: &[Cell<'_>],
+    place: Place<'_>,
+    beside: Option<Named>,
+) -> Result<Vec<u8>, Error> {
     let own = match resource.crud {
         true => record_path(resource, resource.key_of(row)?, place.root),
         false => place.path.to_owned(),
     };
     let data = Object { resource, shape: Shape::Detail, row, place };
-    write(&Single { links: Own { own: &own }, data }, 2048)
+    write(&Single { links: Own { own: &own }, data, meta: beside.map(Meta) }, 2048)
 }
 
 /// The document of a record without a table, with these attributes.
@@ -104,7 +110,7 @@ pub fn computed(
     #[derive(serde::Serialize)]
     struct All<'a> {
         #[serde(flatten)]
-        meta: Meta,
+        totals: Totals,
         #[serde(flatten)]
         beside: &'a Map<String, serde_json::Value>,
     }
@@ -118,7 +124,7 @@ pub fn computed(
     let document = Document {
         links: Pages { listing, total, path },
         data: data.collect(),
-        meta: All { meta: Meta { total_pages: pages(total, listing.limit), total }, beside },
+        meta: All { totals: Totals { total_pages: pages(total, listing.limit), total }, beside },
     };
     write(&document, 512 * (records.len() + 1))
 }
@@ -159,13 +165,27 @@ fn pages(total: i64, limit: i64) -> i64 {
 struct List<'a> {
     links: Pages<'a>,
     data: Rows<'a>,
-    meta: Meta,
+    meta: Totals,
 }
 
 #[derive(serde::Serialize)]
 struct Single<'a> {
     links: Own<'a>,
     data: Object<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+/// A member `meta` that consists of one number.
+pub(super) struct Meta(pub(super) Named);
+
+impl Serialize for Meta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (name, number) = self.0;
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(name, &number)?;
+        map.end()
+    }
 }
 
 #[derive(serde::Serialize)]
@@ -175,7 +195,7 @@ struct Own<'a> {
 }
 
 #[derive(serde::Serialize)]
-struct Meta {
+struct Totals {
     #[serde(rename = "total-pages")]
     total_pages: i64,
     total: i64,
@@ -269,6 +289,9 @@ impl Serialize for Object<'_> {
         if self.resource.crud {
             let own = record_path(self.resource, key, self.place.root);
             map.serialize_entry("links", &Own { own: &own })?;
+        }
+        if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
+            map.serialize_entry("meta", &Meta((VERSION, version)))?;
         }
         map.end()
     }

@@ -68,9 +68,8 @@ impl Draft {
         for (name, literal) in &body.relationships {
             draft.relate(name, literal, body);
         }
-        match intent {
-            Intent::Create => draft.complete(body),
-            Intent::Update => draft.touch(),
+        if intent == Intent::Create {
+            draft.complete(body);
         }
         draft
     }
@@ -80,6 +79,27 @@ impl Draft {
         let own = |(field, _): &(&Field, _)| field.joined.is_none() && field.computed.is_none();
         let pairs = self.resource.fields().zip(&self.values).filter(own);
         pairs.filter_map(|(field, value)| Some((field, value.as_ref()?)))
+    }
+
+    /// Keeps only the values that differ from those of the record to change, and sets the moment of
+    /// the change if any do.
+    pub fn settle(&mut self, before: &Record) {
+        for (given, before) in self.values.iter_mut().zip(before.values()) {
+            given.take_if(|given| given == before);
+        }
+        self.touch();
+    }
+
+    /// Sets the moment of a change, if anything changes.
+    pub fn touch(&mut self) {
+        if self.values.iter().all(Option::is_none) {
+            return;
+        }
+        for (position, field) in self.resource.fields().enumerate() {
+            if field.access == Access::Touched {
+                self.values[position] = Some(Value::now());
+            }
+        }
     }
 
     /// The record after the write: `before` with the changes applied.
@@ -429,18 +449,6 @@ impl Draft {
                 Initial::Now => Value::now(),
             };
             self.values[position] = Some(field.kind.typed(value));
-        }
-    }
-
-    /// Sets the moment of a change, if anything changes.
-    fn touch(&mut self) {
-        if self.values.iter().all(Option::is_none) {
-            return;
-        }
-        for (position, field) in self.resource.fields().enumerate() {
-            if field.access == Access::Touched {
-                self.values[position] = Some(Value::now());
-            }
         }
     }
 

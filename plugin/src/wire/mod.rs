@@ -6,4 +6,5 @@ pub mod body;
 pub mod document;
 pub mod draft;
 pub mod literal;
+pub mod precondition;
 pub mod request;

@@ -8,6 +8,7 @@ mod generated;
 #[cfg(engine = "sqlite")] // `engines` checks that engines answer alike.
 mod openapi;
 mod paging;
+mod preconditions;
 mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;

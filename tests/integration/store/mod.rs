@@ -18,5 +18,6 @@ mod season;
 mod shelves;
 mod statements;
 mod transactions;
+mod versions;
 mod vouchers;
 mod writers;

@@ -148,7 +148,7 @@ pub fn text(answer: &Response) -> String {
 }
 
 /// A host that permits everything and has every user, so that orders may belong to any user.
-struct Directory;
+pub struct Directory;
 
 impl Host for Directory {
     async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {

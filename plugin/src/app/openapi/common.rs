@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::FaultKind;
-use crate::model::resource::Resource;
+use crate::model::resource::{Resource, VERSION};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT};
 
@@ -18,6 +18,15 @@ pub(super) fn parameters() -> Value {
             "description": "The key of the record; digits only.",
             "schema": {"type": "integer", "minimum": 0},
             "example": 1,
+        },
+        "if-match": {
+            "name": "If-Match",
+            "in": "header",
+            "description": "The ETag of the record that you have read, or in quotes its meta.version: \
+                the record is changed only if it still has that version. Several are separated by \
+                commas; * stands for any. The site may require it for PATCH and DELETE.",
+            "schema": {"type": "string"},
+            "example": "\"17\"",
         },
         "page.offset": {
             "name": "page[offset]",
@@ -39,6 +48,17 @@ pub(super) fn parameters() -> Value {
             "description": "Ascending or descending.",
             "schema": {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
             "example": "desc",
+        },
+    })
+}
+
+/// The headers that responses share.
+pub(super) fn headers() -> Value {
+    json!({
+        "ETag": {
+            "description": "The version of the record and a digest of the document, as a strong tag.",
+            "schema": {"type": "string"},
+            "example": "\"17-0f343b0931126a20\"",
         },
     })
 }
@@ -87,6 +107,16 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "total": {"type": "integer", "minimum": 0},
             },
             "example": {"total-pages": 3, "total": 45},
+        },
+        "version": {
+            "type": "object",
+            "required": [VERSION],
+            "properties": {VERSION: {
+                "type": "integer",
+                "minimum": 1,
+                "description": "One more after each change of the record.",
+            }},
+            "example": {VERSION: 1},
         },
         "relationship": {
             "type": "object",
@@ -144,6 +174,11 @@ pub(super) fn schemas() -> Map<String, Value> {
                             "header": {"type": "string"},
                         },
                     },
+                    "meta": {
+                        "type": "object",
+                        "description": "What a program needs to go on, such as the current_version \
+                            of a record that has another one than the client expects.",
+                    },
                 },
             }}},
             "example": {"errors": [{
@@ -162,7 +197,7 @@ pub(super) fn schemas() -> Map<String, Value> {
 }
 
 /// The errors that any route may answer, followed by those of some routes only.
-const ERRORS: [(&str, &str, FaultKind); 9] = [
+const ERRORS: [(&str, &str, FaultKind); 11] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (
         "Unauthorised",
@@ -173,11 +208,21 @@ const ERRORS: [(&str, &str, FaultKind); 9] = [
     ("NotFound", "There is no such record.", FaultKind::NotFound),
     ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
     (
+        "VersionMismatch",
+        "The record has another version than If-Match names.",
+        FaultKind::VersionMismatch,
+    ),
+    (
         "UnsupportedEncoding",
         "The body is compressed or otherwise encoded.",
         FaultKind::UnsupportedEncoding,
     ),
     ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
+    (
+        "PreconditionRequired",
+        "The site requires If-Match, and it is missing.",
+        FaultKind::PreconditionRequired,
+    ),
     ("Internal", "The store failed to answer.", FaultKind::Internal),
     ("Unavailable", "The store is temporarily unavailable; try again.", FaultKind::Unavailable),
 ];

@@ -29,7 +29,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     for service in SERVICES {
         let special = service.special.iter().flat_map(|special| {
             let given = match special.gives {
-                Gives::New(given) | Gives::One(given) => Some(given),
+                Gives::Part(given, _) | Gives::One(given) => Some(given),
                 Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
             };
             given.into_iter().chain(special.takes)
@@ -63,7 +63,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                     beside,
                 ));
             }
-            Gives::New(_) | Gives::One(_) | Gives::Open => {}
+            Gives::Part(..) | Gives::One(_) | Gives::Open => {}
         }
     }
     schemas.extend(common::schemas());
@@ -88,6 +88,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                 "scheme": "bearer",
                 "description": "The API token of one of the host's users.",
             }},
+            "headers": common::headers(),
             "parameters": common::parameters(),
             "responses": common::error_responses(),
             "schemas": schemas,

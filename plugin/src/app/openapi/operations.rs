@@ -25,7 +25,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         Operation::Update => ("200", "The changed record", Some(one())),
         Operation::Delete => ("204", "The record is deleted", None),
         Operation::Special(special) => match special.gives {
-            Gives::New(given) => ("201", "The new record", Some(named(given, "document"))),
+            Gives::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
             Gives::One(given) => ("200", "The record", Some(named(given, "document"))),
             Gives::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
             Gives::Report(report) => {
@@ -39,11 +39,19 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     if let Some(schema) = schema {
         success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
     }
+    let mut headers = Map::new();
     if status == "201" {
-        success["headers"] = json!({"Location": {
+        let location = json!({
             "description": "The path of the record, or of the list that contains it.",
             "schema": {"type": "string"},
-        }});
+        });
+        headers.insert("Location".to_owned(), location);
+    }
+    if shows_version(endpoint) {
+        headers.insert("ETag".to_owned(), reference("headers", "ETag"));
+    }
+    if !headers.is_empty() {
+        success["headers"] = Value::Object(headers);
     }
     responses.insert(status.to_owned(), success);
     let with_id = endpoint.path.contains("{id");
@@ -62,8 +70,14 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         // digits does not exist.
         ("404", "NotFound", with_id),
         ("406", "NotAcceptable", true),
+        ("412", "VersionMismatch", takes_version(endpoint)),
         ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
+        (
+            "428",
+            "PreconditionRequired",
+            matches!(endpoint.operation, Operation::Update | Operation::Delete),
+        ),
         ("500", "Internal", true),
         ("503", "Unavailable", true),
     ] {
@@ -101,6 +115,20 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
+/// Whether the route answers with one record that has a version.
+fn shows_version(endpoint: &Endpoint) -> bool {
+    match endpoint.operation {
+        Operation::Show | Operation::Create | Operation::Update => true,
+        Operation::Special(special) => matches!(special.gives, Gives::Part(..) | Gives::One(_)),
+        Operation::List | Operation::Nested(..) | Operation::Delete => false,
+    }
+}
+
+/// Whether the route changes the record in its path.
+fn takes_version(endpoint: &Endpoint) -> bool {
+    endpoint.method != Method::Get && endpoint.path.contains("{id")
+}
+
 fn summary(endpoint: &Endpoint) -> String {
     let Resource { singular, .. } = endpoint.resource();
     let all = endpoint.resource().title().to_lowercase();
@@ -114,7 +142,7 @@ fn summary(endpoint: &Endpoint) -> String {
             let above = REGISTRY.find(nested.parent).map_or("record", |parent| parent.singular);
             format!("List the {} of one {above}", nested.segment)
         }
-        Operation::Special(Special { gives: Gives::New(_), .. }) => {
+        Operation::Special(Special { gives: Gives::Part(..), .. }) => {
             format!("Add one {singular}")
         }
         Operation::Special(Special { gives: Gives::Computed(..), .. }) => {
@@ -134,6 +162,9 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     let mut parameters = Vec::new();
     if with_id {
         parameters.push(reference("parameters", "id"));
+    }
+    if takes_version(endpoint) {
+        parameters.push(reference("parameters", "if-match"));
     }
     if !is_list {
         return parameters;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::common::{named, reference};
 use super::schema::{self, example_of, output};
 use crate::model::field::{Access, Field};
-use crate::model::resource::{Report, Resource};
+use crate::model::resource::{Report, Resource, VERSION};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::{Gives, Service, Special};
 
@@ -45,6 +45,10 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             required.push("links");
         }
         properties["links"] = reference("schemas", "links");
+        if resource.versioned {
+            required.push("meta");
+            properties["meta"] = reference("schemas", VERSION);
+        }
         json!({"type": "object", "required": required, "properties": properties})
     };
     let record = |fields: &[&Field]| {
@@ -58,6 +62,9 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
         }
         if resource.crud {
             record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
+        }
+        if resource.versioned {
+            record["meta"] = json!({VERSION: 1});
         }
         record
     };
@@ -88,18 +95,25 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
     }
     let writes_history = special(resource).iter().any(|special| special.method == Method::Post);
     if resource.crud || writes_history {
-        add(
-            "document",
-            json!({
+        let mut document = json!({
+            "type": "object",
+            "required": ["links", "data"],
+            "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
+            "example": {
+                "links": {"self": format!("/api/index.php/v1/shop/{}", read_at(resource))},
+                "data": record(&all),
+            },
+        });
+        if let Some(name) = version_beside(resource) {
+            document["required"] = json!(["links", "data", "meta"]);
+            document["properties"]["meta"] = json!({
                 "type": "object",
-                "required": ["links", "data"],
-                "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
-                "example": {
-                    "links": {"self": format!("/api/index.php/v1/shop/{}", read_at(resource))},
-                    "data": record(&all),
-                },
-            }),
-        );
+                "required": [name],
+                "properties": {name: {"type": "integer", "minimum": 1}},
+            });
+            document["example"]["meta"] = json!({name: 2});
+        }
+        add("document", document);
         add("new", body(resource, true));
     }
     if resource.crud {
@@ -117,10 +131,18 @@ fn special(resource: &Resource) -> &'static [Special] {
     service(resource).map_or(&[], |service| service.special)
 }
 
+/// The member of `meta` with the version of the record that this one is part of.
+fn version_beside(resource: &Resource) -> Option<&'static str> {
+    special(resource).iter().find_map(|special| match special.gives {
+        Gives::Part(_, name) => Some(name),
+        Gives::One(_) | Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
+    })
+}
+
 /// The path at which the record of a document is read: its own, or that of the list that contains
 /// it.
 fn read_at(resource: &Resource) -> String {
-    let added = special(resource).iter().find(|special| matches!(special.gives, Gives::New(_)));
+    let added = special(resource).iter().find(|special| matches!(special.gives, Gives::Part(..)));
     match added.filter(|_| !resource.crud) {
         Some(special) => special.path.replace("{id:digits}", "1"),
         None => format!("{}/1", resource.kind),

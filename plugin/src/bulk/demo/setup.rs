@@ -142,8 +142,8 @@ async fn countries(
 async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     for (code, value, position) in RATES {
         let statement = Statement::fixed(
-            "UPDATE shop_currencies SET enabled = 1, currency_value = ?, currency_position = ? \
-             WHERE currency_code = ?",
+            "UPDATE shop_currencies SET version = version + 1, enabled = 1, currency_value = ?, \
+             currency_position = ? WHERE currency_code = ?",
             vec![Value::Decimal { units: value, places: 8 }, text(position), text(code)],
         );
         transaction.execute(statement).await?;

@@ -6,7 +6,7 @@ use host_interface::{Mail, Method, Response};
 use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE, STATUS, check_status};
 use super::order::{self, ORDERS};
 use crate::error::Error;
-use crate::model::field::{Handle, created_on, flag, int, text};
+use crate::model::field::{Handle, created_on, flag, int, modified_on, text};
 use crate::model::question::Page;
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Resource};
@@ -18,7 +18,7 @@ use crate::service::crud;
 use crate::service::hooks::{Gives, Scene, Service, Special};
 use crate::service::notification::Notice;
 use crate::service::outbox;
-use crate::sql::{self, Statement};
+use crate::sql;
 use crate::store::Transaction;
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
@@ -53,7 +53,7 @@ pub(crate) const SERVICE: Service = Service {
         action: Some("store.edit"),
         asset: Some("orders"),
         takes: Some(&ORDERHISTORIES),
-        gives: Gives::New(&ORDERHISTORIES),
+        gives: Gives::Part(&ORDERHISTORIES, ORDER_VERSION),
         run: |call| Box::pin(create(call)),
     }],
     ..Service::of(&ORDERHISTORIES)
@@ -62,6 +62,9 @@ pub(crate) const SERVICE: Service = Service {
 const COMMENT: Handle<String> = text("comment", 65_535).words();
 const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
 const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
+
+/// The member of `meta` with the version of the order that has the new entry.
+const ORDER_VERSION: &str = "order_version";
 
 /// Adds an entry and updates the order, in one transaction.
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
@@ -72,17 +75,16 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     draft.set(&ORDER_KEY, order)?;
     draft.set(&CREATED_BY, call.user())?;
     let mut transaction = call.shop.store.begin().await?;
-    let moved = crud::locked(&mut transaction, &ORDERS, order).await?;
+    let moved = crud::locked(call, &mut transaction, &ORDERS, order).await?;
     check_status(&mut draft, Some(&moved), &mut transaction).await?;
     let entry = draft.as_record();
     let mut scene = Scene { call, transaction: &mut transaction };
     crud::validate(&mut draft, &entry, Vec::new(), &mut scene).await?;
     let insert = sql::insert(&ORDERHISTORIES, draft.changes(), transaction.dialect());
     let key = transaction.insert(insert).await?;
-    let update = Statement::fixed(
-        "UPDATE shop_orders SET order_state_id = ?, modified_on = ? WHERE shop_order_id = ?",
-        vec![Value::Int(entry.need(&STATUS)?), Value::now(), Value::Int(order)],
-    );
+    let (touched, now) = (modified_on(), Value::now());
+    let changes = [(&*STATUS, entry.value(STATUS.name)?), (&touched, &now)];
+    let update = sql::update(&ORDERS, order, changes.into_iter(), transaction.dialect());
     transaction.execute(update).await?;
     let notify = entry.need(&NOTIFY_CUSTOMER)?;
     if notify {
@@ -95,7 +97,9 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
         call.shop.sender.wake();
     }
     let location = format!("{}/orders/{order}/history", call.shop.root);
-    Ok(crud::single(201, call, &ORDERHISTORIES, &cells)?.with_header("location", location))
+    let of_order = Some((ORDER_VERSION, moved.version() + 1));
+    let answer = crud::single_with(201, call, &ORDERHISTORIES, &cells, of_order)?;
+    Ok(answer.with_header("location", location))
 }
 
 /// The mail to the customer about the new entry of the order.

@@ -1,0 +1,339 @@
+//! Versions of records: which writes change which of them, and concurrent changes of one record.
+
+use std::collections::BTreeMap;
+
+use host_interface::{HostHandle, Method};
+use plugin::model::field::{Access, Field};
+use plugin::model::resource::Resource;
+use plugin::model::value::{Form, Kind};
+use plugin::model::versions::{Fields, Rows, VERSIONED};
+use plugin::resources::REGISTRY;
+use plugin::sql::Statement;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::shelves::{Directory, document, text};
+use crate::support::bare::Bare;
+use crate::support::databases::Engine;
+use crate::support::harness::{ROOT, Shop};
+use crate::support::ledger::Client;
+use crate::support::process::{Place, Served};
+use crate::support::project::sources;
+
+/// The records to change, and others that they refer to.
+const RECORDS: [(&str, &str); 22] = [
+    ("manufacturers", r#"{"manufacturer_name": "Birch"}"#),
+    ("manufacturers", r#"{"manufacturer_name": "Oak"}"#),
+    ("categories", r#"{"title": "Lamps"}"#),
+    ("categories", r#"{"title": "Desk lamps", "parent_id": 1}"#),
+    ("categories", r#"{"title": "Small desk lamps", "parent_id": 2}"#),
+    ("categories", r#"{"title": "Tables"}"#),
+    ("taxprofiles", r#"{"taxprofile_name": "Standard"}"#),
+    ("taxprofiles", r#"{"taxprofile_name": "Reduced"}"#),
+    ("taxrates", r#"{"taxrate_name": "VAT", "tax_percent": "19"}"#),
+    ("shippingmethods", r#"{"name": "Parcel", "element": "parcel"}"#),
+    ("paymentmethods", r#"{"name": "Invoice", "element": "invoice"}"#),
+    ("products", r#"{"product_name": "Lamp", "sku": "L-1", "price": "10", "quantity": 5}"#),
+    ("products", r#"{"product_name": "Bulb", "sku": "B-1", "price": "2"}"#),
+    ("coupons", r#"{"coupon_name": "Spring", "coupon_code": "SPRING", "value": "5"}"#),
+    ("vouchers", r#"{"voucher_value": "50"}"#),
+    ("orders", r#"{"user_email": "ada@example.com", "items": [{"product_id": 1}]}"#),
+    ("orders", r#"{"user_email": "bob@example.com", "order_id": "R-2"}"#),
+    (
+        "customers",
+        r#"{"first_name": "Ada", "last_name": "Berg", "email": "ada@example.com", "country_id": 6}"#,
+    ),
+    ("orderstatuses", r#"{"orderstatus_name": "Packed"}"#),
+    ("currencies", r#"{"currency_title": "Shells", "currency_code": "XXA"}"#),
+    (
+        "countries",
+        r#"{"country_name": "Utopia", "country_isocode_2": "XX", "country_isocode_3": "XXA"}"#,
+    ),
+    ("zones", r#"{"zone_name": "North", "zone_code": "N", "country_id": 6}"#),
+];
+
+/// A store with these records, and the versions of its rows.
+struct Versions {
+    store: Bare,
+    /// The key of the first record of each kind in [`RECORDS`]; of categories that of the second,
+    /// which has one above and one below it.
+    keys: BTreeMap<&'static str, i64>,
+}
+
+impl Versions {
+    async fn open() -> Versions {
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+        let mut versions = Versions { store, keys: BTreeMap::new() };
+        for (kind, body) in RECORDS {
+            let body = serde_json::from_str(body).unwrap();
+            let made = versions.write(Method::Post, &format!("/{kind}"), body).await;
+            let key = made["data"]["id"].as_str().unwrap().parse().unwrap();
+            versions.keys.entry(kind).or_insert(key);
+        }
+        versions.keys.insert("categories", 2);
+        versions.keys.insert("inventory", versions.keys["products"]);
+        assert_eq!(versions.now().await, BTreeMap::new(), "each new record has the version 1");
+        versions
+    }
+
+    /// Sends a write that must succeed, and returns its document.
+    async fn write(&self, method: Method, path: &str, body: Value) -> Value {
+        let answer = self.store.ask(method, path, body.clone()).await;
+        assert!(answer.status() < 300, "{method} {path} {body}: {}", text(&answer));
+        if answer.body().is_empty() { Value::Null } else { document(&answer) }
+    }
+
+    async fn read(&self, path: &str) -> Value {
+        document(&self.store.ask(Method::Get, path, json!(null)).await)
+    }
+
+    /// The rows with a version other than 1, by table and key.
+    async fn now(&self) -> BTreeMap<String, i64> {
+        let tables = VERSIONED.iter().map(|of| {
+            let key = REGISTRY.find(of.kinds[0]).unwrap().key;
+            let table = of.table;
+            format!("SELECT '{table} ' || {key} || ' ' || version FROM {table} WHERE version <> 1")
+        });
+        let text = tables.collect::<Vec<_>>().join(" UNION ALL ");
+        let mut transaction = self.store.app.shop.store.begin_read().await.unwrap();
+        let rows = transaction.texts(Statement { text, binds: Vec::new() }).await.unwrap();
+        transaction.commit().await.unwrap();
+        let row = |row: String| {
+            let (row, version) = row.rsplit_once(' ').unwrap();
+            (row.to_owned(), version.parse().unwrap())
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// The rows that a write of this kind changes beside its own, as the plugin states it.
+    async fn raised(&self, of: &str, field: Option<&str>, key: i64) -> Vec<String> {
+        let mut rows = Vec::new();
+        for versioned in &VERSIONED {
+            for raise in versioned.raised_by.iter().filter(|raise| raise.of == of) {
+                let has_effect = match raise.fields {
+                    Fields::Created => field.is_none(),
+                    Fields::These(names) => field.is_some_and(|name| names.contains(&name)),
+                };
+                let key = match raise.rows {
+                    Rows::Whole => key,
+                    Rows::Master => {
+                        let variants = self.read(&format!("/products/{key}/variants")).await;
+                        variants["data"][0]["id"].as_str().unwrap().parse().unwrap()
+                    }
+                    Rows::Branch => key + 1,
+                };
+                rows.extend(has_effect.then(|| format!("{} {key}", versioned.table)));
+            }
+        }
+        rows
+    }
+}
+
+/// Adds one to the versions of these rows.
+fn raise(versions: &mut BTreeMap<String, i64>, rows: impl IntoIterator<Item = String>) {
+    for row in rows {
+        *versions.entry(row).or_insert(1) += 1;
+    }
+}
+
+/// Two values of a field.
+fn values(field: &Field) -> [Value; 2] {
+    let words = |one: &str, other: &str, max: usize| {
+        [one, other].map(|word| json!(word.chars().take(max).collect::<String>()))
+    };
+    match field.kind {
+        Kind::Int { max, .. } => [json!(max.min(3)), json!(max.min(3) - 1)],
+        Kind::Flag => [json!(0), json!(1)],
+        Kind::Decimal { .. } => [json!("61.5"), json!("62.5")],
+        Kind::Text { max, form: Form::Capitals } => ["Q", "Y"].map(|one| json!(one.repeat(max))),
+        Kind::Text { max, .. } => words("other", "again", max),
+        // The first is the default of a hidden field.
+        Kind::Choice(words) => [json!(words[1]), json!(words[0])],
+        Kind::DateTime if field.name == "valid_from" => [json!("2001-01-01"), json!("2001-01-02")],
+        Kind::DateTime => [json!("2031-01-01"), json!("2031-01-02")],
+        Kind::Ids => [json!([1]), json!([2])],
+        Kind::Json => [json!({"a": 1}), json!({"a": 2})],
+        Kind::Key("categories") => [json!(4), json!(1)],
+        Kind::Key("countries") => [json!(7), json!(8)],
+        Kind::Key(_) => [json!(1), json!(2)],
+        Kind::Code { of: "orders", .. } => [json!("R-2"), json!("")],
+        Kind::Code { .. } => [json!("USD"), json!("EUR")],
+        Kind::User => [json!(7), json!(8)],
+        Kind::Email => [json!("eve@example.com"), json!("fay@example.com")],
+    }
+}
+
+#[test]
+fn the_table_of_versions_is_that_of_the_resources() {
+    let shown = |of: &&Resource| of.versioned && !of.table.is_empty();
+    let mut of_resources = BTreeMap::<&str, Vec<&str>>::new();
+    for resource in REGISTRY.iter().filter(shown) {
+        of_resources.entry(resource.table).or_default().push(resource.kind);
+    }
+    let stated: Vec<_> = VERSIONED.iter().map(|of| (of.table, of.kinds.to_vec())).collect();
+    assert_eq!(stated, of_resources.into_iter().collect::<Vec<_>>());
+}
+
+/// Statements that `sql::update` generates do, so this is about those with a text of their own.
+#[test]
+fn every_text_that_changes_a_table_with_versions_counts_the_change() {
+    let mut found = 0;
+    for (path, text) in sources("plugin/src") {
+        for (table, rest) in text.split("UPDATE ").skip(1).filter_map(|text| text.split_once(' ')) {
+            if VERSIONED.iter().any(|of| of.table == table) {
+                assert!(rest.starts_with("SET version = version + 1, "), "{}", path.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 0);
+}
+
+/// Writes every field of every resource that can be written, and checks which versions change.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_write_changes_exactly_the_versions_that_the_table_states() {
+    let store = Versions::open().await;
+    let mut expected = BTreeMap::new();
+    let mut written = 0;
+    for resource in REGISTRY.iter().filter(|resource| resource.crud) {
+        let (kind, key) = (resource.kind, store.keys[resource.kind]);
+        let path = format!("/{kind}/{key}");
+        let own = format!("{} {key}", resource.table);
+        for field in resource.fields().filter(|field| field.access == Access::Open) {
+            let before = store.read(&path).await;
+            let of_field = &before["data"]["attributes"][field.name];
+            let [one, other] = values(field);
+            let value = if *of_field == one { other } else { one };
+            let mut change = json!({field.name: value});
+            if field.name == "zone_id" {
+                // The zone that was created last belongs to the customer's country.
+                change = json!({"zone_id": store.keys["zones"]});
+            } else if (kind, field.name) == ("customers", "country_id") {
+                change = json!({"country_id": value, "zone_id": null});
+            }
+            let after = store.write(Method::Patch, &path, change.clone()).await;
+            raise(&mut expected, [own.clone()]);
+            raise(&mut expected, store.raised(kind, Some(field.name), key).await);
+            assert_eq!(store.now().await, expected, "{kind} {change}");
+            assert_eq!(after["data"]["meta"]["version"], expected[&own], "{kind} {change}");
+            assert_eq!(after, store.read(&path).await);
+
+            // The same once more changes nothing, nor does sending back all that was read.
+            let all = after["data"]["attributes"].clone();
+            for same in [change, all, json!({})] {
+                assert_eq!(store.write(Method::Patch, &path, same).await, after, "{kind}");
+            }
+            assert_eq!(store.now().await, expected, "{kind} {}", field.name);
+            written += 1;
+        }
+    }
+    assert!(written > 100, "{written}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
+    let store = Versions::open().await;
+    let mut expected = BTreeMap::new();
+    for _ in 0..2 {
+        let entry = json!({"order_state_id": 7});
+        let entry = store.write(Method::Post, "/orders/1/history", entry).await;
+        raise(&mut expected, store.raised("orderhistories", None, 1).await);
+        assert_eq!(store.now().await, expected);
+        assert_eq!(entry["data"]["meta"]["version"], 1);
+        assert_eq!(entry["meta"]["order_version"], expected["shop_orders 1"]);
+        let adjustment = json!({"adjustment_type": "debit", "amount": "1", "reason": "used"});
+        let voucher = store.write(Method::Post, "/vouchers/1/adjust", adjustment).await;
+        raise(&mut expected, store.raised("vouchers.adjustment", None, 1).await);
+        assert_eq!(store.now().await, expected);
+        assert_eq!(voucher["data"]["meta"]["version"], expected["shop_vouchers 1"]);
+        // Both are one change of the product, and of its master variant.
+        let record = json!({"shop_product_id": 1, "quantity": 3, "sku": "L-9"});
+        for (method, path, body) in
+            [(Method::Delete, "/inventory/1", json!(null)), (Method::Post, "/inventory", record)]
+        {
+            store.write(method, path, body).await;
+            let product = "shop_products 1".to_owned();
+            raise(&mut expected, [product]);
+            raise(&mut expected, store.raised("inventory", Some("manage_stock"), 1).await);
+            assert_eq!(store.now().await, expected, "{method} {path}");
+        }
+    }
+    // Deleting a part of something else, or a whole with its parts, changes no other record.
+    let versions = store.now().await;
+    for path in ["/orders/2", "/products/2", "/categories/3"] {
+        store.write(Method::Delete, path, json!(null)).await;
+        assert_eq!(store.now().await, versions, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_joined_from_another_record_change_only_the_digest() {
+    let shop = Shop::stocked().await;
+    for (path, other, change) in [
+        ("/customers/1", "/countries/1", json!({"country_name": "Elsewhere"})),
+        ("/customers/1", "/zones/1", json!({"zone_name": "Somewhere"})),
+        ("/orders/1", "/orderstatuses/5", json!({"orderstatus_name": "Fresh"})),
+    ] {
+        let before = shop.get(path).send().await.expect(200);
+        shop.patch(other, change).send().await.expect(200);
+        let after = shop.get(path).send().await.expect(200);
+        assert_ne!(after.body, before.body);
+        assert_ne!(after.header("etag"), before.header("etag"));
+        let known = before.header("etag");
+        assert!(known.starts_with("\"1-") && after.header("etag").starts_with("\"1-"), "{known}");
+        // It is no reason to refuse a change.
+        let change = shop.patch(path, json!({})).header("if-match", known);
+        change.send().await.expect(200);
+    }
+}
+
+/// Two hosts where the database is a server, and twice the same one otherwise.
+async fn hosts(place: &Place) -> Vec<Served> {
+    let mut hosts = vec![place.serve().await];
+    if Engine::of_this_run() != Engine::Sqlite {
+        hosts.push(place.serve().await);
+    }
+    hosts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_100_parallel_changes_with_the_same_tag_succeeds() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let hosts = hosts(&place).await;
+    let product = json!({"product_name": "Lamp", "quantity": 5});
+    let key = Client::of(&hosts[0], &token).create("/products", product).await;
+    let order = json!({"user_email": "ada@example.com"});
+    let order = Client::of(&hosts[0], &token).create("/orders", order).await;
+    let history = format!("/orders/{order}/history");
+    for (method, path, record, field) in [
+        ("PATCH", format!("/products/{key}"), format!("/products/{key}"), "quantity"),
+        ("PATCH", format!("/inventory/{key}"), format!("/products/{key}"), "quantity"),
+        ("POST", history, format!("/orders/{order}"), "order_state_id"),
+    ] {
+        let read = hosts[0].get(&format!("{ROOT}{record}"), &token).send().await.unwrap();
+        let tag = read.headers()["etag"].clone();
+        let read: Value = read.json().await.unwrap();
+        let version = read["data"]["meta"]["version"].as_i64().unwrap();
+        let mut tasks = JoinSet::new();
+        for number in 0..100_i64 {
+            let host = &hosts[usize::try_from(number).unwrap() % hosts.len()];
+            // Each sends another value, or one of the statuses.
+            let value = if method == "POST" { 1 + number % 4 } else { 100 * version + number };
+            let ask = host.ask(method, &format!("{ROOT}{path}"), &token);
+            let ask = ask.header("if-match", tag.clone()).json(&json!({field: value}));
+            tasks.spawn(async move { (ask.send().await.unwrap().status().as_u16(), value) });
+        }
+        let answers = tasks.join_all().await;
+        let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(to, _)| *to < 300);
+        assert_eq!(won.len(), 1, "{method} {path}: {won:?}");
+        assert!(lost.iter().all(|(status, _)| *status == 412), "{method} {path}: {lost:?}");
+        let client = Client::of(hosts.last().unwrap(), &token);
+        let read = client.expect(200, "GET", &record, None).await;
+        assert_eq!(read["data"]["attributes"][field], won[0].1);
+        assert_eq!(read["data"]["meta"]["version"], version + 1);
+    }
+    for host in hosts {
+        host.stop().await;
+    }
+}
