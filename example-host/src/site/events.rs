@@ -77,15 +77,11 @@ impl Events {
         tasks.spawn_on(task, runtime);
     }
 
-    /// Waits for the reports in progress and for what they have begun, for example to wake a job. Gives up
-    /// what is not done by then.
+    /// Waits for the reports in progress, and gives those up that are not done by then. What they begin
+    /// meanwhile, for example to wake a job, is waited for by the next call.
     pub(crate) async fn finish(&self, by: Instant) {
-        let take = || Some(std::mem::take(&mut *self.tasks())).filter(|tasks| !tasks.is_empty());
-        let all = async {
-            while let Some(mut tasks) = take() {
-                while tasks.join_next().await.is_some() {}
-            }
-        };
+        let mut tasks = std::mem::take(&mut *self.tasks());
+        let all = async { while tasks.join_next().await.is_some() {} };
         if timeout_at(by, all).await.is_err() {
             tracing::warn!("extensions did not deal with all events before the end");
         }

@@ -161,7 +161,7 @@ impl Site {
         let now = Instant::now();
         self.state().events().finish(now + plugins.duration_since(now) / 2).await;
         Extension::shut_down(self.served().cloned(), plugins).await;
-        // A job that an extension woke at its end must not be forgotten.
+        // An event that was waited for above, or the end of a plugin, may have woken a job.
         self.state().events().finish(plugins + WAKING_TIME).await;
         if timeout_at(database, self.state().database().close()).await.is_err() {
             tracing::error!("the host's database was not closed in time");
