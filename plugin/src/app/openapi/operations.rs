@@ -204,7 +204,12 @@ fn ordering(resource: &Resource) -> [Value; 2] {
 fn query(resource: &Resource, filter: &Filter) -> Value {
     let (description, schema, example) = match filter.test {
         Test::Contains(fields) => {
-            let fields = fields.join(", ");
+            // Some are columns made of several fields, for example the whole name of a person.
+            let named = fields.iter().map(|name| match resource.position(name) {
+                Some(_) => (*name).to_owned(),
+                None => format!("the {}", name.replace('_', " ")),
+            });
+            let fields = named.collect::<Vec<_>>().join(", ");
             let text = format!("Text that occurs anywhere in {fields}; case is ignored.");
             let schema = schema::sought(MAX_SOUGHT);
             (text, schema, json!("lamp"))
