@@ -26,13 +26,9 @@ BEGIN
     UPDATE shop_variants
     SET version = version + 1, sku = NEW.sku, sku_fold = NEW.sku_fold, price = NEW.price,
         upc = NEW.upc, manage_stock = NEW.manage_stock
-    WHERE product_id = NEW.shop_product_id AND is_master = 1;
+    WHERE product_id = NEW.shop_product_id AND is_master = 1
+        AND (sku, sku_fold, price, upc, manage_stock)
+            IS DISTINCT FROM (NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock);
     RETURN NULL;
 END;
 $$;
-DROP TRIGGER shop_products_master ON shop_products;
-CREATE TRIGGER shop_products_master AFTER UPDATE OF sku, sku_fold, price, upc, manage_stock
-    ON shop_products FOR EACH ROW
-    WHEN ((OLD.sku, OLD.sku_fold, OLD.price, OLD.upc, OLD.manage_stock)
-        IS DISTINCT FROM (NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock))
-    EXECUTE FUNCTION shop_products_master();

@@ -128,9 +128,10 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
 
 /// `DELETE /{kind}/{id}`
 ///
-/// The permission has been checked before. The record is read and locked (404), its version is
-/// compared with the one that the client expects (412, 428), then the rule of its resource is asked, then the records that refer to it are looked for (422); its own parts, such as
-/// the items of an order, are deleted with it.
+/// The permission has been checked before. The record is read and locked (404), and its version is
+/// compared with the one that the client expects (428, 412). Then the rule of its resource is asked,
+/// and the records that refer to it are looked for (422). Its own parts, such as the items of an
+/// order, are deleted with it.
 pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
     let resource = service.of;
     request::no_listing(call.request.query())?;

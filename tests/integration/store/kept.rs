@@ -162,6 +162,8 @@ async fn a_store_of_the_previous_version_is_migrated_to_the_present_triggers() {
     assert!(before.iter().all(|(_, sums)| !sums.is_empty()), "{before:?}");
     store.migrate().await.unwrap();
     assert_eq!(copy::kept(&store).await.unwrap(), before);
+    let others = "SELECT product_name FROM shop_products WHERE version <> 1";
+    assert!(texts(&store, others).await.is_empty(), "each record has the version 1");
 
     // The new triggers subtract what the old ones added.
     for change in [
