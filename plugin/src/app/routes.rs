@@ -81,6 +81,10 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         endpoint(Method::Patch, one.clone(), "update", "store.edit", Operation::Update),
         endpoint(Method::Delete, one, "delete", "store.delete", Operation::Delete),
     ];
+    let has = move |endpoint: &Endpoint| match endpoint.operation {
+        Operation::Show => resource.has_own_route(),
+        _ => resource.crud,
+    };
     let nested = resource.nested.iter().map(move |nested| {
         let path = format!("{}/{{id:digits}}/{}", nested.parent, nested.segment);
         let name = format!("list_of_{}", nested.parent);
@@ -95,5 +99,5 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         operation: Operation::Special(special),
         service,
     });
-    crud.into_iter().filter(|_| resource.crud).chain(nested).chain(special)
+    crud.into_iter().filter(has).chain(nested).chain(special)
 }

@@ -48,12 +48,12 @@ pub fn list(
 }
 
 /// The document of one record with all of its fields. A record without a route of its own has the
-/// path of the request, which is a list.
+/// path of the request.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result<Vec<u8>, Error> {
-    let own = match resource.crud {
+    let own = match resource.has_own_route() {
         true => record_path(resource, resource.key_of(row)?, place.root),
         false => place.path.to_owned(),
     };
@@ -266,7 +266,7 @@ impl Serialize for Object<'_> {
             let relations = Relations(std::iter::once(first).chain(related).collect());
             map.serialize_entry("relationships", &relations)?;
         }
-        if self.resource.crud {
+        if self.resource.has_own_route() {
             let own = record_path(self.resource, key, self.place.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
@@ -317,7 +317,7 @@ struct Relation {
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Relationship { name, kind } = field.relationship()?;
-        let target = object.place.registry.find(kind).filter(|target| target.crud);
+        let target = object.place.registry.find(kind).filter(|target| target.has_own_route());
         let key = match cell {
             Cell::Int(0) if field.zero_is_none => None,
             Cell::Int(key) => Some(*key),

@@ -9,7 +9,7 @@ use super::schema::{self, example_of, output};
 use crate::model::field::{Access, Field};
 use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::{Service, Special};
 
 /// The schemas of a resource: its attributes in lists and in single documents, its documents, and
 /// its bodies.
@@ -41,7 +41,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
                 "additionalProperties": false,
             });
         }
-        if resource.crud {
+        if resource.has_own_route() {
             required.push("links");
         }
         properties["links"] = reference("schemas", "links");
@@ -56,7 +56,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
         if !related.is_empty() {
             record["relationships"] = json!(related);
         }
-        if resource.crud {
+        if resource.has_own_route() {
             record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
         }
         record
@@ -86,8 +86,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
     if !resource.crud && brought.any(|brings| brings.of.kind == kind) {
         add("new", body(resource, true));
     }
-    let writes_history = special(resource).iter().any(|special| special.method == Method::Post);
-    if resource.crud || writes_history {
+    if resource.has_own_route() {
         add(
             "document",
             json!({
@@ -95,11 +94,14 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
                 "required": ["links", "data"],
                 "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
                 "example": {
-                    "links": {"self": format!("/api/index.php/v1/shop/{}", read_at(resource))},
+                    "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
                     "data": record(&all),
                 },
             }),
         );
+    }
+    let is_posted = special(resource).iter().any(|special| special.method == Method::Post);
+    if resource.crud || is_posted {
         add("new", body(resource, true));
     }
     if resource.crud {
@@ -115,16 +117,6 @@ fn service(resource: &Resource) -> Option<&'static Service> {
 
 fn special(resource: &Resource) -> &'static [Special] {
     service(resource).map_or(&[], |service| service.special)
-}
-
-/// The path at which the record of a document is read: its own, or that of the list that contains
-/// it.
-fn read_at(resource: &Resource) -> String {
-    let added = special(resource).iter().find(|special| matches!(special.gives, Gives::New(_)));
-    match added.filter(|_| !resource.crud) {
-        Some(special) => special.path.replace("{id:digits}", "1"),
-        None => format!("{}/1", resource.kind),
-    }
 }
 
 /// The `meta` of a report, and an example of its members beyond those of a list.
