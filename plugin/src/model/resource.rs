@@ -3,6 +3,7 @@
 
 use super::field::{Access, Field, Handle};
 use super::kept::Kept;
+use super::selection::MAX_FIELDS;
 use super::value::Cell;
 use crate::error::Error;
 
@@ -85,6 +86,8 @@ impl Resource {
     /// Checks a descriptor at compile time: one that names a field which it does not have does not
     /// compile.
     pub const fn checked(self) -> Self {
+        let fields = self.list.len() + self.detail.len() + self.hidden.len();
+        assert!(fields <= MAX_FIELDS, "there are too many fields");
         if let Some(field) = self.order.field {
             assert!(self.has(field), "the order names no field");
         }

@@ -5,12 +5,14 @@ use form_urlencoded::Serializer as Query;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
 
+use super::included::{Beside, Included};
 use super::literal;
 use super::request::Listing;
+use super::view::View;
 use crate::error::Error;
 use crate::model::field::{Field, Relationship};
-use crate::model::question::Shape;
 use crate::model::registry::Registry;
+use crate::model::relation::Many;
 use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind};
 
@@ -28,37 +30,64 @@ pub struct Place<'a> {
     pub registry: Registry,
 }
 
+/// The records of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'a> {
+    /// The resource.
+    pub resource: &'static Resource,
+    /// What is shown of them.
+    pub view: &'a View,
+    /// Their cells.
+    pub rows: &'a [Vec<Cell<'a>>],
+    /// The records beside them; `None` if the client asked for none.
+    pub included: Option<&'a Included<'a>>,
+}
+
 /// The document of a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn list(
-    resource: &Resource,
-    rows: &[Vec<Cell<'_>>],
+    records: Records<'_>,
     total: i64,
     listing: &Listing,
     place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
     let document = List {
         links: Pages { listing, total, path: place.path },
-        data: Rows { resource, shape: Shape::List, rows, place },
+        data: Rows { records, place },
+        included: records.beside(place),
         meta: Meta { total_pages: pages(total, listing.limit), total },
     };
-    write(&document, 512 * (rows.len() + 1))
+    write(&document, records.size())
 }
 
-/// The document of one record with all of its fields. A record without a route of its own has the
-/// path of the request.
+/// The document of one record; `None` if there is none. The parameters that have selected its form
+/// are part of its link. A record without a route of its own has the path of the request.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn single(resource: &Resource, row: &[Cell<'_>], place: Place<'_>) -> Result<Vec<u8>, Error> {
+pub fn single(
+    records: Records<'_>,
+    sent: &[(String, String)],
+    place: Place<'_>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some(row) = records.rows.first() else { return Ok(None) };
+    let Records { resource, view, included, .. } = records;
     let own = match resource.has_own_route() {
         true => record_path(resource, resource.key_of(row)?, place.root),
         false => place.path.to_owned(),
     };
-    let data = Object { resource, shape: Shape::Detail, row, place };
-    write(&Single { links: Own { own: &own }, data }, 2048)
+    let own = match sent {
+        [] => own,
+        sent => {
+            let query = Query::new(String::new()).extend_pairs(sent).finish();
+            format!("{own}?{query}")
+        }
+    };
+    let data = Object { resource, view, row, included, place };
+    let document = Single { links: Own { own: &own }, data, included: records.beside(place) };
+    write(&document, 1536 + records.size()).map(Some)
 }
 
 /// The document of a record without a table, with these attributes.
@@ -155,10 +184,24 @@ fn pages(total: i64, limit: i64) -> i64 {
     total.div_euclid(limit) + i64::from(total % limit > 0)
 }
 
+impl<'a> Records<'a> {
+    fn beside(&self, place: Place<'a>) -> Option<Others<'a>> {
+        self.included.map(|included| Others { included, place })
+    }
+
+    /// About how many bytes their document has.
+    fn size(&self) -> usize {
+        let included = self.included.map_or(0, |included| included.records.len());
+        512 * (self.rows.len() + included + 1)
+    }
+}
+
 #[derive(serde::Serialize)]
 struct List<'a> {
     links: Pages<'a>,
     data: Rows<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<Others<'a>>,
     meta: Meta,
 }
 
@@ -166,6 +209,8 @@ struct List<'a> {
 struct Single<'a> {
     links: Own<'a>,
     data: Object<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<Others<'a>>,
 }
 
 #[derive(serde::Serialize)]
@@ -226,18 +271,34 @@ impl Serialize for Pages<'_> {
 
 /// The resource objects of a page.
 struct Rows<'a> {
-    resource: &'a Resource,
-    shape: Shape,
-    rows: &'a [Vec<Cell<'a>>],
+    records: Records<'a>,
     place: Place<'a>,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Rows { resource, shape, rows, place } = self;
+        let &Rows { records: Records { resource, view, rows, included }, place } = self;
         let mut list = serializer.serialize_seq(Some(rows.len()))?;
         for row in rows {
-            list.serialize_element(&Object { resource, shape, row, place })?;
+            list.serialize_element(&Object { resource, view, row, included, place })?;
+        }
+        list.end()
+    }
+}
+
+/// The resource objects beside those of a page.
+struct Others<'a> {
+    included: &'a Included<'a>,
+    place: Place<'a>,
+}
+
+impl Serialize for Others<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Others { included, place } = self;
+        let mut list = serializer.serialize_seq(Some(included.records.len()))?;
+        for &Beside { resource, view, row } in &included.records {
+            let included = Some(included);
+            list.serialize_element(&Object { resource, view, row, included, place })?;
         }
         list.end()
     }
@@ -245,9 +306,10 @@ impl Serialize for Rows<'_> {
 
 /// One resource object.
 struct Object<'a> {
-    resource: &'a Resource,
-    shape: Shape,
+    resource: &'static Resource,
+    view: &'a View,
     row: &'a [Cell<'a>],
+    included: Option<&'a Included<'a>>,
     place: Place<'a>,
 }
 
@@ -258,13 +320,12 @@ impl Serialize for Object<'_> {
         map.serialize_entry("type", self.resource.kind)?;
         map.serialize_entry("id", &key.to_string())?;
         map.serialize_entry("attributes", &Attributes(self))?;
-        let columns = self.shape.fields(self.resource).chain(self.resource.hidden);
-        let mut related = columns
-            .zip(self.row.iter().skip(1))
-            .filter_map(|(field, cell)| Relation::of(field, cell, self));
-        if let Some(first) = related.next() {
-            let relations = Relations(std::iter::once(first).chain(related).collect());
-            map.serialize_entry("relationships", &relations)?;
+        let shown = self.columns().filter(|(position, ..)| self.view.shape.relates(*position));
+        let mut related = shown.filter_map(|(_, field, cell)| Relation::of(field, cell, self));
+        let first = related.next();
+        if first.is_some() || !self.view.lists.is_empty() {
+            let to_one = first.into_iter().chain(related).collect();
+            map.serialize_entry("relationships", &Relations { to_one, object: self, key })?;
         }
         if self.resource.has_own_route() {
             let own = record_path(self.resource, key, self.place.root);
@@ -275,9 +336,10 @@ impl Serialize for Object<'_> {
 }
 
 impl<'a> Object<'a> {
-    /// The shown fields with their cells.
-    fn fields(&self) -> impl Iterator<Item = (&'static Field, &'a Cell<'a>)> + use<'a> {
-        self.shape.fields(self.resource).zip(self.row.iter().skip(1))
+    /// The columns after the key, each with its position, its field and its cell.
+    fn columns(&self) -> impl Iterator<Item = (usize, &'static Field, &'a Cell<'a>)> + use<'a> {
+        let columns = self.view.shape.columns(self.resource).zip(self.row.iter().skip(1));
+        columns.map(|((position, field), cell)| (position, field, cell))
     }
 }
 
@@ -285,11 +347,16 @@ struct Attributes<'a>(&'a Object<'a>);
 
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.0.resource.key_of(self.0.row).map_err(S::Error::custom)?;
+        let &Object { resource, view: View { shape, .. }, row, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(self.0.resource.key, &key)?;
-        for (field, cell) in self.0.fields() {
-            map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+        if shape.shows_key() {
+            let key = resource.key_of(row).map_err(S::Error::custom)?;
+            map.serialize_entry(resource.key, &key)?;
+        }
+        for (position, field, cell) in self.0.columns() {
+            if shape.shows(position, resource) {
+                map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+            }
         }
         map.end()
     }
@@ -334,35 +401,85 @@ impl Relation {
     }
 }
 
-struct Relations(Vec<Relation>);
+/// All relationships of a resource object.
+struct Relations<'a> {
+    to_one: Vec<Relation>,
+    object: &'a Object<'a>,
+    key: i64,
+}
 
-impl Serialize for Relations {
+impl Serialize for Relations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for relation in &self.0 {
+        let &Relations { ref to_one, object, key } = self;
+        let mut map = serializer.serialize_map(None)?;
+        for relation in to_one {
             map.serialize_entry(relation.name, relation)?;
+        }
+        for many in &object.view.lists {
+            let keys = object.included.and_then(|included| included.belonging_to(many, key));
+            let root = object.place.root;
+            map.serialize_entry(many.nested.segment, &Belonging { many, owner: key, keys, root })?;
         }
         map.end()
     }
 }
 
+#[derive(serde::Serialize)]
+struct Identifier<'a> {
+    r#type: &'a str,
+    id: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct Related<'a> {
+    related: &'a str,
+}
+
 impl Serialize for Relation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Identifier<'a> {
-            r#type: &'a str,
-            id: &'a str,
-        }
-        #[derive(serde::Serialize)]
-        struct Links<'a> {
-            related: &'a str,
-        }
         let mut map = serializer.serialize_map(None)?;
         if let Some(related) = &self.related {
-            map.serialize_entry("links", &Links { related })?;
+            map.serialize_entry("links", &Related { related })?;
         }
         let data = self.id.as_deref().map(|id| Identifier { r#type: self.kind, id });
         map.serialize_entry("data", &data)?;
         map.end()
+    }
+}
+
+/// The records that belong to a record: the list of them, and their keys if they are included.
+struct Belonging<'a> {
+    many: &'a Many,
+    owner: i64,
+    keys: Option<&'a [i64]>,
+    root: &'a str,
+}
+
+impl Serialize for Belonging<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Belonging { many: Many { nested, target, .. }, owner, keys, root } = self;
+        let mut map = serializer.serialize_map(None)?;
+        let related = format!("{root}/{}/{owner}/{}", nested.parent, nested.segment);
+        map.serialize_entry("links", &Related { related: &related })?;
+        if let Some(keys) = keys {
+            map.serialize_entry("data", &Identifiers { kind: target.kind, keys })?;
+        }
+        map.end()
+    }
+}
+
+struct Identifiers<'a> {
+    kind: &'a str,
+    keys: &'a [i64],
+}
+
+impl Serialize for Identifiers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let identifiers = self.keys.iter().map(|key| key.to_string());
+        let mut list = serializer.serialize_seq(Some(self.keys.len()))?;
+        for id in identifiers {
+            list.serialize_element(&Identifier { r#type: self.kind, id: &id })?;
+        }
+        list.end()
     }
 }

@@ -5,5 +5,8 @@ pub mod answer;
 pub mod body;
 pub mod document;
 pub mod draft;
+pub mod included;
 pub mod literal;
+pub mod names;
 pub mod request;
+pub mod view;

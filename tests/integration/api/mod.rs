@@ -13,6 +13,7 @@ mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;
 mod search;
+mod selection;
 mod specification;
 #[cfg(engine = "sqlite")] // Parsers use no database.
 mod values;

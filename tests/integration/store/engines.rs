@@ -153,6 +153,13 @@ fn lists(shop: &Shop) -> Vec<String> {
         "orders?filter[payment_type]=payment_invoice&filter[status]=1",
         "customers?filter[country]=2&list[ordering]=last_name",
         "coupons?filter[enabled]=0",
+        "products?sort=-sku&include=variants,manufacturer,category.parent,taxprofile",
+        "products?filter[search]=a&fields[products]=upc,sku,category&include=category",
+        "orders?page[limit]=50&include=items,history.orderstatus,orderstatus",
+        "orders?fields[orders]=order_state,invoice_number,items&sort=orderstatus_name",
+        "orders/1?include=items.order,history&fields[orderitems]=orderitem_attributes,order_id",
+        "customers?sort=country_name&include=zone.country,country&fields[zones]=zone_name",
+        "orders/1/items?include=order.history&fields[orderitems]=product_id",
         "vouchers/mine",
         "config",
         "reports/sales?filter[date_from]=2026-01-01&filter[date_to]=2026-03-31",
@@ -209,6 +216,7 @@ async fn every_engine_returns_the_same_bytes() {
         "/reports/sales?filter[period]=fortnight",
         "/products?filter[unheard_of]=1",
         "/products?list[ordering]=nothing",
+        "/products?include=nothing&fields[products]=nothing&sort=nothing",
         "/products/999999999",
     ] {
         let expected = answer(&embedded, path, &begun).await;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{named, reference};
 use super::schema::{self, example_of};
+use super::selection;
 use crate::app::routes::{Endpoint, Operation};
 use crate::model::resource::{Filter, Resource, Test};
 use crate::resources::REGISTRY;
@@ -135,6 +136,9 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     if with_id {
         parameters.push(reference("parameters", "id"));
     }
+    if matches!(endpoint.operation, Operation::Show) {
+        parameters.extend(selection::of(endpoint.resource()));
+    }
     if !is_list {
         return parameters;
     }
@@ -147,6 +151,13 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     parameters.push(reference("parameters", "page.limit"));
     if !resource.list.is_empty() {
         parameters.extend(ordering(resource));
+        parameters.push(match endpoint.operation {
+            Operation::Special(_) => selection::sort(resource),
+            _ => reference("parameters", &format!("sort.{}", resource.kind)),
+        });
+    }
+    if matches!(endpoint.operation, Operation::List | Operation::Nested(_)) {
+        parameters.extend(selection::of(resource));
     }
     let only = match endpoint.operation {
         Operation::Nested(nested) => Some(nested.filters),

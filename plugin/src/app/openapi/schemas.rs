@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use super::common::{named, reference};
 use super::schema::{self, example_of, output};
 use crate::model::field::{Access, Field};
+use crate::model::relation::Many;
 use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::{Service, Special};
 
 /// The schemas of a resource: its attributes in lists and in single documents, its documents, and
 /// its bodies.
-pub(super) fn of(resource: &Resource) -> Map<String, Value> {
+pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
     let kind = resource.kind;
     let of = resource.schema_name();
     let schema = |name: &str| named(resource, name);
@@ -31,12 +32,19 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             "id": {"type": "string", "pattern": "^[0-9]+$"},
             "attributes": schema(attributes),
         });
-        let relationships = relationships(fields);
-        if !relationships.is_empty() {
+        let always = relationships(fields);
+        if !always.is_empty() {
             required.push("relationships");
+        }
+        // Others are shown where their records are included.
+        let mut relationships = relationships(&all);
+        let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment.to_owned());
+        let list = || reference("schemas", "relationship.list");
+        relationships.extend(lists.map(|name| (name, list())));
+        if !relationships.is_empty() {
             properties["relationships"] = json!({
                 "type": "object",
-                "required": relationships.keys().collect::<Vec<_>>(),
+                "required": always.keys().collect::<Vec<_>>(),
                 "properties": relationships,
                 "additionalProperties": false,
             });
@@ -73,6 +81,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             "properties": {
                 "links": reference("schemas", "links"),
                 "data": {"type": "array", "items": object("row", &list)},
+                "included": reference("schemas", "included"),
                 "meta": reference("schemas", "meta"),
             },
             "example": {
@@ -92,7 +101,11 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             json!({
                 "type": "object",
                 "required": ["links", "data"],
-                "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
+                "properties": {
+                    "links": reference("schemas", "links"),
+                    "data": object("record", &all),
+                    "included": reference("schemas", "included"),
+                },
                 "example": {
                     "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
                     "data": record(&all),
