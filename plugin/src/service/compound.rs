@@ -148,7 +148,8 @@ fn add<'a>(
     rows: &'a [Vec<Cell<'a>>],
 ) -> Result<(), Error> {
     included.add(related.branch, &related.from, rows)?;
-    if included.records.len() > MAX_INCLUDED {
+    // Of so many rows the rest was not read, even if some are records that the document has already.
+    if rows.len().max(included.records.len()) > MAX_INCLUDED {
         let detail = format!(
             "There are more than {MAX_INCLUDED} records to include; ask for fewer with page[limit]."
         );

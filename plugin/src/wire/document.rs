@@ -90,29 +90,41 @@ pub fn single(
     write(&document, 1536 + records.size()).map(Some)
 }
 
-/// The document of a record without a table, with these attributes.
+/// The document of a record without a table, with these of its attributes.
 ///
 /// # Errors
 /// When an attribute cannot be written.
-pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Result<Vec<u8>, Error> {
+pub fn one(
+    kind: &str,
+    id: &str,
+    attributes: &Map<String, serde_json::Value>,
+    only: Option<&[&str]>,
+    own: &str,
+) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
-    struct Record<'a, A> {
+    struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: &'a A,
+        attributes: Chosen<'a>,
         links: Own<'a>,
     }
     #[derive(serde::Serialize)]
-    struct Document<'a, A> {
+    struct Document<'a> {
         links: Own<'a>,
-        data: Record<'a, A>,
+        data: Record<'a>,
     }
+    let named = only.map(|only| {
+        let name = format!("fields[{kind}]");
+        let query = Query::new(String::new()).append_pair(&name, &only.join(",")).finish();
+        format!("{own}?{query}")
+    });
+    let attributes = Chosen { attributes, only };
     let data = Record { r#type: kind, id, attributes, links: Own { own } };
-    write(&Document { links: Own { own }, data }, 2048)
+    write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048)
 }
 
-/// The document of a list whose records have no table: each is an id and its attributes. The values
-/// in `beside` become part of `meta`.
+/// The document of a list whose records have no table: each is an id and its attributes, of which
+/// the chosen ones are shown. The values in `beside` become part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -128,7 +140,7 @@ pub fn computed(
     struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: &'a Map<String, serde_json::Value>,
+        attributes: Chosen<'a>,
     }
     #[derive(serde::Serialize)]
     struct All<'a> {
@@ -143,7 +155,11 @@ pub fn computed(
         data: Vec<Record<'a>>,
         meta: All<'a>,
     }
-    let data = records.iter().map(|(id, attributes)| Record { r#type: kind, id, attributes });
+    let only = listing.attributes.as_deref();
+    let data = records.iter().map(|(id, attributes)| {
+        let attributes = Chosen { attributes, only };
+        Record { r#type: kind, id, attributes }
+    });
     let document = Document {
         links: Pages { listing, total, path },
         data: data.collect(),
@@ -266,6 +282,19 @@ impl Serialize for Pages<'_> {
             map.serialize_entry("last", &self.link(Some(last)))?;
         }
         map.end()
+    }
+}
+
+/// The attributes of a record without a table; all of them unless `only` names some.
+struct Chosen<'a> {
+    attributes: &'a Map<String, serde_json::Value>,
+    only: Option<&'a [&'a str]>,
+}
+
+impl Serialize for Chosen<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |name: &String| self.only.is_none_or(|only| only.contains(&name.as_str()));
+        serializer.collect_map(self.attributes.iter().filter(|(name, _)| shown(name)))
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Included<'a> {
     pub records: Vec<Beside<'a>>,
     /// The kind and the key of each record of the document.
     known: HashSet<(&'static str, i64)>,
-    /// The keys of the records that belong to each record, by the table of the list below it.
+    /// The keys of the records that belong to each record, by the list below it.
     belonging: HashMap<(&'static str, &'static str), HashMap<i64, Vec<i64>>>,
 }
 

@@ -8,8 +8,9 @@ use percent_encoding::percent_decode_str;
 
 use super::literal;
 use super::names::nearest;
-use super::view::{Member, View, selects};
+use super::view::{self, Member, View, selects};
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::model::field::Field;
 use crate::model::moment;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
@@ -40,6 +41,8 @@ pub struct Listing {
     pub sent: Vec<(String, String)>,
     /// Whether the query selected a page, as opposed to the default one.
     pub paged: bool,
+    /// The attributes to show of computed records; `None` for all.
+    pub attributes: Option<Vec<&'static str>>,
 }
 
 /// The query parameters that a route has.
@@ -85,15 +88,16 @@ impl Scope {
 }
 
 impl Listing {
-    /// Reads the query of a list whose records are shown as they are.
+    /// Reads the query of a list of computed records with these attributes.
     ///
     /// # Errors
     /// All faults of the query.
-    pub fn read(query: &str, scope: Scope) -> Result<Listing, Error> {
+    pub fn read(query: &str, scope: Scope, row: &'static [Field]) -> Result<Listing, Error> {
         let mut faults = Vec::new();
         let members = members(query, &mut faults);
-        refuse_selection(&members, &mut faults);
-        let listing = Self::of(&members, scope, &mut faults);
+        let mut listing = Self::of(&members, scope, &mut faults);
+        let known: Vec<&str> = row.iter().map(|field| field.name).collect();
+        listing.attributes = view::attributes(scope.resource().kind, &known, &members, &mut faults);
         match faults.is_empty() {
             true => Ok(listing),
             false => Err(faults.into()),
@@ -118,6 +122,7 @@ impl Listing {
             conditions: Vec::new(),
             sent: Vec::new(),
             paged: false,
+            attributes: None,
         };
         let mut field = None;
         let mut descending = None;
@@ -210,6 +215,26 @@ pub fn read_one(
     let sent = members.iter().filter(|(name, _)| selects(name));
     let value = sent.map(|(name, value)| (name.to_string(), value.to_string())).collect();
     Read { value, view, faults }
+}
+
+/// Reads the query of a record without a table, which has these attributes: the chosen ones, or
+/// `None` for all.
+///
+/// # Errors
+/// All faults of the query.
+pub fn attributes<'a>(
+    query: &str,
+    kind: &str,
+    known: &[&'a str],
+) -> Result<Option<Vec<&'a str>>, Error> {
+    let mut faults = Vec::new();
+    let members = members(query, &mut faults);
+    refuse_listing(&members, &mut faults);
+    let chosen = view::attributes(kind, known, &members, &mut faults);
+    match faults.is_empty() {
+        true => Ok(chosen),
+        false => Err(faults.into()),
+    }
 }
 
 /// Checks the query of a route that is not a list and has one form only: it has no parameters of the

@@ -83,6 +83,41 @@ pub(super) fn selects(name: &str) -> bool {
     name == "include" || kind_of(name).is_some()
 }
 
+/// The attributes that a client has named of a document without related records: the members of
+/// `known` that `fields[<kind>]` names, or `None` for all.
+pub(super) fn attributes<'a>(
+    kind: &str,
+    known: &[&'a str],
+    query: &[Member<'_>],
+    faults: &mut Vec<Fault>,
+) -> Option<Vec<&'a str>> {
+    let mut chosen = None;
+    for (name, value) in query.iter().filter(|(name, _)| selects(name)) {
+        if kind_of(name) != Some(kind) {
+            let detail = match name.as_ref() {
+                "include" => format!("{kind} have no related records to include."),
+                _ => format!("This route has no parameter {}; it has fields[{kind}].", short(name)),
+            };
+            faults.push(Fault::at_parameter(FaultKind::UnknownParameter, name, detail));
+            continue;
+        }
+        let attributes: &mut Vec<&str> = chosen.get_or_insert_default();
+        for asked in value.split(',').filter(|_| !value.is_empty()) {
+            if faults.len() > MAX_FAULTS {
+                break;
+            }
+            match known.iter().find(|known| **known == asked) {
+                Some(known) => attributes.push(known),
+                None => {
+                    let detail = unknown("field", asked, kind, known.iter().copied());
+                    faults.push(Fault::at_parameter(FaultKind::InvalidParameter, name, detail));
+                }
+            }
+        }
+    }
+    chosen
+}
+
 /// The type in `fields[<type>]`.
 fn kind_of(name: &str) -> Option<&str> {
     name.strip_prefix("fields[")?.strip_suffix(']')
@@ -140,7 +175,7 @@ impl Asked {
             let known = || Relation::of(resource, self.registry);
             let Some(relation) = known().find(|relation| relation.name() == name) else {
                 let known = known().map(|relation| relation.name());
-                return Err(unknown("relation to include", name, resource, known));
+                return Err(unknown("relation to include", name, resource.kind, known));
             };
             let position = level.iter().position(|node| node.relation.name() == name);
             let position = position.unwrap_or_else(|| {
@@ -182,7 +217,7 @@ impl Asked {
                 let related = related.map(|relationship| relationship.name);
                 let lists = Many::of(resource, self.registry).map(|many| many.nested.segment);
                 let known = shown.chain([resource.key]).chain(related).chain(lists);
-                let detail = unknown("field", name, resource, known);
+                let detail = unknown("field", name, resource.kind, known);
                 faults.push(Fault::at_parameter(FaultKind::InvalidParameter, parameter, detail));
             }
         }
@@ -270,14 +305,9 @@ fn with(plain: Shape, followed: Positions, resource: &Resource) -> Shape {
     Shape::Selected(Selection { key: true, attributes, relationships, read: relationships })
 }
 
-/// The fault of a name that a resource does not have.
-fn unknown<'a>(
-    what: &str,
-    name: &str,
-    resource: &Resource,
-    known: impl Iterator<Item = &'a str>,
-) -> String {
-    let (kind, shown) = (resource.kind, short(name));
+/// The fault of a name that records of a kind do not have.
+fn unknown<'a>(what: &str, name: &str, kind: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let shown = short(name);
     match nearest(name, known) {
         Some(hint) => format!("{kind} has no {what} {shown:?}; did you mean {hint}?"),
         None => format!("{kind} has no {what} {shown:?}."),

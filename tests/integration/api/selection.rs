@@ -329,3 +329,45 @@ async fn unknown_names_are_refused_with_the_nearest_known_one() {
     let one = shop.get("/products/1?sort=price").send().await.expect(400);
     assert_eq!(one.errors(), ["400 unknown_parameter parameter sort"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn computed_records_show_the_named_attributes_and_include_nothing() {
+    let shop = Shop::filled().await;
+    let own = json!({"voucher_value": 1, "email_to": "administrator@example.com"});
+    shop.create("/vouchers", own).await;
+    for (path, kind, name) in [
+        ("/vouchers/mine", "vouchers", "masked_code"),
+        ("/reports/sales?filter[period]=month", "reports", "net_sales"),
+        ("/reports/products?filter[date_from]=2020-01-01", "reports", "sku"),
+        ("/reports/customers?filter[date_from]=2020-01-01", "reports", "total_spent"),
+        ("/reports/inventory", "reports", "stock_value"),
+    ] {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let plain = shop.get(path).send().await.expect(200).json();
+        let named = format!("{path}{joint}fields[{kind}]={name}");
+        let answer = shop.get(&named).send().await.expect(200).json();
+        let (rows, whole) = (answer["data"].as_array().unwrap(), plain["data"].as_array().unwrap());
+        assert!(!rows.is_empty() && rows.len() == whole.len(), "{path}");
+        for (row, whole) in rows.iter().zip(whole) {
+            assert_eq!(row["attributes"], json!({name: whole["attributes"][name]}), "{path}");
+            assert_eq!(row["id"], whole["id"]);
+        }
+        assert_eq!(answer["meta"], plain["meta"]);
+        let link = answer["links"]["self"].as_str().unwrap();
+        assert!(link.ends_with(&format!("fields%5B{kind}%5D={name}")), "{link}");
+        for wrong in
+            ["include=order", "fields[orders]=order_id", &format!("fields[{kind}]=voucher_code")]
+        {
+            shop.get(&format!("{path}{joint}{wrong}")).send().await.expect(400);
+        }
+    }
+    shop.get("/reports/sales?sort=net_sales").send().await.expect(400);
+    let config = shop.get("/config?fields[config]=default_currency").send().await.expect(200);
+    assert_eq!(config.json()["data"]["attributes"], json!({"default_currency": "EUR"}));
+    assert_eq!(config.json()["data"]["links"]["self"], format!("{ROOT}/config"));
+    let link = format!("{ROOT}/config?fields%5Bconfig%5D=default_currency");
+    assert_eq!(config.json()["links"]["self"], link);
+    for wrong in ["fields[config]=nothing", "include=x", "sort=default_currency"] {
+        shop.get(&format!("/config?{wrong}")).send().await.expect(400);
+    }
+}

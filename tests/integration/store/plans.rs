@@ -51,7 +51,7 @@ const TOGETHER: [&str; 20] = [
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
     let resource = resources::REGISTRY.find(kind).unwrap();
-    let listing = Listing::read(query, Scope::All(resource)).unwrap();
+    let listing = Listing::read(query, Scope::All(resource), &[]).unwrap();
     listing.page(resource, listing.conditions.clone())
 }
 

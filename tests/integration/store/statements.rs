@@ -22,7 +22,7 @@ fn page_limits_and_list_lengths_need_few_statements() {
         let mut inserts = HashSet::new();
         for number in 1..=100_i64 {
             let listing = format!("page[limit]={number}&filter[manufacturer]={number}");
-            let listing = Listing::read(&listing, Scope::All(products)).unwrap();
+            let listing = Listing::read(&listing, Scope::All(products), &[]).unwrap();
             let page = listing.page(products, listing.conditions.clone());
             pages.insert(sql::page(&page, &Approach::unasked(&page), dialect).text);
             let keys = Keys::Known((1..=number).collect());

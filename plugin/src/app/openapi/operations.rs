@@ -139,6 +139,15 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     if matches!(endpoint.operation, Operation::Show) {
         parameters.extend(selection::of(endpoint.resource()));
     }
+    if let Operation::Special(special) = endpoint.operation {
+        let kind = endpoint.resource().kind;
+        parameters.extend(match special.gives {
+            Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
+            Gives::Report(report) => Some(selection::attributes(kind, report.row)),
+            Gives::Open => Some(selection::attributes(kind, &[])),
+            Gives::New(_) | Gives::One(_) => None,
+        });
+    }
     if !is_list {
         return parameters;
     }

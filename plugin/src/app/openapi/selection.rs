@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::common::reference;
+use crate::model::field::Field;
 use crate::model::relation::{Many, Relation};
 use crate::model::resource::Resource;
 use crate::resources::REGISTRY;
@@ -51,6 +52,23 @@ pub(super) fn sort(resource: &Resource) -> Value {
             together with list[ordering] or list[direction].",
         "schema": {"type": "string", "enum": both.collect::<Vec<String>>()},
         "example": format!("-{}", resource.key),
+    })
+}
+
+/// The parameter that selects attributes of computed records; of any names if none are known.
+pub(super) fn attributes(kind: &str, known: &[Field]) -> Value {
+    let mut item = json!({"type": "string"});
+    if !known.is_empty() {
+        item["enum"] = known.iter().map(|field| field.name).collect();
+    }
+    json!({
+        "name": format!("fields[{kind}]"),
+        "in": "query",
+        "description": "The attributes that the answer has. It lacks the others then, even where \
+            its schema requires them. Empty means none.",
+        "style": "form",
+        "explode": false,
+        "schema": {"type": "array", "items": item},
     })
 }
 
