@@ -121,7 +121,10 @@ async fn executed(store: &Bare) -> i64 {
     let count = "SELECT CAST(variable_value AS SIGNED) FROM information_schema.session_status \
                  WHERE variable_name = 'COM_STMT_EXECUTE'";
     let mut transaction = store.app.shop.store.begin_read().await.unwrap();
-    transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0]
+    let executed = transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0];
+    // Returns the connection at once, so that the next request uses it.
+    transaction.commit().await.unwrap();
+    executed
 }
 
 #[tokio::test(flavor = "multi_thread")]
