@@ -70,7 +70,9 @@ impl Refusal {
                 406,
                 "not_acceptable",
                 "Not acceptable",
-                format!("The Accept header must name {media_type}, with no parameters but ext, profile and q."),
+                format!(
+                    "The Accept header must name {media_type}, with no parameters but ext, profile and q."
+                ),
             ),
             Refusal::Unauthorised => (
                 401,

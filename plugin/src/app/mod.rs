@@ -11,11 +11,11 @@ use host_interface::{
 };
 
 use crate::bulk::demo;
-use crate::error::{Error, Fault, FaultKind};
+use crate::error::Error;
 use crate::model::parameters;
 use crate::model::resource::Resource;
 use crate::resources::REGISTRY;
-use crate::service::call::{Call, Shop};
+use crate::service::call::{self, Call, Shop};
 use crate::service::crud;
 use crate::store::{self, Store};
 use crate::wire::answer;
@@ -66,22 +66,12 @@ impl App {
         let endpoint = endpoint
             .and_then(|position| self.routes.get(position))
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
-        self.permit(endpoint, request)?;
         let call = Call { shop: &self.shop, request };
+        if let Endpoint { action: Some(action), asset, .. } = endpoint {
+            call.permit(action, asset)?;
+        }
         // An operation commits once, at its end, so it can be repeated as a whole until then.
         store::persist(|| dispatch(endpoint, &call)).await
-    }
-
-    fn permit(&self, endpoint: &Endpoint, request: &Request) -> Result<(), Error> {
-        let Endpoint { action: Some(action), asset, .. } = endpoint else { return Ok(()) };
-        let allowed = request.caller().is_some_and(|caller| caller.may(action, asset).is_ok());
-        match allowed {
-            true => Ok(()),
-            false => {
-                let detail = format!("You lack the permission {action} on {asset}.");
-                Err(Fault::new(FaultKind::Forbidden, detail).into())
-            }
-        }
     }
 }
 
@@ -114,7 +104,7 @@ pub fn describe() -> Description {
     let parent = |kind| if kind == "config" { "root" } else { "com_shop" };
     let asset = |resource: &Resource| {
         let kind = resource.kind;
-        Asset::new(routes::asset(kind), parent(kind), resource.title())
+        Asset::new(call::asset(kind), parent(kind), resource.title())
     };
     Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)

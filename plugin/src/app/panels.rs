@@ -29,7 +29,7 @@ pub(super) fn declared() -> [Panel; 1] {
 /// Those of the report.
 pub(super) async fn sales(shop: &Shop) -> Result<PanelContent, Error> {
     let today = time::UtcDateTime::now().date();
-    let asked = Asked::read("", "", &*shop.parameters.current()?, today)?;
+    let asked = Asked::read("", "", &[], &*shop.parameters.current()?, today)?;
     Ok(content(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
 }
 

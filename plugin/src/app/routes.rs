@@ -5,6 +5,7 @@ use host_interface::Method;
 
 use crate::model::resource::{Nested, Resource};
 use crate::resources::SERVICES;
+use crate::service::call::{VIEW, asset};
 use crate::service::hooks::{Service, Special};
 
 /// A route and everything needed to answer it.
@@ -57,11 +58,6 @@ pub fn endpoints() -> Vec<Endpoint> {
     SERVICES.iter().flat_map(endpoints_of).collect()
 }
 
-/// The asset of a resource.
-pub fn asset(kind: &str) -> String {
-    format!("com_shop.{kind}")
-}
-
 fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
     let resource = service.of;
     let endpoint = move |method, path: String, name: &str, action, operation| Endpoint {
@@ -75,16 +71,20 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
     };
     let (all, one) = (resource.kind.to_owned(), format!("{}/{{id:digits}}", resource.kind));
     let crud = [
-        endpoint(Method::Get, all.clone(), "list", "store.view", Operation::List),
+        endpoint(Method::Get, all.clone(), "list", VIEW, Operation::List),
         endpoint(Method::Post, all, "create", "store.create", Operation::Create),
-        endpoint(Method::Get, one.clone(), "show", "store.view", Operation::Show),
+        endpoint(Method::Get, one.clone(), "show", VIEW, Operation::Show),
         endpoint(Method::Patch, one.clone(), "update", "store.edit", Operation::Update),
         endpoint(Method::Delete, one, "delete", "store.delete", Operation::Delete),
     ];
+    let has = move |endpoint: &Endpoint| match endpoint.operation {
+        Operation::Show => resource.has_own_route(),
+        _ => resource.crud,
+    };
     let nested = resource.nested.iter().map(move |nested| {
         let path = format!("{}/{{id:digits}}/{}", nested.parent, nested.segment);
         let name = format!("list_of_{}", nested.parent);
-        endpoint(Method::Get, path, &name, "store.view", Operation::Nested(nested))
+        endpoint(Method::Get, path, &name, VIEW, Operation::Nested(nested))
     });
     let special = service.special.iter().map(move |special| Endpoint {
         method: special.method,
@@ -95,5 +95,5 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         operation: Operation::Special(special),
         service,
     });
-    crud.into_iter().filter(|_| resource.crud).chain(nested).chain(special)
+    crud.into_iter().filter(has).chain(nested).chain(special)
 }

@@ -8,6 +8,8 @@ pub mod parameters;
 pub mod question;
 pub mod record;
 pub mod registry;
+pub mod relation;
 pub mod resource;
+pub mod selection;
 pub mod value;
 pub mod versions;

@@ -2,7 +2,9 @@
 //! is written. Independent of how they are executed.
 
 use super::field::Field;
+use super::relation::Relation;
 use super::resource::{Order, Resource, Unique};
+use super::selection::Selection;
 use super::value::Value;
 
 /// The set of fields to show.
@@ -12,19 +14,56 @@ pub enum Shape {
     List,
     /// All fields.
     Detail,
+    /// The fields of a selection.
+    Selected(Selection),
 }
 
 impl Shape {
-    /// The fields after the key, in order.
-    pub fn fields(
+    /// The fields to read after the key, in order: the shown ones, and the hidden ones that
+    /// relationships need. Each has its position in [`Resource::fields`].
+    pub fn columns(
         self,
         resource: &Resource,
-    ) -> impl Iterator<Item = &'static Field> + Clone + use<> {
-        let detail = match self {
-            Shape::List => 0,
-            Shape::Detail => resource.detail.len(),
+    ) -> impl Iterator<Item = (usize, &'static Field)> + Clone + use<> {
+        let hidden = resource.list.len() + resource.detail.len();
+        let shown = match self {
+            Shape::List => resource.list.len(),
+            Shape::Detail | Shape::Selected(_) => hidden,
         };
-        resource.list.iter().chain(&resource.detail[..detail])
+        resource.fields().enumerate().filter(move |(position, _)| match self {
+            _ if *position >= hidden => true,
+            Shape::Selected(selection) => selection.read.contains(*position),
+            Shape::List | Shape::Detail => *position < shown,
+        })
+    }
+
+    /// Whether the primary key is one of the attributes.
+    pub fn shows_key(self) -> bool {
+        match self {
+            Shape::List | Shape::Detail => true,
+            Shape::Selected(selection) => selection.key,
+        }
+    }
+
+    /// Whether the column at this position is an attribute.
+    pub fn shows(self, position: usize, resource: &Resource) -> bool {
+        match self {
+            Shape::List | Shape::Detail => position < resource.list.len() + resource.detail.len(),
+            Shape::Selected(selection) => selection.attributes.contains(position),
+        }
+    }
+
+    /// Whether the relationship of the column at this position is shown.
+    pub fn relates(self, position: usize) -> bool {
+        match self {
+            Shape::List | Shape::Detail => true,
+            Shape::Selected(selection) => selection.relationships.contains(position),
+        }
+    }
+
+    /// The cell of the field at this position in a row, which begins with the key.
+    pub fn cell_of(self, position: usize, resource: &Resource) -> Option<usize> {
+        self.columns(resource).position(|(column, _)| column == position).map(|column| column + 1)
     }
 }
 
@@ -46,9 +85,9 @@ pub struct Page {
 }
 
 impl Page {
-    /// The fields to read: the shown ones, and the hidden ones that relationships need.
+    /// The fields to read after the key, in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
-        self.shape.fields(self.resource).chain(self.resource.hidden)
+        self.shape.columns(self.resource).map(|(_, field)| field)
     }
 
     /// The number of cells of a row: the key, the fields, and the version if there are versions.
@@ -68,6 +107,21 @@ impl Page {
         }
     }
 
+    /// The records to which a relation leads from the records with these keys: to one of them, from
+    /// the keys that are in its field. They are in the order of the index that leads to them.
+    pub fn of_related(relation: &Relation, shape: Shape, keys: Vec<i64>, limit: i64) -> Self {
+        let (condition, order) = match relation {
+            Relation::One(_) => (Condition::Keys(keys), Order::KEY),
+            Relation::Many(many) => {
+                let by = many.nested.by;
+                let order = Order { field: Some(by), descending: false };
+                (Condition::Among(by, keys), order)
+            }
+        };
+        let resource = relation.target();
+        Self { resource, shape, conditions: vec![condition], order, offset: 0, limit }
+    }
+
     /// The page of the single record that satisfies a condition, if it exists.
     pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
         Self { conditions: vec![condition], ..Self::of_one(resource, 0) }
@@ -81,6 +135,8 @@ pub enum Condition {
     Key(i64),
     /// Its primary key is one of these.
     Keys(Vec<i64>),
+    /// The field contains one of these keys.
+    Among(&'static str, Vec<i64>),
     /// The field has this value.
     Equals(&'static str, Value),
     /// The field equals this or is greater.
@@ -100,7 +156,8 @@ impl Condition {
     /// The field of the condition, if it has exactly one.
     pub fn field(&self) -> Option<&'static str> {
         match self {
-            Condition::Equals(name, _)
+            Condition::Among(name, _)
+            | Condition::Equals(name, _)
             | Condition::AtLeast(name, _)
             | Condition::AtMost(name, _) => Some(name),
             Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => None,

@@ -27,7 +27,7 @@ pub struct Reference {
 
 impl Registry {
     /// The resources.
-    pub fn iter(self) -> impl Iterator<Item = &'static Resource> {
+    pub fn iter(self) -> impl Iterator<Item = &'static Resource> + Clone {
         self.0.iter().copied()
     }
 

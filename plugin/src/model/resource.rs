@@ -3,6 +3,7 @@
 
 use super::field::{Access, Field, Handle};
 use super::kept::Kept;
+use super::selection::MAX_FIELDS;
 use super::value::Cell;
 use crate::error::Error;
 
@@ -25,8 +26,10 @@ pub struct Resource {
     pub list: &'static [Field],
     /// The additional fields that a single record shows, in order.
     pub detail: &'static [Field],
-    /// Whether single records can be read and written; otherwise there are only nested lists.
+    /// Whether there are routes to list, read and write its records.
     pub crud: bool,
+    /// Whether a single record can be read although it is written only as a part of another one.
+    pub readable: bool,
     /// Columns that no document shows: input that a body may give beside the attributes, and
     /// columns that only the store sets.
     pub hidden: &'static [Field],
@@ -68,6 +71,7 @@ impl Resource {
         list: &[],
         detail: &[],
         crud: true,
+        readable: false,
         hidden: &[],
         joins: &[],
         order: Order::KEY,
@@ -85,6 +89,8 @@ impl Resource {
     /// Checks a descriptor at compile time: one that names a field which it does not have does not
     /// compile.
     pub const fn checked(self) -> Self {
+        let fields = self.list.len() + self.detail.len() + self.hidden.len();
+        assert!(fields <= MAX_FIELDS, "there are too many fields");
         if let Some(field) = self.order.field {
             assert!(self.has(field), "the order names no field");
         }
@@ -157,6 +163,11 @@ impl Resource {
         let mut letters = self.title.unwrap_or(self.kind).chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
         first.into_iter().chain(letters).collect()
+    }
+
+    /// Whether a route reads a single record, so that others can link to it.
+    pub fn has_own_route(&self) -> bool {
+        self.crud || self.readable
     }
 
     /// All fields after the key: those of lists, those of single records, then the hidden ones.

@@ -5,7 +5,7 @@ use time::Date;
 
 use super::period::{Range, Unit};
 use crate::error::Error;
-use crate::model::field::{choice, moment as moment_field};
+use crate::model::field::{Field, choice, moment as moment_field};
 use crate::model::moment;
 use crate::model::parameters::Parameters;
 use crate::model::resource::{Filter, Resource, date_from, date_to, equals};
@@ -41,17 +41,18 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Reads the query of the report at this path.
+    /// Reads the query of the report at this path, whose rows have these attributes.
     ///
     /// # Errors
     /// Faults of the query.
     pub(crate) fn read(
         path: &str,
         query: &str,
+        row: &'static [Field],
         parameters: &Parameters,
         today: Date,
     ) -> Result<Self, Error> {
-        let listing = Listing::read(query, Scope::All(&ASKED))?;
+        let listing = Listing::read(query, Scope::All(&ASKED), row)?;
         let range = Range::of(&listing.conditions, today);
         Ok(Self {
             path: path.to_owned(),

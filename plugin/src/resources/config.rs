@@ -35,8 +35,10 @@ pub(crate) const SERVICE: Service = Service {
 };
 
 async fn show(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
     let parameters = call.shop.parameters.current()?;
+    let known: Vec<&str> = parameters.all.keys().map(String::as_str).collect();
+    let only = request::attributes(call.request.query(), CONFIG.kind, &known)?;
     let own = format!("{}/config", call.shop.root);
-    Ok(answer::document(200, document::one("config", "1", &parameters.all, &own)?))
+    let body = document::one(CONFIG.kind, "1", &parameters.all, only.as_deref(), &own)?;
+    Ok(answer::document(200, body))
 }

@@ -25,6 +25,7 @@ pub(crate) static ADDRESSES: Resource = Resource {
     list: &[USER_ID, FIRST_NAME, LAST_NAME, EMAIL, CITY, COUNTRY_NAME, ZONE_NAME, PHONE_1, TYPE],
     detail: &[ADDRESS_1, ADDRESS_2, ZIP, ZONE_ID, COUNTRY_ID, PHONE_2, COMPANY, TAX_NUMBER],
     crud: false,
+    readable: true,
     nested: &[Nested { parent: "customers", segment: "addresses", by: "user_id", filters: &[] }],
     ..ADDRESS
 }

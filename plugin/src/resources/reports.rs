@@ -72,7 +72,7 @@ async fn show(call: &Call<'_>, report: &Report, show: Show) -> Result<Response, 
     let today = time::UtcDateTime::now().date();
     let parameters = call.shop.parameters.current()?;
     let request = call.request;
-    let asked = Asked::read(request.path(), request.query(), &parameters, today)?;
+    let asked = Asked::read(request.path(), request.query(), report.row, &parameters, today)?;
     if report.of_days {
         asked.periods()?;
     }

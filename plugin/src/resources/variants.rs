@@ -32,6 +32,7 @@ pub(crate) static VARIANTS: Resource = Resource {
         flag("shipping").default(0),
     ],
     crud: false,
+    readable: true,
     nested: &[Nested {
         parent: "products",
         segment: "variants",

@@ -202,7 +202,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
 
 /// The vouchers that were sent to the e-mail address of the calling user.
 async fn mine(call: &Call<'_>) -> Result<Response, Error> {
-    let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]))?;
+    let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]), SHOWN)?;
     let caller = call.request.caller();
     let email = caller.and_then(|caller| caller.fact(fact::USER_EMAIL)).unwrap_or_default();
     let own = match email {

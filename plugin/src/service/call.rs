@@ -6,11 +6,15 @@ use host_interface::{Caller, HostHandle, Metric, Request};
 
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
-use crate::error::Error;
+use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
 use crate::wire::document::Place;
+use crate::wire::view::View;
+
+/// The action that reads need.
+pub const VIEW: &str = "store.view";
 
 /// The store.
 #[derive(Debug)]
@@ -89,7 +93,35 @@ impl Shop {
     }
 }
 
+/// The asset of a resource.
+pub fn asset(kind: &str) -> String {
+    format!("com_shop.{kind}")
+}
+
 impl<'a> Call<'a> {
+    /// Checks a permission of the user.
+    ///
+    /// # Errors
+    /// When the user lacks it.
+    pub fn permit(&self, action: &str, asset: &str) -> Result<(), Error> {
+        let caller = self.request.caller();
+        match caller.is_some_and(|caller| caller.may(action, asset).is_ok()) {
+            true => Ok(()),
+            false => {
+                let detail = format!("You lack the permission {action} on {asset}.");
+                Err(Fault::new(FaultKind::Forbidden, detail).into())
+            }
+        }
+    }
+
+    /// Checks the permissions to view the records that a document includes.
+    ///
+    /// # Errors
+    /// When the user lacks one of them.
+    pub fn may_see(&self, view: &View) -> Result<(), Error> {
+        view.kinds().into_iter().try_for_each(|kind| self.permit(VIEW, &asset(kind)))
+    }
+
     /// The path of the request, for the links of its answer.
     pub fn place(&self) -> Place<'a> {
         Place { path: self.request.path(), root: &self.shop.root, registry: self.shop.registry }

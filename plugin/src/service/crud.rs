@@ -3,10 +3,11 @@
 use host_interface::{Method, Response, UserQuery};
 
 use super::call::Call;
+use super::compound;
 use super::hooks::{Scene, Service};
 use crate::error::{Constraint, Error, Fault, FaultKind, Named};
 use crate::model::field::Complaint;
-use crate::model::question::{Condition, Page};
+use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::registry::Reference;
 use crate::model::resource::{Nested, Resource, Unique};
@@ -14,14 +15,16 @@ use crate::model::value::Value;
 use crate::sql;
 use crate::store::{Cells, Transaction};
 use crate::wire::body::Body;
+use crate::wire::document::Records;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request::{self, Listing, Scope};
+use crate::wire::view::View;
 use crate::wire::{answer, document, precondition};
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
-    let listing = Listing::read(call.request.query(), Scope::All(resource))?;
-    page(call, resource, listing, None).await
+    let read = listing(call, Scope::All(resource))?;
+    compound::list(call, resource, read, None).await
 }
 
 /// `GET /{parent}/{id}/{segment}`; the parent itself is not read.
@@ -30,26 +33,33 @@ pub async fn nested(
     resource: &'static Resource,
     nested: &'static Nested,
 ) -> Result<Response, Error> {
-    let listing = Listing::read(call.request.query(), Scope::Nested(resource, nested.filters))?;
+    let read = listing(call, Scope::Nested(resource, nested.filters))?;
     match request::id(call.request)? {
         Some(parent) => {
             let below = Condition::Equals(nested.by, Value::Int(parent));
-            page(call, resource, listing, Some(below)).await
+            compound::list(call, resource, read, Some(below)).await
         }
         // An id that is too long for a key belongs to no record, so the list is empty.
-        None => {
-            let body = document::list(resource, &[], 0, &listing, call.place())?;
-            Ok(answer::document(200, body))
-        }
+        None => compound::empty(call, resource, &read),
     }
 }
 
 /// `GET /{kind}/{id}`
 pub async fn show(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
+    let read = request::read_one(call.request.query(), resource, call.shop.registry);
+    call.may_see(&read.view)?;
+    let (sent, view) = read.accepted()?;
     let key = path_key(call, resource)?;
-    let cells = call.shop.store.page(&Page::of_one(resource, key)).await?;
-    single(200, call, resource, &cells)
+    compound::one(call, Page::of_one(resource, key), &view, &sent)
+        .await?
+        .ok_or_else(|| missing(resource))
+}
+
+/// Reads the query of a list. A missing permission on what it includes precedes its faults.
+fn listing(call: &Call<'_>, scope: Scope) -> Result<(Listing, View), Error> {
+    let read = Listing::read_selecting(call.request.query(), scope, call.shop.registry);
+    call.may_see(&read.view)?;
+    read.accepted()
 }
 
 /// `POST /{kind}`
@@ -155,19 +165,6 @@ async fn begin(call: &Call<'_>, resource: &Resource) -> Result<Transaction, Erro
     Ok(transaction)
 }
 
-async fn page(
-    call: &Call<'_>,
-    resource: &'static Resource,
-    mut listing: Listing,
-    fixed: Option<Condition>,
-) -> Result<Response, Error> {
-    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
-    let page = listing.page(resource, conditions);
-    let cells = call.shop.store.page(&page).await?;
-    let body = document::list(resource, &cells.rows()?, cells.total(), &listing, call.place())?;
-    Ok(answer::document(200, body))
-}
-
 /// Asks the host about the users that a draft names, before a transaction begins that would have to
 /// wait for it.
 async fn ask_for_users(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -213,7 +210,7 @@ pub(crate) async fn validate(
 /// The response to the creation of a record.
 pub(crate) fn created(
     call: &Call<'_>,
-    resource: &Resource,
+    resource: &'static Resource,
     key: i64,
     cells: &Cells,
 ) -> Result<Response, Error> {
@@ -356,7 +353,7 @@ pub(crate) async fn record(
 pub(crate) fn single(
     status: u16,
     call: &Call<'_>,
-    resource: &Resource,
+    resource: &'static Resource,
     cells: &Cells,
 ) -> Result<Response, Error> {
     single_with(status, call, resource, cells, None)
@@ -366,14 +363,15 @@ pub(crate) fn single(
 pub(crate) fn single_with(
     status: u16,
     call: &Call<'_>,
-    resource: &Resource,
+    resource: &'static Resource,
     cells: &Cells,
     beside: Option<Named>,
 ) -> Result<Response, Error> {
-    let rows = cells.rows()?;
-    let row = rows.first().ok_or_else(|| missing(resource))?;
-    let body = document::single(resource, row, call.place(), beside)?;
-    Ok(answer::record(status, resource.version_of(row)?, body))
+    let (rows, view) = (cells.rows()?, View::of(Shape::Detail));
+    let records = Records { resource, view: &view, rows: &rows, included: None };
+    let version = records.version()?;
+    let body = document::single(records, &[], call.place(), beside)?;
+    Ok(answer::record(status, version, body.ok_or_else(|| missing(resource))?))
 }
 
 pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {

@@ -2,6 +2,7 @@
 //! It is independent of routes and of particular resources.
 
 pub mod call;
+mod compound;
 pub mod crud;
 pub mod hooks;
 pub mod notification;

@@ -52,6 +52,9 @@ pub struct Approach {
 impl Approach {
     /// How to find a page for which no probe is needed.
     pub fn unasked(page: &Page) -> Self {
+        if is_named(page) {
+            return Approach { total: Some(0), keys: Keys::Named };
+        }
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
             _ => Approach::default(),
@@ -81,6 +84,9 @@ pub enum Keys {
     Grouped(Vec<Group>),
     /// The keys are known already.
     Known(Vec<i64>),
+    /// The conditions name the records, or their owners, by key. Such a page has all records that
+    /// somebody needs, so they are not counted.
+    Named,
     /// The page is empty.
     Empty,
 }
@@ -183,7 +189,12 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
 
 /// Whether a page is short in any store.
 fn is_of_few(page: &Page) -> bool {
-    page.conditions.iter().any(|test| matches!(test, Condition::Key(_) | Condition::Keys(_)))
+    is_named(page) || page.conditions.iter().any(|test| matches!(test, Condition::Key(_)))
+}
+
+/// Whether the keys in the conditions of a page name its records, or the owners of its records.
+fn is_named(page: &Page) -> bool {
+    page.conditions.iter().any(|test| matches!(test, Condition::Keys(_) | Condition::Among(..)))
 }
 
 /// Whether a page lists the records that contain a text, in the order of their keys.
@@ -354,6 +365,7 @@ fn fits(count: &Kept, page: &Page) -> bool {
             Condition::Equals(..)
             | Condition::Key(_)
             | Condition::Keys(_)
+            | Condition::Among(..)
             | Condition::Contains(..) => false,
         })
 }

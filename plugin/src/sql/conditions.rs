@@ -87,6 +87,12 @@ impl Builder<'_> {
                 self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
                 self.push(")");
             }
+            Condition::Among(name, keys) => {
+                self.push(&column(name));
+                self.push(" IN (");
+                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
+                self.push(")");
+            }
             Condition::Equals(name, value) => {
                 self.push(&column(name));
                 self.push(" = ");
@@ -158,7 +164,10 @@ impl Builder<'_> {
                 Condition::Equals(name, value) => (*name, " = ", value.clone()),
                 Condition::AtLeast(_, value) => ("day", " >= ", day(value)),
                 Condition::AtMost(_, value) => ("day", " <= ", day(value)),
-                Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => continue,
+                Condition::Key(_)
+                | Condition::Keys(_)
+                | Condition::Among(..)
+                | Condition::Contains(..) => continue,
             };
             self.push(joint);
             self.push(name);
@@ -209,9 +218,10 @@ fn day(moment: &Value) -> Value {
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     match condition {
         Condition::Key(_) | Condition::Keys(_) => false,
-        Condition::Equals(name, _) | Condition::AtLeast(name, _) | Condition::AtMost(name, _) => {
-            has(join, page, name)
-        }
+        Condition::Among(name, _)
+        | Condition::Equals(name, _)
+        | Condition::AtLeast(name, _)
+        | Condition::AtMost(name, _) => has(join, page, name),
         Condition::Contains(names, _) => names.iter().any(|name| has(join, page, name)),
     }
 }

@@ -92,7 +92,7 @@ impl Builder<'_> {
             self.conditions(page, |_| true);
             return;
         }
-        if begins_with_keys(page) {
+        if begins_with_keys(page) || approach.keys == Keys::Named {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
             self.order(page, true);

@@ -5,12 +5,14 @@ use form_urlencoded::Serializer as Query;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
 
+use super::included::{Beside, Included};
 use super::literal;
 use super::request::Listing;
+use super::view::View;
 use crate::error::{Error, Named};
 use crate::model::field::{Field, Relationship};
-use crate::model::question::Shape;
 use crate::model::registry::Registry;
+use crate::model::relation::Many;
 use crate::model::resource::{Resource, VERSION};
 use crate::model::value::{Cell, Kind};
 
@@ -28,68 +30,104 @@ pub struct Place<'a> {
     pub registry: Registry,
 }
 
+/// The records of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'a> {
+    /// The resource.
+    pub resource: &'static Resource,
+    /// What is shown of them.
+    pub view: &'a View,
+    /// Their cells.
+    pub rows: &'a [Vec<Cell<'a>>],
+    /// The records beside them; `None` if the client asked for none.
+    pub included: Option<&'a Included<'a>>,
+}
+
 /// The document of a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn list(
-    resource: &Resource,
-    rows: &[Vec<Cell<'_>>],
+    records: Records<'_>,
     total: i64,
     listing: &Listing,
     place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
     let document = List {
         links: Pages { listing, total, path: place.path },
-        data: Rows { resource, shape: Shape::List, rows, place },
+        data: Rows { records, place },
+        included: records.beside(place),
         meta: Totals { total_pages: pages(total, listing.limit), total },
     };
-    write(&document, 512 * (rows.len() + 1))
+    write(&document, records.size())
 }
 
-/// The document of one record with all of its fields. A record without a route of its own has the
-/// path of the request, which is a list. The number in `beside` becomes part of the `meta` of the
-/// document.
+/// The document of one record; `None` if there is none. The parameters that have selected its form
+/// are part of its link. A record without a route of its own has the path of the request. The number
+/// in `beside` becomes the `meta` of the document.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn single(
-    resource: &Resource,
-    row: &[Cell<'_>],
+    records: Records<'_>,
+    sent: &[(String, String)],
     place: Place<'_>,
     beside: Option<Named>,
-) -> Result<Vec<u8>, Error> {
-    let own = match resource.crud {
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some(row) = records.rows.first() else { return Ok(None) };
+    let Records { resource, view, included, .. } = records;
+    let own = match resource.has_own_route() {
         true => record_path(resource, resource.key_of(row)?, place.root),
         false => place.path.to_owned(),
     };
-    let data = Object { resource, shape: Shape::Detail, row, place };
-    write(&Single { links: Own { own: &own }, data, meta: beside.map(Meta) }, 2048)
+    let own = match sent {
+        [] => own,
+        sent => {
+            let query = Query::new(String::new()).extend_pairs(sent).finish();
+            format!("{own}?{query}")
+        }
+    };
+    let data = Object { resource, view, row, included, place };
+    let (included, meta) = (records.beside(place), beside.map(Meta));
+    let document = Single { links: Own { own: &own }, data, included, meta };
+    write(&document, 1536 + records.size()).map(Some)
 }
 
-/// The document of a record without a table, with these attributes.
+/// The document of a record without a table, with these of its attributes.
 ///
 /// # Errors
 /// When an attribute cannot be written.
-pub fn one(kind: &str, id: &str, attributes: &impl Serialize, own: &str) -> Result<Vec<u8>, Error> {
+pub fn one(
+    kind: &str,
+    id: &str,
+    attributes: &Map<String, serde_json::Value>,
+    only: Option<&[&str]>,
+    own: &str,
+) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
-    struct Record<'a, A> {
+    struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: &'a A,
+        attributes: Chosen<'a>,
         links: Own<'a>,
     }
     #[derive(serde::Serialize)]
-    struct Document<'a, A> {
+    struct Document<'a> {
         links: Own<'a>,
-        data: Record<'a, A>,
+        data: Record<'a>,
     }
+    let named = only.map(|only| {
+        let name = format!("fields[{kind}]");
+        let query = Query::new(String::new()).append_pair(&name, &only.join(",")).finish();
+        format!("{own}?{query}")
+    });
+    let attributes = Chosen { attributes, only };
     let data = Record { r#type: kind, id, attributes, links: Own { own } };
-    write(&Document { links: Own { own }, data }, 2048)
+    write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048)
 }
 
-/// The document of a list whose records have no table: each is an id and its attributes. The values
-/// in `beside` become part of `meta`.
+/// The document of a list whose records have no table: each is an id and its attributes, of which
+/// the chosen ones are shown. The values in `beside` become part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -105,7 +143,7 @@ pub fn computed(
     struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: &'a Map<String, serde_json::Value>,
+        attributes: Chosen<'a>,
     }
     #[derive(serde::Serialize)]
     struct All<'a> {
@@ -120,7 +158,11 @@ pub fn computed(
         data: Vec<Record<'a>>,
         meta: All<'a>,
     }
-    let data = records.iter().map(|(id, attributes)| Record { r#type: kind, id, attributes });
+    let only = listing.attributes.as_deref();
+    let data = records.iter().map(|(id, attributes)| {
+        let attributes = Chosen { attributes, only };
+        Record { r#type: kind, id, attributes }
+    });
     let document = Document {
         links: Pages { listing, total, path },
         data: data.collect(),
@@ -161,10 +203,32 @@ fn pages(total: i64, limit: i64) -> i64 {
     total.div_euclid(limit) + i64::from(total % limit > 0)
 }
 
+impl<'a> Records<'a> {
+    /// The version of the first record, if it has versions.
+    ///
+    /// # Errors
+    /// When its row lacks it.
+    pub fn version(&self) -> Result<Option<i64>, Error> {
+        self.rows.first().map_or(Ok(None), |row| self.resource.version_of(row))
+    }
+
+    fn beside(&self, place: Place<'a>) -> Option<Others<'a>> {
+        self.included.map(|included| Others { included, place })
+    }
+
+    /// About how many bytes their document has.
+    fn size(&self) -> usize {
+        let included = self.included.map_or(0, |included| included.records.len());
+        512 * (self.rows.len() + included + 1)
+    }
+}
+
 #[derive(serde::Serialize)]
 struct List<'a> {
     links: Pages<'a>,
     data: Rows<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<Others<'a>>,
     meta: Totals,
 }
 
@@ -172,6 +236,8 @@ struct List<'a> {
 struct Single<'a> {
     links: Own<'a>,
     data: Object<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    included: Option<Others<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<Meta>,
 }
@@ -244,20 +310,49 @@ impl Serialize for Pages<'_> {
     }
 }
 
+/// The attributes of a record without a table; all of them unless `only` names some.
+struct Chosen<'a> {
+    attributes: &'a Map<String, serde_json::Value>,
+    only: Option<&'a [&'a str]>,
+}
+
+impl Serialize for Chosen<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |name: &String| self.only.is_none_or(|only| only.contains(&name.as_str()));
+        serializer.collect_map(self.attributes.iter().filter(|(name, _)| shown(name)))
+    }
+}
+
 /// The resource objects of a page.
 struct Rows<'a> {
-    resource: &'a Resource,
-    shape: Shape,
-    rows: &'a [Vec<Cell<'a>>],
+    records: Records<'a>,
     place: Place<'a>,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Rows { resource, shape, rows, place } = self;
+        let &Rows { records: Records { resource, view, rows, included }, place } = self;
         let mut list = serializer.serialize_seq(Some(rows.len()))?;
         for row in rows {
-            list.serialize_element(&Object { resource, shape, row, place })?;
+            list.serialize_element(&Object { resource, view, row, included, place })?;
+        }
+        list.end()
+    }
+}
+
+/// The resource objects beside those of a page.
+struct Others<'a> {
+    included: &'a Included<'a>,
+    place: Place<'a>,
+}
+
+impl Serialize for Others<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Others { included, place } = self;
+        let mut list = serializer.serialize_seq(Some(included.records.len()))?;
+        for &Beside { resource, view, row } in &included.records {
+            let included = Some(included);
+            list.serialize_element(&Object { resource, view, row, included, place })?;
         }
         list.end()
     }
@@ -265,9 +360,10 @@ impl Serialize for Rows<'_> {
 
 /// One resource object.
 struct Object<'a> {
-    resource: &'a Resource,
-    shape: Shape,
+    resource: &'static Resource,
+    view: &'a View,
     row: &'a [Cell<'a>],
+    included: Option<&'a Included<'a>>,
     place: Place<'a>,
 }
 
@@ -278,15 +374,14 @@ impl Serialize for Object<'_> {
         map.serialize_entry("type", self.resource.kind)?;
         map.serialize_entry("id", &key.to_string())?;
         map.serialize_entry("attributes", &Attributes(self))?;
-        let columns = self.shape.fields(self.resource).chain(self.resource.hidden);
-        let mut related = columns
-            .zip(self.row.iter().skip(1))
-            .filter_map(|(field, cell)| Relation::of(field, cell, self));
-        if let Some(first) = related.next() {
-            let relations = Relations(std::iter::once(first).chain(related).collect());
-            map.serialize_entry("relationships", &relations)?;
+        let shown = self.columns().filter(|(position, ..)| self.view.shape.relates(*position));
+        let mut related = shown.filter_map(|(_, field, cell)| Relation::of(field, cell, self));
+        let first = related.next();
+        if first.is_some() || !self.view.lists.is_empty() {
+            let to_one = first.into_iter().chain(related).collect();
+            map.serialize_entry("relationships", &Relations { to_one, object: self, key })?;
         }
-        if self.resource.crud {
+        if self.resource.has_own_route() {
             let own = record_path(self.resource, key, self.place.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
@@ -298,9 +393,10 @@ impl Serialize for Object<'_> {
 }
 
 impl<'a> Object<'a> {
-    /// The shown fields with their cells.
-    fn fields(&self) -> impl Iterator<Item = (&'static Field, &'a Cell<'a>)> + use<'a> {
-        self.shape.fields(self.resource).zip(self.row.iter().skip(1))
+    /// The columns after the key, each with its position, its field and its cell.
+    fn columns(&self) -> impl Iterator<Item = (usize, &'static Field, &'a Cell<'a>)> + use<'a> {
+        let columns = self.view.shape.columns(self.resource).zip(self.row.iter().skip(1));
+        columns.map(|((position, field), cell)| (position, field, cell))
     }
 }
 
@@ -308,11 +404,16 @@ struct Attributes<'a>(&'a Object<'a>);
 
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.0.resource.key_of(self.0.row).map_err(S::Error::custom)?;
+        let &Object { resource, view: View { shape, .. }, row, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(self.0.resource.key, &key)?;
-        for (field, cell) in self.0.fields() {
-            map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+        if shape.shows_key() {
+            let key = resource.key_of(row).map_err(S::Error::custom)?;
+            map.serialize_entry(resource.key, &key)?;
+        }
+        for (position, field, cell) in self.0.columns() {
+            if shape.shows(position, resource) {
+                map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+            }
         }
         map.end()
     }
@@ -340,7 +441,7 @@ struct Relation {
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Relationship { name, kind } = field.relationship()?;
-        let target = object.place.registry.find(kind).filter(|target| target.crud);
+        let target = object.place.registry.find(kind).filter(|target| target.has_own_route());
         let key = match cell {
             Cell::Int(0) if field.zero_is_none => None,
             Cell::Int(key) => Some(*key),
@@ -357,35 +458,85 @@ impl Relation {
     }
 }
 
-struct Relations(Vec<Relation>);
+/// All relationships of a resource object.
+struct Relations<'a> {
+    to_one: Vec<Relation>,
+    object: &'a Object<'a>,
+    key: i64,
+}
 
-impl Serialize for Relations {
+impl Serialize for Relations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for relation in &self.0 {
+        let &Relations { ref to_one, object, key } = self;
+        let mut map = serializer.serialize_map(None)?;
+        for relation in to_one {
             map.serialize_entry(relation.name, relation)?;
+        }
+        for many in &object.view.lists {
+            let keys = object.included.and_then(|included| included.belonging_to(many, key));
+            let root = object.place.root;
+            map.serialize_entry(many.nested.segment, &Belonging { many, owner: key, keys, root })?;
         }
         map.end()
     }
 }
 
+#[derive(serde::Serialize)]
+struct Identifier<'a> {
+    r#type: &'a str,
+    id: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct Related<'a> {
+    related: &'a str,
+}
+
 impl Serialize for Relation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Identifier<'a> {
-            r#type: &'a str,
-            id: &'a str,
-        }
-        #[derive(serde::Serialize)]
-        struct Links<'a> {
-            related: &'a str,
-        }
         let mut map = serializer.serialize_map(None)?;
         if let Some(related) = &self.related {
-            map.serialize_entry("links", &Links { related })?;
+            map.serialize_entry("links", &Related { related })?;
         }
         let data = self.id.as_deref().map(|id| Identifier { r#type: self.kind, id });
         map.serialize_entry("data", &data)?;
         map.end()
+    }
+}
+
+/// The records that belong to a record: the list of them, and their keys if they are included.
+struct Belonging<'a> {
+    many: &'a Many,
+    owner: i64,
+    keys: Option<&'a [i64]>,
+    root: &'a str,
+}
+
+impl Serialize for Belonging<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Belonging { many: Many { nested, target, .. }, owner, keys, root } = self;
+        let mut map = serializer.serialize_map(None)?;
+        let related = format!("{root}/{}/{owner}/{}", nested.parent, nested.segment);
+        map.serialize_entry("links", &Related { related: &related })?;
+        if let Some(keys) = keys {
+            map.serialize_entry("data", &Identifiers { kind: target.kind, keys })?;
+        }
+        map.end()
+    }
+}
+
+struct Identifiers<'a> {
+    kind: &'a str,
+    keys: &'a [i64],
+}
+
+impl Serialize for Identifiers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let identifiers = self.keys.iter().map(|key| key.to_string());
+        let mut list = serializer.serialize_seq(Some(self.keys.len()))?;
+        for id in identifiers {
+            list.serialize_element(&Identifier { r#type: self.kind, id: &id })?;
+        }
+        list.end()
     }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::body::{self, Body};
 use super::literal;
-use super::request::nearest;
+use super::names::nearest;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationship, Typed};
 use crate::model::question::Check;

@@ -7,9 +7,13 @@ use host_interface::Request;
 use percent_encoding::percent_decode_str;
 
 use super::literal;
+use super::names::nearest;
+use super::view::{self, Member, View, selects};
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::model::field::Field;
 use crate::model::moment;
 use crate::model::question::{Condition, Page, Shape};
+use crate::model::registry::Registry;
 use crate::model::resource::{Filter, Order, Resource, Test};
 use crate::model::value::{self, Value, short};
 
@@ -37,6 +41,8 @@ pub struct Listing {
     pub sent: Vec<(String, String)>,
     /// Whether the query selected a page, as opposed to the default one.
     pub paged: bool,
+    /// The attributes to show of computed records; `None` for all.
+    pub attributes: Option<Vec<&'static str>>,
 }
 
 /// The query parameters that a route has.
@@ -48,15 +54,67 @@ pub enum Scope {
     Nested(&'static Resource, &'static [&'static str]),
 }
 
-impl Listing {
-    /// Reads the query of a list.
+/// A query as it was read. Its faults are kept beside it, because a missing permission on what it
+/// names precedes them.
+#[derive(Debug)]
+pub struct Read<T> {
+    /// What was read.
+    pub value: T,
+    /// What the document shows.
+    pub view: View,
+    /// The faults of the query.
+    pub faults: Vec<Fault>,
+}
+
+impl<T> Read<T> {
+    /// The value and the view of a query without faults.
     ///
     /// # Errors
     /// All faults of the query.
-    pub fn read(query: &str, scope: Scope) -> Result<Listing, Error> {
-        let resource = match scope {
+    pub fn accepted(self) -> Result<(T, View), Error> {
+        match self.faults.is_empty() {
+            true => Ok((self.value, self.view)),
+            false => Err(self.faults.into()),
+        }
+    }
+}
+
+impl Scope {
+    fn resource(self) -> &'static Resource {
+        match self {
             Scope::All(resource) | Scope::Nested(resource, _) => resource,
-        };
+        }
+    }
+}
+
+impl Listing {
+    /// Reads the query of a list of computed records with these attributes.
+    ///
+    /// # Errors
+    /// All faults of the query.
+    pub fn read(query: &str, scope: Scope, row: &'static [Field]) -> Result<Listing, Error> {
+        let mut faults = Vec::new();
+        let members = members(query, &mut faults);
+        let mut listing = Self::of(&members, scope, &mut faults);
+        let known: Vec<&str> = row.iter().map(|field| field.name).collect();
+        listing.attributes = view::attributes(scope.resource().kind, &known, &members, &mut faults);
+        match faults.is_empty() {
+            true => Ok(listing),
+            false => Err(faults.into()),
+        }
+    }
+
+    /// Reads the query of a list whose fields and related records the client selects.
+    pub fn read_selecting(query: &str, scope: Scope, registry: Registry) -> Read<Listing> {
+        let mut faults = Vec::new();
+        let members = members(query, &mut faults);
+        let listing = Self::of(&members, scope, &mut faults);
+        let view = View::read(scope.resource(), Shape::List, registry, &members, &mut faults);
+        Read { value: listing, view, faults }
+    }
+
+    fn of(members: &[Member<'_>], scope: Scope, faults: &mut Vec<Fault>) -> Listing {
+        let resource = scope.resource();
         let mut listing = Listing {
             offset: 0,
             limit: DEFAULT_LIMIT,
@@ -64,36 +122,45 @@ impl Listing {
             conditions: Vec::new(),
             sent: Vec::new(),
             paged: false,
+            attributes: None,
         };
         let mut field = None;
         let mut descending = None;
+        let mut sort = None;
         let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
-        let mut faults = Vec::new();
-        for (name, value) in members(query, &mut faults) {
+        for (name, value) in members {
             let result = match name.as_ref() {
-                "page[offset]" => whole_number(&name, &value, 0).map(|number| {
+                "page[offset]" => whole_number(name, value, 0).map(|number| {
                     listing.paged = true;
                     listing.offset = number;
                 }),
-                "page[limit]" => whole_number(&name, &value, 1).map(|number| {
+                "page[limit]" => whole_number(name, value, 1).map(|number| {
                     listing.paged = true;
                     listing.limit = number.min(MAX_LIMIT);
                 }),
-                "list[ordering]" | "list[direction]" if resource.list.is_empty() => {
+                "list[ordering]" | "list[direction]" | "sort" if resource.list.is_empty() => {
                     let detail = format!("This route has no parameter {name}: its order is fixed.");
-                    Err(Fault::at_parameter(FaultKind::UnknownParameter, &name, detail))
+                    Err(Fault::at_parameter(FaultKind::UnknownParameter, name, detail))
                 }
-                "list[ordering]" => column(resource, &name, &value).map(|column| {
+                "sort" => sorted(resource, name, value).map(|order| {
+                    sort = Some(order);
+                    listing.sent.push((name.to_string(), value.to_string()));
+                }),
+                name if selects(name) => {
+                    listing.sent.push((name.to_owned(), value.to_string()));
+                    Ok(())
+                }
+                "list[ordering]" => column(resource, name, value).map(|column| {
                     field = Some(column);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
-                "list[direction]" => direction(&name, &value).map(|direction| {
+                "list[direction]" => direction(name, value).map(|direction| {
                     descending = Some(direction);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
-                _ => filter(scope, &name, &value).map(|condition| {
+                _ => filter(scope, name, value).map(|condition| {
                     conditions.extend(condition);
-                    let cleaned = clean(&value);
+                    let cleaned = clean(value);
                     if !cleaned.is_empty() {
                         listing.sent.push((name.to_string(), cleaned));
                     }
@@ -101,9 +168,13 @@ impl Listing {
             };
             faults.extend(result.err());
         }
+        if sort.is_some() && (field.is_some() || descending.is_some()) {
+            let detail = "sort cannot be combined with list[ordering] and list[direction].";
+            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, "sort", detail));
+        }
         // The default direction is ascending.
         listing.order = match (field, descending) {
-            (None, None) => resource.order,
+            (None, None) => sort.unwrap_or(resource.order),
             (Some(field), None) => Order { field, descending: false },
             (field, Some(descending)) => {
                 Order { field: field.unwrap_or(resource.order.field), descending }
@@ -114,14 +185,9 @@ impl Listing {
         conditions.retain(|(filter, _)| !replaced.contains(&filter.name));
         faults.extend(reversed_period(&conditions));
         listing.conditions = conditions.into_iter().map(|(_, condition)| condition).collect();
-        match faults.is_empty() {
-            true => Ok(listing),
-            false => Err(faults.into()),
-        }
+        listing
     }
-}
 
-impl Listing {
     /// The requested page of the resource, under these conditions.
     pub fn page(&self, resource: &'static Resource, conditions: Vec<Condition>) -> Page {
         Page {
@@ -135,22 +201,73 @@ impl Listing {
     }
 }
 
-/// Checks the query of a route that is not a list: it has no parameters of the known families.
+/// Reads the query of a single record, whose fields and related records the client selects. The
+/// value is the selecting parameters, for the link to the document.
+pub fn read_one(
+    query: &str,
+    resource: &'static Resource,
+    registry: Registry,
+) -> Read<Vec<(String, String)>> {
+    let mut faults = Vec::new();
+    let members = members(query, &mut faults);
+    refuse_listing(&members, &mut faults);
+    let view = View::read(resource, Shape::Detail, registry, &members, &mut faults);
+    let sent = members.iter().filter(|(name, _)| selects(name));
+    let value = sent.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    Read { value, view, faults }
+}
+
+/// Reads the query of a record without a table, which has these attributes: the chosen ones, or
+/// `None` for all.
+///
+/// # Errors
+/// All faults of the query.
+pub fn attributes<'a>(
+    query: &str,
+    kind: &str,
+    known: &[&'a str],
+) -> Result<Option<Vec<&'a str>>, Error> {
+    let mut faults = Vec::new();
+    let members = members(query, &mut faults);
+    refuse_listing(&members, &mut faults);
+    let chosen = view::attributes(kind, known, &members, &mut faults);
+    match faults.is_empty() {
+        true => Ok(chosen),
+        false => Err(faults.into()),
+    }
+}
+
+/// Checks the query of a route that is not a list and has one form only: it has no parameters of the
+/// known families.
 ///
 /// # Errors
 /// When one of these is sent.
 pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
-    let names: Vec<_> = members(query, &mut faults).into_iter().map(|(name, _)| name).collect();
-    faults.extend(names.iter().map(|name| {
-        let detail =
-            format!("This route has no parameter {}: it does not return a list.", short(name));
-        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
-    }));
+    let members = members(query, &mut faults);
+    refuse_selection(&members, &mut faults);
+    refuse_listing(&members, &mut faults);
     match faults.is_empty() {
         true => Ok(()),
         false => Err(faults.into()),
     }
+}
+
+/// Refuses the parameters of lists.
+fn refuse_listing(members: &[Member<'_>], faults: &mut Vec<Fault>) {
+    faults.extend(members.iter().filter(|(name, _)| !selects(name)).map(|(name, _)| {
+        let detail =
+            format!("This route has no parameter {}: it does not return a list.", short(name));
+        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
+    }));
+}
+
+/// Refuses the parameters that select fields and related records.
+fn refuse_selection(members: &[Member<'_>], faults: &mut Vec<Fault>) {
+    faults.extend(members.iter().filter(|(name, _)| selects(name)).map(|(name, _)| {
+        let detail = format!("This route has no parameter {}.", short(name));
+        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
+    }));
 }
 
 /// Reads the id in the path. An id that is too long for a key belongs to no record.
@@ -162,22 +279,9 @@ pub fn id(request: &Request) -> Result<Option<i64>, Error> {
     Ok(text.parse().ok())
 }
 
-/// The entry of `known` that `name` was most likely meant to be: one that contains it, or else the
-/// one with the smallest edit distance. There is none for a name that is much longer than all
-/// entries, because computing the distance would cost more than it is worth.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// By how much longer a name may be.
-    const LONGER: usize = 16;
-    let known = known.filter(|known| name.len() <= known.len() + LONGER);
-    let distance = |known: &str| {
-        (!known.contains(name) || name.is_empty(), strsim::damerau_levenshtein(name, known))
-    };
-    known.min_by_key(|known| distance(known))
-}
-
 /// The query parameters of the known families, decoded. A repeated one is a fault and is left out.
-fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
-    let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
+    let mut members: Vec<Member<'_>> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         // No route has this many parameters: the rest is not needed to refuse the request.
         if members.len().max(faults.len()) > 2 * MAX_FAULTS {
@@ -194,7 +298,8 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
             faults.push(Fault::at_parameter(FaultKind::UnknownParameter, &name, refusal));
             continue;
         }
-        if !["filter[", "page[", "list["].iter().any(|family| name.starts_with(family)) {
+        let of_lists = ["filter[", "page[", "list["].iter().any(|family| name.starts_with(family));
+        if !of_lists && name != "sort" && !selects(&name) {
             continue;
         }
         if members.iter().any(|(known, _)| *known == name) {
@@ -207,16 +312,16 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<(Cow<'a, str>, Co
     members
 }
 
-/// Why a parameter is refused that JSON:API defines and no route has. A client that pages with an
-/// ignored parameter would never reach the end.
+/// Why a parameter is refused that belongs to a family of JSON:API and that no route has. A client
+/// that pages with an ignored parameter would never reach the end.
 fn reserved(name: &str) -> Option<&'static str> {
+    let with_member = name.contains('[');
     match family(name) {
-        "page" if !name.contains('[') => {
-            Some("page takes no value; use page[offset] and page[limit].")
-        }
-        "sort" => Some("sort is not supported; use list[ordering] and list[direction]."),
-        "include" => Some("include is not supported; follow the links of the relationships."),
-        "fields" => Some("fields is not supported; every answer contains all fields."),
+        "page" if !with_member => Some("page takes no value; use page[offset] and page[limit]."),
+        "filter" if !with_member => Some("filter takes no value; use filter[<name>]."),
+        "fields" if !selects(name) => Some("fields takes a type; use fields[<type>]."),
+        "sort" if with_member => Some("sort has no members."),
+        "include" if with_member => Some("include has no members."),
         _ => None,
     }
 }
@@ -271,6 +376,17 @@ fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'stati
             Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
         }
     }
+}
+
+/// The order that `sort` names: a field, after a `-` where the greatest value comes first.
+fn sorted(resource: &Resource, name: &str, value: &str) -> Result<Order, Fault> {
+    if value.contains(',') {
+        let detail = "sort takes one field; ties are broken by the primary key.";
+        return Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail));
+    }
+    let descending = value.strip_prefix('-');
+    let field = column(resource, name, descending.unwrap_or(value))?;
+    Ok(Order { field, descending: descending.is_some() })
 }
 
 fn direction(name: &str, value: &str) -> Result<bool, Fault> {

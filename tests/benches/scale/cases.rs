@@ -8,15 +8,20 @@ pub enum Bar {
     Growth,
     /// At most this many milliseconds: on SQLite, PostgreSQL and MariaDB.
     Absolute([f64; 3]),
+    /// At most twice as much as the plain list of products in the same store.
+    TwicePlain,
     /// No limit.
     Open,
 }
 
 impl Bar {
-    pub fn is_met(&self, engine: Engine, small: f64, large: f64) -> bool {
+    /// Whether the numbers of both stores are within the limit; `plain` is that of the plain list in
+    /// the large one, if it was measured.
+    pub fn is_met(&self, engine: Engine, small: f64, large: f64, plain: Option<f64>) -> bool {
         match self {
             Bar::Growth => large <= (small * 1.5).max(small + 0.3),
             Bar::Absolute(most) => large <= most[engine as usize],
+            Bar::TwicePlain => plain.is_none_or(|plain| large <= 2.0 * plain),
             Bar::Open => true,
         }
     }
@@ -25,10 +30,14 @@ impl Bar {
         match self {
             Bar::Growth => "1.5 × or + 0.3".to_owned(),
             Bar::Absolute(most) => format!("{} ms", most[engine as usize]),
+            Bar::TwicePlain => format!("2 × {PLAIN}"),
             Bar::Open => "none".to_owned(),
         }
     }
 }
+
+/// The plain list, which is measured first.
+pub const PLAIN: &str = "`/products`";
 
 pub struct Case {
     pub name: String,
@@ -68,6 +77,16 @@ pub fn reads() -> Vec<Case> {
     let mut cases = Vec::new();
     for list in ["/products", "/orders", "/customers", "/inventory"] {
         cases.push(grows(list));
+    }
+    for path in [
+        "/products?fields[products]=sku,price,quantity",
+        "/products?include=category,manufacturer",
+        "/products?include=category,manufacturer&fields[products]=sku,price,quantity",
+    ] {
+        cases.push(Case { bar: Bar::TwicePlain, ..grows(path) });
+    }
+    for path in ["/products?include=variants", "/orders?include=items,history"] {
+        cases.push(grows(path));
     }
     for (kind, filters) in [
         (

@@ -25,6 +25,7 @@ enum Needs {
 
 /// All routes: method, path with `{id}`, permission.
 const ROUTES: &[(&str, &str, Needs)] = &[
+    ("GET", "/addresses/{id}", View),
     ("GET", "/categories", View),
     ("POST", "/categories", Create),
     ("GET", "/categories/{id}", View),
@@ -71,6 +72,8 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/orders/{id}/items", View),
     ("GET", "/orders/{id}/history", View),
     ("POST", "/orders/{id}/history", Edit),
+    ("GET", "/orderhistories/{id}", View),
+    ("GET", "/orderitems/{id}", View),
     ("GET", "/orderstatuses", View),
     ("POST", "/orderstatuses", Create),
     ("GET", "/orderstatuses/{id}", View),
@@ -106,6 +109,7 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/taxrates/{id}", View),
     ("PATCH", "/taxrates/{id}", Edit),
     ("DELETE", "/taxrates/{id}", Delete),
+    ("GET", "/variants/{id}", View),
     ("GET", "/vouchers", View),
     ("POST", "/vouchers", Create),
     ("GET", "/vouchers/{id}", View),

@@ -323,7 +323,7 @@ async fn at_most_100_faults_of_a_request_are_reported() {
 
 #[test]
 fn a_similar_name_is_suggested_for_an_unknown_one() {
-    let nearest = |name: &str| plugin::wire::request::nearest(name, ["enabled", "sku"].into_iter());
+    let nearest = |name: &str| plugin::wire::names::nearest(name, ["enabled", "sku"].into_iter());
     assert_eq!(nearest("enable"), Some("enabled"));
     assert_eq!(nearest("skus"), Some("sku"));
     assert_eq!(nearest("is_enabled"), Some("enabled"));

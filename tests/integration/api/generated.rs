@@ -268,7 +268,7 @@ proptest! {
     fn any_query_is_read_or_refused(query in any::<String>()) {
         let _ = no_listing(&query);
         for resource in plugin::resources::REGISTRY.iter() {
-            let _ = Listing::read(&query, Scope::All(resource));
+            let _ = Listing::read(&query, Scope::All(resource), &[]);
         }
     }
 
@@ -278,11 +278,11 @@ proptest! {
     ) {
         for kind in ["products", "orders", "zones"] {
             let scope = Scope::All(plugin::resources::REGISTRY.find(kind).unwrap());
-            let Ok(listing) = Listing::read(&encoded(&pairs), scope) else { continue };
+            let Ok(listing) = Listing::read(&encoded(&pairs), scope, &[]) else { continue };
             let mut link = listing.sent.clone();
             link.push(("page[offset]".to_owned(), listing.offset.to_string()));
             link.push(("page[limit]".to_owned(), listing.limit.to_string()));
-            let again = Listing::read(&encoded(&link), scope).unwrap();
+            let again = Listing::read(&encoded(&link), scope, &[]).unwrap();
             prop_assert_eq!(Listing { paged: true, ..listing }, again);
         }
     }
@@ -302,7 +302,7 @@ proptest! {
         prop_assert_eq!(found, expected, "{:?}", text);
         let query = encoded(&[("filter[date_from]".to_owned(), text.clone())]);
         let scope = Scope::All(plugin::resources::REGISTRY.find("orders").unwrap());
-        let listed = Listing::read(&query, scope);
+        let listed = Listing::read(&query, scope, &[]);
         // The value of a filter is trimmed and cleaned, and counts as not sent if nothing remains.
         let cleaned: String = text.chars().filter(|c| !c.is_control()).collect();
         let taken = cleaned.trim().is_empty() || calendar_day(cleaned.trim()).is_some();

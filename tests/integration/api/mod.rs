@@ -5,6 +5,7 @@ mod access;
 mod bodies;
 #[cfg(engine = "sqlite")] // Parsers use no database.
 mod generated;
+mod links;
 #[cfg(engine = "sqlite")] // `engines` checks that engines answer alike.
 mod openapi;
 mod paging;
@@ -13,6 +14,7 @@ mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;
 mod search;
+mod selection;
 mod specification;
 #[cfg(engine = "sqlite")] // Parsers use no database.
 mod values;

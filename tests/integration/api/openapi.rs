@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use plugin::model::relation::Many;
 use serde_json::Value;
 
 use crate::support::harness::{ROOT, Shop};
@@ -67,8 +68,9 @@ fn every_registered_route_is_in_the_document_and_every_reference_resolves() {
 fn attributes_and_relationships_of_a_resource_have_different_names() {
     let document = plugin::app::openapi("/api/index.php");
     for resource in plugin::resources::REGISTRY.iter() {
-        let names: Vec<&str> =
-            resource.fields().filter_map(|field| field.relationship()).map(|to| to.name).collect();
+        let to_one = resource.fields().filter_map(|field| field.relationship()).map(|to| to.name);
+        let lists = Many::of(resource, plugin::resources::REGISTRY).map(|many| many.nested.segment);
+        let names: Vec<&str> = to_one.chain(lists).collect();
         let distinct: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(distinct.len(), names.len(), "{}: {names:?}", resource.kind);
         let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
@@ -84,7 +86,7 @@ fn attributes_and_relationships_of_a_resource_have_different_names() {
     }
     let order = &document["components"]["schemas"]["orders.document"]["properties"]["data"];
     let names = order["properties"]["relationships"]["properties"].as_object().unwrap();
-    assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus"]);
+    assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus", "history", "items"]);
 }
 
 /// Whether a value matches a schema, as far as the document uses JSON Schema.

@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn any_query_is_a_listing_or_a_list_of_faults(query in any::<String>()) {
         for resource in plugin::resources::REGISTRY.iter() {
-            let _ = Listing::read(&query, Scope::All(resource));
+            let _ = Listing::read(&query, Scope::All(resource), &[]);
         }
     }
 
@@ -78,7 +78,7 @@ proptest! {
     fn a_page_is_parsed_as_requested(offset in 0_i64.., limit in 1_i64..) {
         let resource = plugin::resources::REGISTRY.find("zones").unwrap();
         let query = format!("page[offset]={offset}&page%5Blimit%5D={limit}&utm=1");
-        let listing = Listing::read(&query, Scope::All(resource)).unwrap();
+        let listing = Listing::read(&query, Scope::All(resource), &[]).unwrap();
         prop_assert_eq!((listing.offset, listing.limit), (offset, limit.min(100)));
     }
 
@@ -87,7 +87,7 @@ proptest! {
         let resource = plugin::resources::REGISTRY.find("zones").unwrap();
         let encoded: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let query = format!("filter[search]={encoded}");
-        let listing = Listing::read(&query, Scope::All(resource)).unwrap();
+        let listing = Listing::read(&query, Scope::All(resource), &[]).unwrap();
         let cleaned = text.trim();
         let expected: Vec<Condition> = match cleaned.is_empty() {
             true => Vec::new(),

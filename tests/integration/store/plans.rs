@@ -5,6 +5,7 @@ use futures_util::TryStreamExt;
 use host_interface::{Method, ProgressHandle};
 use plugin::bulk::{demo, reference};
 use plugin::model::question::{Check, Condition, Page, Shape};
+use plugin::model::relation::Relation;
 use plugin::model::resource::{Order, Resource, Test};
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
@@ -50,7 +51,7 @@ const TOGETHER: [&str; 20] = [
 fn page_of(request: &str) -> Page {
     let (kind, query) = request.split_once('?').unwrap_or((request, ""));
     let resource = resources::REGISTRY.find(kind).unwrap();
-    let listing = Listing::read(query, Scope::All(resource)).unwrap();
+    let listing = Listing::read(query, Scope::All(resource), &[]).unwrap();
     listing.page(resource, listing.conditions.clone())
 }
 
@@ -183,6 +184,38 @@ async fn no_list_scans_or_sorts_a_table() {
         }
     }
     assert!(wasteful.is_empty(), "{}", wasteful.join("\n\n"));
+    drop(transaction);
+    store.close().await;
+}
+
+/// The records of a relation are found by an index, however many there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_included_relation_scans_a_table() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let mut followed = 0;
+    for resource in resources::REGISTRY.iter().filter(|resource| resource.has_own_route()) {
+        for relation in Relation::of(resource, resources::REGISTRY) {
+            let page = Page::of_related(&relation, Shape::Detail, (1..=100).collect(), 1_001);
+            let asked = sql::page(&page, &Approach::unasked(&page), store.dialect());
+            let found = plan(&mut transaction, database.engine, asked).await;
+            let scans = match database.engine {
+                Engine::Sqlite => found.lines().any(|line| line.starts_with("SCAN t")),
+                Engine::Postgres => {
+                    found.contains(&format!("Seq Scan on {} ", page.resource.table))
+                }
+                // It reads a table of few records as a whole.
+                Engine::MariaDb => {
+                    let large = matches!(relation, Relation::Many(_));
+                    large && found.contains("\"access_type\": \"ALL\"")
+                }
+            };
+            assert!(!scans, "{} of {}:\n{found}", relation.name(), resource.kind);
+            followed += 1;
+        }
+    }
+    assert!(followed > 10, "{followed}");
     drop(transaction);
     store.close().await;
 }

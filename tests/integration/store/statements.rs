@@ -22,7 +22,7 @@ fn page_limits_and_list_lengths_need_few_statements() {
         let mut inserts = HashSet::new();
         for number in 1..=100_i64 {
             let listing = format!("page[limit]={number}&filter[manufacturer]={number}");
-            let listing = Listing::read(&listing, Scope::All(products)).unwrap();
+            let listing = Listing::read(&listing, Scope::All(products), &[]).unwrap();
             let page = listing.page(products, listing.conditions.clone());
             pages.insert(sql::page(&page, &Approach::unasked(&page), dialect).text);
             let keys = Keys::Known((1..=number).collect());
@@ -113,5 +113,54 @@ async fn pages_filters_and_changes_prepare_few_statements() {
     }
     let most = prepared(&store).await;
     assert!(most <= 64 + 2, "{most}");
+    store.app.shop.store.close().await;
+}
+
+/// The number of statements that the connection which will be used next has executed.
+async fn executed(store: &Bare) -> i64 {
+    let count = "SELECT CAST(variable_value AS SIGNED) FROM information_schema.session_status \
+                 WHERE variable_name = 'COM_STMT_EXECUTE'";
+    let mut transaction = store.app.shop.store.begin_read().await.unwrap();
+    let executed = transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0];
+    // Returns the connection at once, so that the next request uses it.
+    transaction.commit().await.unwrap();
+    executed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "mariadb"), ignore = "this engine counts the statements of a connection")]
+async fn a_list_is_one_statement_and_each_relation_another() {
+    let store = Bare::open().await;
+    let ask = async |method: Method, path: &str, body: Json, status: u16| {
+        let answer = store.ask(method, path, body).await;
+        assert_eq!(answer.status(), status, "{path}: {}", String::from_utf8_lossy(answer.body()));
+    };
+    ask(Method::Post, "/manufacturers", json!({"manufacturer_name": "Birch"}), 201).await;
+    for number in 0..30 {
+        let product = json!({"product_name": format!("Lamp {number}"), "manufacturer_id": 1});
+        ask(Method::Post, "/products", product, 201).await;
+        let items = vec![json!({"product_id": 1}); 5];
+        let order = json!({"user_email": "ada@example.com", "items": items});
+        ask(Method::Post, "/orders", order, 201).await;
+    }
+    for (path, statements) in [
+        ("/products", 1),
+        ("/products?fields[products]=sku,upc,category", 1),
+        ("/products?include=", 1),
+        ("/products?include=manufacturer", 2),
+        ("/products?include=manufacturer,variants", 3),
+        // No product has a category, so nothing is asked about categories.
+        ("/products?include=variants.product,category.parent", 3),
+        ("/orders?page[limit]=100&include=items,history.orderstatus,orderstatus", 5),
+        ("/orders/1", 1),
+        ("/orders/1?include=items.order,history", 4),
+    ] {
+        // The first request may prepare connections.
+        ask(Method::Get, path, json!(null), 200).await;
+        let before = executed(&store).await;
+        ask(Method::Get, path, json!(null), 200).await;
+        // The count itself is one of them.
+        assert_eq!(executed(&store).await - before - 1, statements, "{path}");
+    }
     store.app.shop.store.close().await;
 }

@@ -49,7 +49,7 @@ pub fn filters() -> BTreeMap<&'static str, Vec<&'static str>> {
     rows.map(|row| (row[0], names(row[1]))).collect()
 }
 
-/// Whether single records of the resource can be read.
-pub fn is_read_alone(kind: &str) -> bool {
+/// Whether the resource has routes to list, read and write its records.
+pub fn is_crud(kind: &str) -> bool {
     plugin::resources::REGISTRY.find(kind).unwrap().crud
 }

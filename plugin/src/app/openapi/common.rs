@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 use crate::error::FaultKind;
 use crate::model::resource::{Resource, VERSION};
 use crate::wire::document::MEDIA_TYPE;
+use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT};
 
 /// The parameters that routes share.
-pub(super) fn parameters() -> Value {
-    json!({
+pub(super) fn parameters() -> Map<String, Value> {
+    object(json!({
         "id": {
             "name": "id",
             "in": "path",
@@ -49,7 +50,7 @@ pub(super) fn parameters() -> Value {
             "schema": {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
             "example": "desc",
         },
-    })
+    }))
 }
 
 /// The headers that responses share.
@@ -90,7 +91,7 @@ pub(super) fn error_responses() -> Value {
 /// The schemas that do not belong to a resource.
 pub(super) fn schemas() -> Map<String, Value> {
     let link = json!({"type": "string", "format": "uri-reference"});
-    let schemas = json!({
+    object(json!({
         "links": {
             "type": "object",
             "required": ["self"],
@@ -134,6 +135,45 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "links": {"related": "/api/index.php/v1/shop/countries/84"},
                 "data": {"type": "countries", "id": "84"},
             },
+        },
+        "relationship.list": {
+            "type": "object",
+            "description": "The records that belong to this record; its data if they are included.",
+            "required": ["links"],
+            "properties": {
+                "links": {"type": "object", "required": ["related"], "properties": {"related": link}},
+                "data": {"type": "array", "items": {
+                    "type": "object",
+                    "required": ["type", "id"],
+                    "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
+                }},
+            },
+            "example": {
+                "links": {"related": "/api/index.php/v1/shop/orders/7/items"},
+                "data": [{"type": "orderitems", "id": "1"}],
+            },
+        },
+        "included": {
+            "type": "array",
+            "description": "The related records that the client asked for.",
+            "maxItems": MAX_INCLUDED,
+            "items": {
+                "type": "object",
+                "required": ["type", "id", "attributes", "links"],
+                "properties": {
+                    "type": {"type": "string"},
+                    "id": {"type": "string"},
+                    "attributes": {"type": "object"},
+                    "relationships": {"type": "object"},
+                    "links": reference("schemas", "links"),
+                },
+            },
+            "example": [{
+                "type": "taxprofiles",
+                "id": "1",
+                "attributes": {"shop_taxprofile_id": 1, "taxprofile_name": "Standard", "enabled": 1},
+                "links": {"self": "/api/index.php/v1/shop/taxprofiles/1"},
+            }],
         },
         "any.document": {
             "type": "object",
@@ -189,9 +229,13 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "source": {"pointer": "/enabled"},
             }]},
         },
-    });
-    match schemas {
-        Value::Object(schemas) => schemas,
+    }))
+}
+
+/// The members of an object.
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
         _ => Map::new(),
     }
 }

@@ -5,6 +5,7 @@ mod common;
 mod operations;
 pub mod schema;
 mod schemas;
+mod selection;
 
 use serde_json::{Map, Value, json};
 
@@ -68,6 +69,8 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     }
     schemas.extend(common::schemas());
     schemas.extend(schema::of_json().map(|(name, schema)| (name.to_owned(), schema)));
+    let mut parameters = common::parameters();
+    parameters.extend(selection::parameters());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -89,7 +92,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                 "description": "The API token of one of the host's users.",
             }},
             "headers": common::headers(),
-            "parameters": common::parameters(),
+            "parameters": parameters,
             "responses": common::error_responses(),
             "schemas": schemas,
         },

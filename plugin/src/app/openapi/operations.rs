@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{named, reference};
 use super::schema::{self, example_of};
+use super::selection;
 use crate::app::routes::{Endpoint, Operation};
 use crate::model::resource::{Filter, Resource, Test};
 use crate::resources::REGISTRY;
@@ -166,6 +167,18 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     if takes_version(endpoint) {
         parameters.push(reference("parameters", "if-match"));
     }
+    if matches!(endpoint.operation, Operation::Show) {
+        parameters.extend(selection::of(endpoint.resource()));
+    }
+    if let Operation::Special(special) = endpoint.operation {
+        let kind = endpoint.resource().kind;
+        parameters.extend(match special.gives {
+            Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
+            Gives::Report(report) => Some(selection::attributes(kind, report.row)),
+            Gives::Open => Some(selection::attributes(kind, &[])),
+            Gives::Part(..) | Gives::One(_) => None,
+        });
+    }
     if !is_list {
         return parameters;
     }
@@ -178,6 +191,13 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     parameters.push(reference("parameters", "page.limit"));
     if !resource.list.is_empty() {
         parameters.extend(ordering(resource));
+        parameters.push(match endpoint.operation {
+            Operation::Special(_) => selection::sort(resource),
+            _ => reference("parameters", &format!("sort.{}", resource.kind)),
+        });
+    }
+    if matches!(endpoint.operation, Operation::List | Operation::Nested(_)) {
+        parameters.extend(selection::of(resource));
     }
     let only = match endpoint.operation {
         Operation::Nested(nested) => Some(nested.filters),

@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use super::common::{named, reference};
 use super::schema::{self, example_of, output};
 use crate::model::field::{Access, Field};
+use crate::model::relation::Many;
 use crate::model::resource::{Report, Resource, VERSION};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::{Gives, Service, Special};
 
 /// The schemas of a resource: its attributes in lists and in single documents, its documents, and
 /// its bodies.
-pub(super) fn of(resource: &Resource) -> Map<String, Value> {
+pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
     let kind = resource.kind;
     let of = resource.schema_name();
     let schema = |name: &str| named(resource, name);
@@ -31,17 +32,24 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             "id": {"type": "string", "pattern": "^[0-9]+$"},
             "attributes": schema(attributes),
         });
-        let relationships = relationships(fields);
-        if !relationships.is_empty() {
+        let always = relationships(fields);
+        if !always.is_empty() {
             required.push("relationships");
+        }
+        // Others are shown where their records are included.
+        let mut relationships = relationships(&all);
+        let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment.to_owned());
+        let list = || reference("schemas", "relationship.list");
+        relationships.extend(lists.map(|name| (name, list())));
+        if !relationships.is_empty() {
             properties["relationships"] = json!({
                 "type": "object",
-                "required": relationships.keys().collect::<Vec<_>>(),
+                "required": always.keys().collect::<Vec<_>>(),
                 "properties": relationships,
                 "additionalProperties": false,
             });
         }
-        if resource.crud {
+        if resource.has_own_route() {
             required.push("links");
         }
         properties["links"] = reference("schemas", "links");
@@ -60,7 +68,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
         if !related.is_empty() {
             record["relationships"] = json!(related);
         }
-        if resource.crud {
+        if resource.has_own_route() {
             record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
         }
         if resource.versioned {
@@ -80,6 +88,7 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
             "properties": {
                 "links": reference("schemas", "links"),
                 "data": {"type": "array", "items": object("row", &list)},
+                "included": reference("schemas", "included"),
                 "meta": reference("schemas", "meta"),
             },
             "example": {
@@ -93,27 +102,32 @@ pub(super) fn of(resource: &Resource) -> Map<String, Value> {
     if !resource.crud && brought.any(|brings| brings.of.kind == kind) {
         add("new", body(resource, true));
     }
-    let writes_history = special(resource).iter().any(|special| special.method == Method::Post);
-    if resource.crud || writes_history {
+    if resource.has_own_route() {
         let mut document = json!({
             "type": "object",
             "required": ["links", "data"],
-            "properties": {"links": reference("schemas", "links"), "data": object("record", &all)},
+            "properties": {
+                "links": reference("schemas", "links"),
+                "data": object("record", &all),
+                "included": reference("schemas", "included"),
+            },
             "example": {
-                "links": {"self": format!("/api/index.php/v1/shop/{}", read_at(resource))},
+                "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
                 "data": record(&all),
             },
         });
         if let Some(name) = version_beside(resource) {
-            document["required"] = json!(["links", "data", "meta"]);
             document["properties"]["meta"] = json!({
                 "type": "object",
+                "description": "Only in the answer to the request that creates the record.",
                 "required": [name],
                 "properties": {name: {"type": "integer", "minimum": 1}},
             });
-            document["example"]["meta"] = json!({name: 2});
         }
         add("document", document);
+    }
+    let is_posted = special(resource).iter().any(|special| special.method == Method::Post);
+    if resource.crud || is_posted {
         add("new", body(resource, true));
     }
     if resource.crud {
@@ -137,16 +151,6 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
         Gives::Part(_, name) => Some(name),
         Gives::One(_) | Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
     })
-}
-
-/// The path at which the record of a document is read: its own, or that of the list that contains
-/// it.
-fn read_at(resource: &Resource) -> String {
-    let added = special(resource).iter().find(|special| matches!(special.gives, Gives::Part(..)));
-    match added.filter(|_| !resource.crud) {
-        Some(special) => special.path.replace("{id:digits}", "1"),
-        None => format!("{}/1", resource.kind),
-    }
 }
 
 /// The `meta` of a report, and an example of its members beyond those of a list.

@@ -35,6 +35,7 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
     hidden: &[ORDER_KEY.field],
     joins: &[ORDER],
     crud: false,
+    readable: true,
     nested: &[Nested {
         parent: "orders",
         segment: "history",

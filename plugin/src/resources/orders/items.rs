@@ -38,6 +38,7 @@ pub(crate) static ORDERITEMS: Resource = Resource {
     hidden: &[ORDER_KEY.field],
     joins: &[ORDER],
     crud: false,
+    readable: true,
     nested: &[Nested {
         parent: "orders",
         segment: "items",

@@ -1,0 +1,123 @@
+//! The parameters of the OpenAPI document by which a client selects fields, related records and an
+//! order, as JSON:API defines them. Routes share them.
+
+use serde_json::{Map, Value, json};
+
+use super::common::reference;
+use crate::model::field::Field;
+use crate::model::relation::{Many, Relation};
+use crate::model::resource::Resource;
+use crate::resources::REGISTRY;
+use crate::wire::included::MAX_INCLUDED;
+use crate::wire::view::DEEPEST;
+
+/// The parameters of all resources.
+pub(super) fn parameters() -> Map<String, Value> {
+    let mut parameters = Map::new();
+    for resource in REGISTRY.iter().filter(|resource| resource.has_own_route()) {
+        let kind = resource.kind;
+        parameters.insert(format!("fields.{kind}"), fields(resource));
+        parameters.insert(format!("sort.{kind}"), sort(resource));
+        let paths = paths(resource, DEEPEST);
+        if !paths.is_empty() {
+            parameters.insert(format!("include.{kind}"), include(&paths));
+        }
+    }
+    parameters
+}
+
+/// The references to the parameters that select what is shown of a resource.
+pub(super) fn of(resource: &'static Resource) -> Vec<Value> {
+    let mut kinds = vec![resource.kind];
+    let paths = paths(resource, DEEPEST);
+    for (_, relation) in &paths {
+        let kind = relation.target().kind;
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let include = (!paths.is_empty()).then(|| format!("include.{}", resource.kind));
+    let fields = kinds.iter().map(|kind| format!("fields.{kind}"));
+    include.into_iter().chain(fields).map(|name| reference("parameters", &name)).collect()
+}
+
+/// The parameter with the order of a list.
+pub(super) fn sort(resource: &Resource) -> Value {
+    let names = std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name));
+    let both = names.flat_map(|name| [name.to_owned(), format!("-{name}")]);
+    json!({
+        "name": "sort",
+        "in": "query",
+        "description": "The field to order by; the greatest value comes first after a minus. Not \
+            together with list[ordering] or list[direction].",
+        "schema": {"type": "string", "enum": both.collect::<Vec<String>>()},
+        "example": format!("-{}", resource.key),
+    })
+}
+
+/// The parameter that selects attributes of computed records; of any names if none are known.
+pub(super) fn attributes(kind: &str, known: &[Field]) -> Value {
+    let mut item = json!({"type": "string"});
+    if !known.is_empty() {
+        item["enum"] = known.iter().map(|field| field.name).collect();
+    }
+    json!({
+        "name": format!("fields[{kind}]"),
+        "in": "query",
+        "description": "The attributes that the answer has. It lacks the others then, even where \
+            its schema requires them. Empty means none.",
+        "style": "form",
+        "explode": false,
+        "schema": {"type": "array", "items": item},
+    })
+}
+
+fn fields(resource: &'static Resource) -> Value {
+    let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
+    let related = resource.fields().filter_map(|field| field.relationship());
+    let related = related.map(|relationship| relationship.name);
+    let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment);
+    let names = std::iter::once(resource.key).chain(shown).chain(related).chain(lists);
+    let names: Vec<&str> = names.collect();
+    let kind = resource.kind;
+    json!({
+        "name": format!("fields[{kind}]"),
+        "in": "query",
+        "description": format!(
+            "The attributes and relationships that {kind} have in the answer, in lists too. It \
+             lacks the others then, even where its schema requires them. Empty means none."
+        ),
+        "style": "form",
+        "explode": false,
+        "schema": {"type": "array", "items": {"type": "string", "enum": names}},
+        "example": [resource.key],
+    })
+}
+
+fn include(paths: &[(String, Relation)]) -> Value {
+    let names: Vec<&str> = paths.iter().map(|(name, _)| name.as_str()).collect();
+    json!({
+        "name": "include",
+        "in": "query",
+        "description": format!(
+            "Relationships whose records the answer includes, at most {MAX_INCLUDED}. Needs the \
+             permission store.view on each type."
+        ),
+        "style": "form",
+        "explode": false,
+        "schema": {"type": "array", "items": {"type": "string", "enum": names}},
+        "example": [names.first()],
+    })
+}
+
+/// The paths of relations from a resource, each with its last relation.
+fn paths(resource: &'static Resource, depth: usize) -> Vec<(String, Relation)> {
+    let mut paths = Vec::new();
+    for relation in Relation::of(resource, REGISTRY).filter(|_| depth > 0) {
+        paths.push((relation.name().to_owned(), relation));
+        for (further, last) in self::paths(relation.target(), depth - 1) {
+            paths.push((format!("{}.{further}", relation.name()), last));
+        }
+    }
+    paths
+}

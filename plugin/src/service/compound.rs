@@ -1,0 +1,162 @@
+//! Answers to reads: a page of records, and the related records that the client wants beside it, from
+//! one snapshot and with one statement for each relation. Independent of the routes that read.
+
+use host_interface::Response;
+
+use super::call::Call;
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::question::{Condition, Page};
+use crate::model::relation::Relation;
+use crate::model::resource::Resource;
+use crate::model::value::Cell;
+use crate::store::{Cells, Transaction};
+use crate::wire::answer;
+use crate::wire::document::{self, Records};
+use crate::wire::included::{Included, MAX_INCLUDED};
+use crate::wire::request::Listing;
+use crate::wire::view::{Branch, View};
+
+/// The answer with a page of a list, under one more condition if there is one.
+pub(super) async fn list(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    (mut listing, view): (Listing, View),
+    fixed: Option<Condition>,
+) -> Result<Response, Error> {
+    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
+    let page = Page { shape: view.shape, ..listing.page(resource, conditions) };
+    let write =
+        |records: Records<'_>, total| document::list(records, total, &listing, call.place());
+    let body = read(call, &page, &view, write).await?;
+    Ok(answer::document(200, body))
+}
+
+/// The answer with a list that is known to be empty.
+pub(super) fn empty(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    (listing, view): &(Listing, View),
+) -> Result<Response, Error> {
+    let none = Included::beside(resource, &[])?;
+    let included = view.include.is_some().then_some(&none);
+    let records = Records { resource, view, rows: &[], included };
+    let body = document::list(records, 0, listing, call.place())?;
+    Ok(answer::document(200, body))
+}
+
+/// The answer with the record of a page, if it exists. The parameters that were sent are part of its
+/// link.
+pub(super) async fn one(
+    call: &Call<'_>,
+    page: Page,
+    view: &View,
+    sent: &[(String, String)],
+) -> Result<Option<Response>, Error> {
+    let page = Page { shape: view.shape, ..page };
+    let write = |records: Records<'_>, _| {
+        let body = document::single(records, sent, call.place(), None)?;
+        Ok((records.version()?, body))
+    };
+    let (version, body) = read(call, &page, view, write).await?;
+    Ok(body.map(|body| answer::record(200, version, body)))
+}
+
+/// Reads a page and what is included beside it, and writes the document of both.
+async fn read<T>(
+    call: &Call<'_>,
+    page: &Page,
+    view: &View,
+    write: impl FnOnce(Records<'_>, i64) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let resource = page.resource;
+    if view.include.is_none() {
+        let cells = call.shop.store.page(page).await?;
+        let rows = cells.rows()?;
+        return write(Records { resource, view, rows: &rows, included: None }, cells.total());
+    }
+    let mut transaction = call.shop.store.begin_read().await?;
+    let cells = transaction.page(page).await?;
+    let rows = cells.rows()?;
+    let mut included = Included::beside(resource, &rows)?;
+    let related = follow(&mut transaction, resource, view, &rows).await?;
+    let related_rows = rows_of(&related)?;
+    let mut further = Vec::new();
+    for (related, rows) in related.iter().zip(&related_rows) {
+        add(&mut included, related, rows)?;
+        let (target, view) = (related.branch.relation.target(), &related.branch.view);
+        further.extend(follow(&mut transaction, target, view, rows).await?);
+    }
+    let further_rows = rows_of(&further)?;
+    for (related, rows) in further.iter().zip(&further_rows) {
+        add(&mut included, related, rows)?;
+    }
+    transaction.commit().await?;
+    write(Records { resource, view, rows: &rows, included: Some(&included) }, cells.total())
+}
+
+/// The records to which a relation leads.
+struct Related<'v> {
+    branch: &'v Branch,
+    /// The keys of the records from which it was followed.
+    from: Vec<i64>,
+    cells: Cells,
+}
+
+/// Follows the relations of records, each with one statement.
+async fn follow<'v>(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    view: &'v View,
+    rows: &[Vec<Cell<'_>>],
+) -> Result<Vec<Related<'v>>, Error> {
+    let mut all = Vec::new();
+    if rows.is_empty() {
+        return Ok(all);
+    }
+    let keys = rows.iter().map(|row| resource.key_of(row)).collect::<Result<Vec<i64>, Error>>()?;
+    // One more than a document may have shows that there are too many.
+    let limit = i64::try_from(MAX_INCLUDED + 1).unwrap_or(i64::MAX);
+    for branch in view.branches() {
+        let leads = match branch.relation {
+            Relation::One(one) => {
+                let cell = view.shape.cell_of(one.position, resource);
+                let cells = rows.iter().filter_map(|row| row.get(cell?));
+                let named = cells.map(|cell| cell.optional_int(one.field.name));
+                let named = named.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten();
+                let mut named: Vec<i64> = named.filter(|key| *key != 0).collect();
+                named.sort_unstable();
+                named.dedup();
+                named
+            }
+            Relation::Many(_) => keys.clone(),
+        };
+        if leads.is_empty() {
+            continue;
+        }
+        let page = Page::of_related(&branch.relation, branch.view.shape, leads, limit);
+        let cells = transaction.page(&page).await?;
+        all.push(Related { branch, from: keys.clone(), cells });
+    }
+    Ok(all)
+}
+
+fn rows_of<'c>(related: &'c [Related<'_>]) -> Result<Vec<Vec<Vec<Cell<'c>>>>, Error> {
+    related.iter().map(|related| related.cells.rows()).collect()
+}
+
+/// Adds the records of a relation, if the document does not have too many then.
+fn add<'a>(
+    included: &mut Included<'a>,
+    related: &Related<'a>,
+    rows: &'a [Vec<Cell<'a>>],
+) -> Result<(), Error> {
+    included.add(related.branch, &related.from, rows)?;
+    // Of so many rows the rest was not read, even if some are records that the document has already.
+    if rows.len().max(included.records.len()) > MAX_INCLUDED {
+        let detail = format!(
+            "There are more than {MAX_INCLUDED} records to include; ask for fewer with page[limit]."
+        );
+        return Err(Fault::at_parameter(FaultKind::InvalidParameter, "include", detail).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! Names that a client has misspelt. Independent of what they name.
+
+/// The entry of `known` that `name` was most likely meant to be: one that contains it, or else the
+/// one with the smallest edit distance. There is none for a name that is much longer than all
+/// entries, because computing the distance would cost more than it is worth.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// By how much longer a name may be.
+    const LONGER: usize = 16;
+    let known = known.filter(|known| name.len() <= known.len() + LONGER);
+    let distance = |known: &str| {
+        (!known.contains(name) || name.is_empty(), strsim::damerau_levenshtein(name, known))
+    };
+    known.min_by_key(|known| distance(known))
+}
