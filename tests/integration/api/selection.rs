@@ -35,10 +35,10 @@ async fn fields_are_the_named_attributes_and_relationships_alone() {
         assert_eq!(product["attributes"], json!({"sku": "L-1", "upc": ""}), "{path}");
         assert_eq!(names(&product["relationships"]), ["manufacturer", "category"], "{path}");
         assert_eq!(product["relationships"]["category"]["data"]["id"], "2");
-        assert_eq!(names(product), ["type", "id", "attributes", "relationships", "links"]);
+        assert_eq!(names(product), ["type", "id", "attributes", "relationships", "links", "meta"]);
         let none = shop.get(&format!("{path}?fields[products]=")).send().await.expect(200).json();
         let none = none.pointer(at).unwrap();
-        assert_eq!(names(none), ["type", "id", "attributes", "links"], "{path}");
+        assert_eq!(names(none), ["type", "id", "attributes", "links", "meta"], "{path}");
         assert_eq!(none["attributes"], json!({}));
         // The fields of another type change nothing.
         let plain = shop.get(path).send().await.expect(200).json();
