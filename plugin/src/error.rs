@@ -31,6 +31,10 @@ pub enum FaultKind {
     NotFound,
     /// The record has another version than the client expects.
     VersionMismatch,
+    /// Another request with the same key is in progress.
+    RequestInProgress,
+    /// The key of the request belongs to another one.
+    KeyReused,
     /// The site requires clients to send the version that they expect.
     PreconditionRequired,
     /// The value of a filter is not of the type of its field.
@@ -69,6 +73,7 @@ impl FaultKind {
             FaultKind::MissingField => (400, "missing_field", "Missing field"),
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
+            FaultKind::RequestInProgress => (409, "request_in_progress", "Request in progress"),
             FaultKind::VersionMismatch => (412, "version_mismatch", "Version mismatch"),
             FaultKind::PreconditionRequired => {
                 (428, "precondition_required", "Precondition required")
@@ -76,6 +81,7 @@ impl FaultKind {
             FaultKind::UnsupportedEncoding => {
                 (415, "unsupported_encoding", "Unsupported content encoding")
             }
+            FaultKind::KeyReused => (422, "idempotency_key_reused", "Idempotency key reused"),
             FaultKind::InvalidFilter => (422, "invalid_filter", "Invalid filter"),
             FaultKind::UnknownField => (422, "unknown_field", "Unknown field"),
             FaultKind::InvalidValue => (422, "invalid_value", "Invalid value"),

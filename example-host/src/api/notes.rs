@@ -15,6 +15,9 @@ use crate::watch::traffic::Refused;
 
 use super::asking::{Admitted, SignedIn};
 
+/// The header of an answer that repeats that of an earlier request with the same `Idempotency-Key`.
+const REPLAYED: &str = "idempotent-replayed";
+
 /// How many characters of an error's detail are kept.
 const DETAIL: usize = 200;
 
@@ -38,7 +41,10 @@ impl Notes {
             let location = response.headers().get(header::LOCATION);
             let location = location.and_then(|location| location.to_str().ok());
             let made = location.and_then(record_at);
-            self.audit.note(entry(&asked, made, status.as_u16()));
+            let entry = entry(&asked, made, status.as_u16());
+            // The extension has repeated an earlier answer, and changed nothing.
+            let replayed = response.headers().contains_key(REPLAYED);
+            self.audit.note(if replayed { entry.saying("replayed") } else { entry });
             return response;
         }
         match status {

@@ -6,8 +6,10 @@ pub mod routes;
 
 mod panels;
 
+use std::time::Duration;
+
 use host_interface::{
-    Action, Asset, Description, Grant, HostHandle, PanelContent, Request, Response, Route,
+    Action, Asset, Description, Grant, HostHandle, Job, PanelContent, Request, Response, Route,
 };
 
 use crate::bulk::demo;
@@ -16,7 +18,7 @@ use crate::model::parameters;
 use crate::model::resource::Resource;
 use crate::resources::REGISTRY;
 use crate::service::call::{self, Call, Shop};
-use crate::service::crud;
+use crate::service::{crud, once};
 use crate::store::{self, Store};
 use crate::wire::answer;
 use crate::wire::document::MEDIA_TYPE;
@@ -26,6 +28,10 @@ use routes::{Endpoint, Operation};
 pub const NAME: &str = "webservices-shop";
 /// The path of the store below the host's entry point.
 pub const PREFIX: &str = "v1/shop";
+
+/// The job that removes keys of writes that are old enough.
+const SWEEP_KEYS: &str = "sweep_keys";
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
 #[derive(Debug)]
@@ -53,6 +59,17 @@ impl App {
         }
     }
 
+    /// Does a job.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn job(&self, name: &str) -> Result<(), Error> {
+        match name {
+            SWEEP_KEYS => once::sweep(&self.shop).await,
+            _ => Err(Error::Contract("the host asked for a job that was never declared")),
+        }
+    }
+
     /// Answers a request. A failure becomes the answer that describes it.
     pub async fn handle(&self, request: Request) -> Response {
         match self.answer(&request).await {
@@ -66,10 +83,12 @@ impl App {
         let endpoint = endpoint
             .and_then(|position| self.routes.get(position))
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
-        let call = Call { shop: &self.shop, request };
+        let mut call = Call { shop: &self.shop, request, turn: None };
         if let Endpoint { action: Some(action), asset, .. } = endpoint {
             call.permit(action, asset)?;
         }
+        let turn = self.shop.turns.wait(request).await?;
+        call.turn = turn.as_ref();
         // An operation commits once, at its end, so it can be repeated as a whole until then.
         store::persist(|| dispatch(endpoint, &call)).await
     }
@@ -113,6 +132,7 @@ pub fn describe() -> Description {
         .parameters(parameters::declared())
         .demo_options(demo::options())
         .panels(panels::declared())
+        .jobs([Job::new(SWEEP_KEYS, SWEEP_EVERY)])
         .permissions(
             [
                 Action::new("store.view", "View"),

@@ -106,6 +106,10 @@ impl Plugin for ShopPlugin {
         self.run(|app| async move { app.panel(&name).await }).await
     }
 
+    async fn job(self: Arc<Self>, name: String) -> Result<(), host_interface::Error> {
+        self.run(|app| async move { app.job(&name).await }).await
+    }
+
     fn start(&self) {
         let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         if sending.is_none() {

@@ -31,7 +31,7 @@ const AT_ONCE: usize = 20;
 const REPORT_EVERY: u64 = 500;
 
 /// The tables to copy, in an order in which each row comes after the rows that it refers to.
-const COPIED: [Copied; 20] = [
+const COPIED: [Copied; 21] = [
     Copied::new("shop_countries", "shop_country_id", "countries"),
     Copied::new("shop_zones", "shop_zone_id", "zones"),
     Copied::new("shop_currencies", "shop_currency_id", "currencies"),
@@ -52,6 +52,7 @@ const COPIED: [Copied; 20] = [
     Copied::new("shop_vouchers", "shop_voucher_id", "vouchers"),
     Copied::new("shop_voucher_ledger", "entry_id", "voucher entries"),
     Copied::new("shop_mails", "shop_mail_id", "mails"),
+    Copied::new("shop_keys", "shop_key_id", "idempotency keys"),
     // A table of one row, whose key is always the same.
     Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
 ];

@@ -62,6 +62,8 @@ pub struct Parameters {
     /// Whether clients must send `If-Match` with a PATCH or DELETE.
     #[serde(deserialize_with = "flag")]
     pub require_if_match: bool,
+    /// How many days the key and the answer of a write are kept.
+    pub idempotency_days: i64,
     /// All parameters, as received from the host.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
@@ -150,5 +152,13 @@ pub fn declared() -> Vec<Parameter> {
             "Whether a PATCH or DELETE must have the header If-Match, so that no client overwrites \
              the change of another one unknowingly.",
         ),
+        Parameter::new(
+            "idempotency_days",
+            Integer,
+            7,
+            "How many days the answer to a write with the header Idempotency-Key is kept.",
+        )
+        .at_least(1)
+        .at_most(30),
     ]
 }

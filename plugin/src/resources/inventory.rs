@@ -1,6 +1,8 @@
 //! Inventory: the stock of products. The stock record of a product can be removed and created again
 //! while the product remains. Every write here changes the product.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use host_interface::Response;
 
 use super::products::{PRODUCT_COUNTS, PRODUCTS};
@@ -10,8 +12,8 @@ use crate::model::question::Page;
 use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
 use crate::service::call::Call;
-use crate::service::crud;
 use crate::service::hooks::{Scene, Service};
+use crate::service::{crud, once};
 use crate::sql::{self, Statement};
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
@@ -59,7 +61,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
         draft.set(&MANAGE_STOCK, true)?;
     }
     draft.touch();
-    let mut transaction = call.shop.store.begin().await?;
+    let mut transaction = match once::begin(call).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     if let Some(key) = product {
         transaction.lock(&PRODUCTS, key).await?;
         let products = transaction.page(&Page::of_one(&PRODUCTS, key)).await?;
@@ -84,8 +89,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let written = transaction.execute(admit).await;
     written.map_err(|error| crud::violated(error, &draft, resource))?;
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    transaction.commit().await?;
-    crud::created(call, resource, key, &cells)
+    once::commit(call, transaction, crud::created(call, resource, key, &cells)?).await
 }
 
 /// Removes a stock record; the product remains, with a stock of zero.
@@ -93,7 +97,10 @@ async fn delete(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let key = crud::path_key(call, resource)?;
-    let mut transaction = call.shop.store.begin().await?;
+    let mut transaction = match once::begin(call).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     crud::locked(call, &mut transaction, resource, key).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET version = version + 1, has_stock = 0, quantity = 0, \
@@ -102,6 +109,5 @@ async fn delete(call: &Call<'_>) -> Result<Response, Error> {
         vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;
-    transaction.commit().await?;
-    Ok(Response::new(204))
+    once::commit(call, transaction, Response::new(204)).await
 }

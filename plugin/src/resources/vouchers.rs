@@ -1,6 +1,8 @@
 //! Vouchers: gift cards. The balance of a voucher is its value plus the sum of its ledger, which is
 //! append-only.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use host_interface::{Method, Response, fact};
 
 use super::coupons::{VALID_FROM, VALID_TO, valid_from_before_to};
@@ -15,8 +17,8 @@ use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
 use crate::service::call::Call;
-use crate::service::crud;
 use crate::service::hooks::{Gives, Scene, Service, Special};
+use crate::service::{crud, once};
 use crate::sql::{self, Statement};
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
@@ -155,7 +157,10 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let body = Body::read(call.request, &ADJUSTMENT, id)?;
     let key = crud::path_key(call, &VOUCHERS)?;
     let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
-    let mut transaction = call.shop.store.begin().await?;
+    let mut transaction = match once::begin(call).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     let voucher = crud::locked(call, &mut transaction, &BALANCE, key).await?;
     let Units(before) = voucher.need(&REMAINING_BALANCE)?;
     let adjustment = draft.as_record();
@@ -196,8 +201,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     let counted = sql::update(&VOUCHERS, key, std::iter::empty(), transaction.dialect());
     transaction.execute(counted).await?;
     let cells = transaction.page(&Page::of_one(&BALANCE, key)).await?;
-    transaction.commit().await?;
-    crud::single(200, call, &BALANCE, &cells)
+    once::commit(call, transaction, crud::single(200, call, &BALANCE, &cells)?).await
 }
 
 /// The vouchers that were sent to the e-mail address of the calling user.

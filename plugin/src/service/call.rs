@@ -6,6 +6,7 @@ use host_interface::{Caller, HostHandle, Metric, Request};
 
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
+use super::turns::{Turn, Turns};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::reports::Daily;
@@ -35,6 +36,8 @@ pub struct Shop {
     pub sender: Sender,
     /// The resources.
     pub registry: Registry,
+    /// The keys of the writes in progress.
+    pub turns: Turns,
 }
 
 /// A request in progress.
@@ -44,6 +47,8 @@ pub struct Call<'a> {
     pub shop: &'a Shop,
     /// The request.
     pub request: &'a Request,
+    /// The turn of a write that has a key.
+    pub turn: Option<&'a Turn<'a>>,
 }
 
 impl Shop {
@@ -58,6 +63,7 @@ impl Shop {
             root,
             host,
             registry,
+            turns: Turns::default(),
         }
     }
 

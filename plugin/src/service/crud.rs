@@ -1,10 +1,13 @@
 //! The five operations that every resource has, and the lists below other records.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use host_interface::{Method, Response, UserQuery};
 
 use super::call::Call;
 use super::compound;
 use super::hooks::{Scene, Service};
+use super::once;
 use crate::error::{Constraint, Error, Fault, FaultKind, Named};
 use crate::model::field::Complaint;
 use crate::model::question::{Condition, Page, Shape};
@@ -69,7 +72,10 @@ pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let body = Body::read(call.request, resource, None)?;
     let mut draft = Draft::read(resource, &body, Intent::Create);
     ask_for_users(call, &mut draft).await?;
-    let mut transaction = begin(call, resource).await?;
+    let mut transaction = match begin(call, resource).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     let mut scene = Scene { call, transaction: &mut transaction };
     if let Some(derive) = service.derive {
         derive(&mut draft, None, &mut scene).await?;
@@ -93,8 +99,7 @@ pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Respon
         after_insert(key, &after, &mut scene).await?;
     }
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    transaction.commit().await?;
-    created(call, resource, key, &cells)
+    once::commit(call, transaction, created(call, resource, key, &cells)?).await
 }
 
 /// `PATCH /{kind}/{id}`
@@ -107,7 +112,10 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let parameters = call.shop.parameters.current()?;
     let mut draft = Draft::read(resource, &body, Intent::Update);
     ask_for_users(call, &mut draft).await?;
-    let mut transaction = begin(call, resource).await?;
+    let mut transaction = match begin(call, resource).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     let before = locked(call, &mut transaction, resource, key).await?;
     let mut scene = Scene { call, transaction: &mut transaction };
     if let Some(derive) = service.derive {
@@ -132,8 +140,7 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
         written.map_err(|error| violated(error, &draft, resource))?;
     }
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
-    transaction.commit().await?;
-    single(200, call, resource, &cells)
+    once::commit(call, transaction, single(200, call, resource, &cells)?).await
 }
 
 /// `DELETE /{kind}/{id}`
@@ -147,22 +154,27 @@ pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Respon
     request::no_listing(call.request.query())?;
     let key = path_key(call, resource)?;
     let parameters = call.shop.parameters.current()?;
-    let mut transaction = begin(call, resource).await?;
+    let mut transaction = match begin(call, resource).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     let before = locked(call, &mut transaction, resource, key).await?;
     (service.deletable)(&before, &parameters)?;
     refuse_if_referenced(&before, &mut Scene { call, transaction: &mut transaction }).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
-    transaction.commit().await?;
-    Ok(Response::new(204))
+    once::commit(call, transaction, Response::new(204)).await
 }
 
-/// Begins a write of the resource.
-async fn begin(call: &Call<'_>, resource: &Resource) -> Result<Transaction, Error> {
-    let mut transaction = call.shop.store.begin().await?;
-    if resource.serialised {
+/// Begins a write of the resource, unless it has been done already.
+async fn begin(
+    call: &Call<'_>,
+    resource: &Resource,
+) -> Result<ControlFlow<Response, Transaction>, Error> {
+    let mut begun = once::begin(call).await?;
+    if let (true, Continue(transaction)) = (resource.serialised, &mut begun) {
         transaction.lock_store().await?;
     }
-    Ok(transaction)
+    Ok(begun)
 }
 
 /// Asks the host about the users that a draft names, before a transaction begins that would have to

@@ -1,4 +1,5 @@
-//! Operations on records of any resource: the five standard ones, and the mails that a write sends.
+//! Operations on records of any resource: the five standard ones, the mails that a write sends,
+//! and writes that happen once.
 //! It is independent of routes and of particular resources.
 
 pub mod call;
@@ -6,5 +7,7 @@ mod compound;
 pub mod crud;
 pub mod hooks;
 pub mod notification;
+pub mod once;
 pub mod outbox;
 pub mod settings;
+pub mod turns;

@@ -51,6 +51,10 @@ pub struct Dialect {
     pub seconds: &'static str,
     /// How a transaction locks the rows that it reads.
     pub locks: Option<Locks>,
+    /// The beginning and the end of an insertion that waits for another transaction with the same
+    /// unique values, and does nothing if that was committed. `None` on an engine with one writer at a
+    /// time.
+    pub unless_taken: Option<[&'static str; 2]>,
     /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
     /// row would cross a thread; over a network, rows are faster.
     pub pages_as_json: bool,
@@ -121,6 +125,7 @@ pub static SQLITE: Dialect = Dialect {
     commit: "COMMIT",
     seconds: "SELECT unixepoch()",
     locks: None,
+    unless_taken: None,
     pages_as_json: true,
     returns_keys: false,
     keys_follow: false,
@@ -165,6 +170,7 @@ pub static POSTGRES: Dialect = Dialect {
     commit: "COMMIT",
     seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
     locks: Some(Locks { exclusive: " FOR UPDATE", shared: " FOR SHARE", node_local: false }),
+    unless_taken: Some(["INSERT INTO", " ON CONFLICT DO NOTHING"]),
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
@@ -216,6 +222,7 @@ pub static MYSQL: Dialect = Dialect {
         shared: " LOCK IN SHARE MODE",
         node_local: true,
     }),
+    unless_taken: Some(["INSERT IGNORE INTO", ""]),
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,

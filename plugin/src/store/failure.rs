@@ -35,6 +35,11 @@ pub fn too_large() -> Error {
     Fault::new(FaultKind::Refused, "A sum is too large to be represented exactly.").into()
 }
 
+/// The error of a transaction that must be repeated, because a row that was there has gone.
+pub fn interrupted() -> Error {
+    Error::Conflict(sqlx::Error::RowNotFound)
+}
+
 /// The error of a request that has waited for others for too long.
 pub fn busy() -> Error {
     Error::Unavailable(sqlx::Error::PoolTimedOut)

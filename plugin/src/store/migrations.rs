@@ -32,6 +32,7 @@ pub(super) const SQLITE: Files = files![
     "0011_bounds",
     "0012_kept",
     "0013_versions",
+    "0014_keys",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -47,6 +48,7 @@ pub(super) const POSTGRES: Files = files![
     "0010_bounds",
     "0011_kept",
     "0012_versions",
+    "0013_keys",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -65,6 +67,7 @@ pub(super) const MYSQL: Files = files![
     "0013_bounds",
     "0014_kept",
     "0015_versions",
+    "0016_keys",
 ];
 
 /// The migrator of these files.

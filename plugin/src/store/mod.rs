@@ -26,7 +26,7 @@ mod upkeep;
 
 pub use cells::Cells;
 pub use database::Store;
-pub use failure::{busy, too_large};
+pub use failure::{busy, interrupted, too_large};
 pub use filling::Filling;
 pub use pools::Usage;
 pub use transaction::{Transaction, persist};

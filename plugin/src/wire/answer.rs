@@ -53,7 +53,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     let response = document(status, errors(&faults));
     match status {
         415 => response.with_header("accept-encoding", "identity"),
-        503 => response.with_header("retry-after", "1"),
+        409 | 503 => response.with_header("retry-after", "1"),
         _ => response,
     }
 }

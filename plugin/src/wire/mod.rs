@@ -5,6 +5,7 @@ pub mod answer;
 pub mod body;
 pub mod document;
 pub mod draft;
+pub mod idempotency;
 pub mod included;
 pub mod literal;
 pub mod names;

@@ -14,6 +14,8 @@ use tokio::net::TcpStream;
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
 
+const KEY: &str = "idempotency-key";
+
 /// How often a request is sent in one round, and for how long at most.
 const TIMES: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,23 +27,25 @@ pub struct Ask {
     /// The path below the store's.
     pub path: String,
     pub body: Option<String>,
+    /// The `Idempotency-Key`.
+    pub key: Option<String>,
 }
 
 impl Ask {
     pub fn get(path: impl Into<String>) -> Ask {
-        Ask { method: Method::GET, path: path.into(), body: None }
+        Ask { method: Method::GET, path: path.into(), body: None, key: None }
     }
 
     pub fn post(path: impl Into<String>, body: &Value) -> Ask {
-        Ask { method: Method::POST, path: path.into(), body: Some(body.to_string()) }
+        Ask { method: Method::POST, path: path.into(), body: Some(body.to_string()), key: None }
     }
 
     pub fn patch(path: impl Into<String>, body: &Value) -> Ask {
-        Ask { method: Method::PATCH, path: path.into(), body: Some(body.to_string()) }
+        Ask { method: Method::PATCH, path: path.into(), body: Some(body.to_string()), key: None }
     }
 
     pub fn delete(path: impl Into<String>) -> Ask {
-        Ask { method: Method::DELETE, path: path.into(), body: None }
+        Ask { method: Method::DELETE, path: path.into(), body: None, key: None }
     }
 }
 
@@ -99,9 +103,9 @@ impl Client {
             .header(header::HOST, &self.door.address)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.door.token))
             .header(header::ACCEPT, MEDIA_TYPE)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::from(ask.body.clone().unwrap_or_default()))
-            .unwrap();
+            .header(header::CONTENT_TYPE, "application/json");
+        let request = ask.key.iter().fold(request, |request, key| request.header(KEY, key));
+        let request = request.body(Full::from(ask.body.clone().unwrap_or_default())).unwrap();
         let asked = Instant::now();
         let response = self.sender.send_request(request).await.unwrap();
         let status = response.status();

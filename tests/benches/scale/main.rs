@@ -9,7 +9,7 @@
 //! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
 //! ```
 //!
-//! The parts are `reads`, `writes`, `crowd`, `against` and `boundary`. Stores are created once and
+//! The parts are `reads`, `writes`, `keys`, `crowd`, `against` and `boundary`. Stores are created once and
 //! kept in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` creates
 //! them again. The order of the alternatives changes with each round, so that other load on the
 //! machine affects both alike, and the median of each number is printed.
@@ -68,13 +68,15 @@ struct Settings {
 enum Part {
     Reads,
     Writes,
+    Keys,
     Crowd,
     Against,
     Boundary,
 }
 
 impl Part {
-    const ALL: [Part; 5] = [Part::Reads, Part::Writes, Part::Crowd, Part::Against, Part::Boundary];
+    const ALL: [Part; 6] =
+        [Part::Reads, Part::Writes, Part::Keys, Part::Crowd, Part::Against, Part::Boundary];
 }
 
 impl FromStr for Part {
@@ -84,6 +86,7 @@ impl FromStr for Part {
         match text {
             "reads" => Ok(Part::Reads),
             "writes" => Ok(Part::Writes),
+            "keys" => Ok(Part::Keys),
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
@@ -167,6 +170,10 @@ fn main() {
         if settings.has(Part::Writes) {
             let stores = [EMPTY, settings.large].map(prepare);
             runtime.block_on(writes::measure(&settings, *engine, &stores));
+        }
+        if settings.has(Part::Keys) {
+            let store = prepare(settings.large);
+            runtime.block_on(writes::measure_keys(&settings, *engine, &store));
         }
         if settings.has(Part::Crowd) {
             runtime.block_on(crowd::measure(&settings, *engine, &prepare(settings.large)));

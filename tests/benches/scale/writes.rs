@@ -94,6 +94,51 @@ pub async fn measure(settings: &Settings, engine: Engine, stores: &[Store; 2]) {
     println!();
 }
 
+/// Measures a single client, alternately without and with a key for each write.
+pub async fn measure_keys(settings: &Settings, engine: Engine, store: &Store) {
+    let host = store.serve();
+    let written = Written::default();
+    let mut writers = [
+        Writer::open(&host, store.size, written.clone()).await,
+        Writer { keyed: true, ..Writer::beside(&host, store.size, written).await },
+    ];
+    let most = match engine {
+        Engine::Sqlite => 1.15,
+        _ => 1.25,
+    };
+    println!("### Writes with a key\n");
+    println!("one client, ms; {} rounds of {TIMES}, {}\n", settings.rounds, settings.large);
+    println!("| what | without, p50 | p99 | with, p50 | p99 | ratio | bar |");
+    println!("|---|---|---|---|---|---|---|");
+    for write in Write::ALL {
+        let mut taken = [Vec::new(), Vec::new()];
+        for round in 0..=settings.rounds {
+            // Alternating with each write, since the machine's speed varies.
+            for turn in 0..2 * TIMES {
+                let which = (round + turn) % 2;
+                let answer = writers[which].write(write).await;
+                if round > 0 {
+                    taken[which].push(answer.took);
+                }
+            }
+        }
+        let [without, with] = &mut taken;
+        let (plain, keyed) = (percentile(without, 50), percentile(with, 50));
+        let ratio = keyed / plain;
+        println!(
+            "| {} | {plain:.2} | {:.2} | {keyed:.2} | {:.2} | {ratio:.2} | {most}{} |",
+            write.name(),
+            percentile(without, 99),
+            percentile(with, 99),
+            verdict(ratio <= most),
+        );
+    }
+    for writer in writers {
+        writer.clean().await;
+    }
+    println!();
+}
+
 /// The keys of written records, which several writers may share.
 #[derive(Clone, Default)]
 pub struct Written(Arc<Mutex<[Vec<i64>; 3]>>);
@@ -131,6 +176,8 @@ pub struct Writer {
     size: Size,
     written: Written,
     chance: Rng,
+    /// Whether each write has a key.
+    keyed: bool,
 }
 
 impl Writer {
@@ -150,7 +197,7 @@ impl Writer {
     /// Another writer, which continues with the records of this one.
     pub async fn beside(host: &Host, size: Size, written: Written) -> Writer {
         let client = Client::of(host.door.clone()).await;
-        Writer { client, size, written, chance: Rng::new() }
+        Writer { client, size, written, chance: Rng::new(), keyed: false }
     }
 
     /// Writes something of this kind, which must succeed.
@@ -163,7 +210,8 @@ impl Writer {
 
     /// Writes something of this kind. The caller checks the answer.
     pub async fn try_to(&mut self, write: Write) -> Answer {
-        let ask = self.next(write);
+        let mut ask = self.next(write);
+        ask.key = self.keyed.then(|| format!("bench-{:016x}", self.chance.u64(..)));
         let answer = self.client.try_to(&ask).await;
         match write {
             Write::Product if answer.status.is_success() => {

@@ -45,6 +45,24 @@ pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<St
 }
 
 #[tokio::test]
+async fn an_answer_that_was_repeated_is_recorded_as_such() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    for _ in 0..2 {
+        let create = shop.post("/manufacturers", json!({"manufacturer_name": "Birch"}));
+        create.header("idempotency-key", "k").send().await.expect(201);
+    }
+    let made = "manufacturers.create: manufacturers 1";
+    assert_eq!(
+        audited(&mut ann, "origin=api", 2).await,
+        [
+            format!("administrator token: Add POST replayed {made}"),
+            format!("administrator token: Add POST {made}"),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn every_change_is_in_the_audit_trail_without_its_body() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

@@ -401,7 +401,7 @@ async fn a_second_site_that_would_share_a_store_file_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pending_mail_moves_and_is_sent_once_from_the_new_database() {
+async fn a_pending_mail_and_a_key_move_and_a_mail_is_sent_once_from_the_new_database() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
@@ -413,17 +413,25 @@ async fn a_pending_mail_moves_and_is_sent_once_from_the_new_database() {
     let order = r#"{"user_email": "ada@example.com", "billing_first_name": "Łucja 🦀"}"#;
     send(&served, &token, "POST", "/orders", order).await;
     let entry = r#"{"order_state_id": 7, "notify_customer": 1, "comment": "On \\its way."}"#;
-    send(&served, &token, "POST", "/orders/1/history", entry).await;
+    let under_a_key = async |served: &Served| {
+        let ask = served.ask("POST", &format!("{ROOT}/orders/1/history"), &token);
+        let ask = ask.header("idempotency-key", "k").header("content-type", "application/json");
+        Answer::to(ask.body(entry)).await.expect(201)
+    };
+    let made = under_a_key(&served).await;
     served.stop().await;
 
     let call = copy(&place, &from, &to).env("HOST_SMTP_URL", sink.url());
     let line = call.finish().await.succeeds();
-    assert!(line.contains(", 1 mails; "), "{line}");
+    assert!(line.contains(", 1 mails, 1 idempotency keys; "), "{line}");
     assert_eq!(sink.connections(), 0, "nothing is sent by a copy");
     let served = serve(&place, &to, &sink.url()).await;
     let mails = sink.wait_for(1).await;
     assert!(mails[0].text().contains("On \\its way."), "{}", mails[0].source);
     assert!(mails[0].to_name().starts_with("Łucja 🦀"), "{}", mails[0].source);
+    let again = under_a_key(&served).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!((again.header("etag"), &again.body), (made.header("etag"), &made.body));
     served.stop().await;
     assert_eq!(sink.mails().len(), 1);
 }

@@ -15,6 +15,7 @@ mod logging;
 #[cfg(engine = "sqlite")] // The mail server is the only other party.
 mod mails;
 mod metrics;
+mod repeats;
 mod replica;
 #[cfg(engine = "sqlite")] // Requests are refused before any SQL.
 mod serving;

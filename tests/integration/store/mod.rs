@@ -6,6 +6,7 @@ mod counts;
 mod engines;
 mod filling;
 mod kept;
+mod once;
 mod order_history;
 mod orders;
 mod outbox;

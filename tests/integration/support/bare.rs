@@ -30,6 +30,25 @@ impl Headers for JsonHeaders {
     }
 }
 
+/// The same with an `Idempotency-Key`.
+pub struct KeyedHeaders(pub String);
+
+impl Headers for KeyedHeaders {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        match (name, nth) {
+            ("idempotency-key", 0) => Some(self.0.as_bytes()),
+            _ => JsonHeaders.get(name, nth),
+        }
+    }
+
+    fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
+        match nth {
+            1 => Some(("idempotency-key", self.0.as_bytes())),
+            _ => JsonHeaders.at(nth),
+        }
+    }
+}
+
 impl Bare {
     /// Opens a store on the engine of this run.
     pub async fn open() -> Bare {
@@ -51,6 +70,28 @@ impl Bare {
 
     /// Sends a request for a path, which may have a query.
     pub async fn ask(&self, method: Method, path: &str, body: Value) -> Response {
+        self.ask_with(method, path, body, JsonHeaders).await
+    }
+
+    /// The same with these headers.
+    pub async fn ask_with(
+        &self,
+        method: Method,
+        path: &str,
+        body: Value,
+        headers: impl Headers + 'static,
+    ) -> Response {
+        self.app.handle(self.request(method, path, body, headers)).await
+    }
+
+    /// A request for a path, which may have a query.
+    pub fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Value,
+        headers: impl Headers + 'static,
+    ) -> Request {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let mut id = None;
         let segments = path.trim_start_matches('/').split('/').map(|segment| {
@@ -67,13 +108,13 @@ impl Bare {
         let mut request = Request::builder(route.unwrap().handler, method)
             .path(path)
             .query(query)
-            .headers(JsonHeaders)
+            .headers(headers)
             .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
             .body(body.to_string().into_bytes());
         if let Some(id) = id {
             request = request.param(id);
         }
-        self.app.handle(request.build()).await
+        request.build()
     }
 
     /// Runs a statement directly, for example to create or drop a trigger.

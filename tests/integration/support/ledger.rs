@@ -55,16 +55,35 @@ impl Client {
 
     /// The status and the document; `None` if the host is gone.
     pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Option<(u16, Value)> {
-        let method: reqwest::Method = method.parse().unwrap();
-        let mut request = self.http.request(method, format!("{}{ROOT}{path}", self.base));
-        request = request.header("accept", MEDIA_TYPE).bearer_auth(&self.token);
+        let mut request = self.request(method, path);
         if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+            request = request.json(&body);
         }
         let answer = request.send().await.ok()?;
         let status = answer.status().as_u16();
         let text = answer.bytes().await.ok()?;
         Some((status, serde_json::from_slice(&text).unwrap_or(Value::Null)))
+    }
+
+    /// The same for a POST with an `Idempotency-Key`, and whether the answer is a repetition.
+    pub async fn ask_under(
+        &self,
+        key: &str,
+        path: &str,
+        body: &Value,
+    ) -> Option<(u16, Value, bool)> {
+        let request = self.request("POST", path).header("idempotency-key", key).json(body);
+        let answer = request.send().await.ok()?;
+        let status = answer.status().as_u16();
+        let replayed = answer.headers().contains_key("idempotent-replayed");
+        let text = answer.bytes().await.ok()?;
+        Some((status, serde_json::from_slice(&text).unwrap_or(Value::Null), replayed))
+    }
+
+    fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method: reqwest::Method = method.parse().unwrap();
+        let request = self.http.request(method, format!("{}{ROOT}{path}", self.base));
+        request.header("accept", MEDIA_TYPE).bearer_auth(&self.token)
     }
 
     /// Fails the test unless the answer has this status.

@@ -29,6 +29,15 @@ pub(super) fn parameters() -> Map<String, Value> {
             "schema": {"type": "string"},
             "example": "\"17\"",
         },
+        "idempotency-key": {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "A key of your choice, such as a UUID, that no other request of yours has: a \
+                request that is sent again under its key is not done again, and gets the first answer. \
+                Quotes around it do not count.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+            "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+        },
         "page.offset": {
             "name": "page[offset]",
             "in": "query",
@@ -60,6 +69,12 @@ pub(super) fn headers() -> Value {
             "description": "The version of the record and a digest of the document, as a strong tag.",
             "schema": {"type": "string"},
             "example": "\"17-0f343b0931126a20\"",
+        },
+        "Idempotent-Replayed": {
+            "description": "Sent if this is the answer to an earlier request with the same \
+                Idempotency-Key.",
+            "schema": {"type": "string", "const": "true"},
+            "example": "true",
         },
     })
 }
@@ -241,7 +256,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// The errors that any route may answer, followed by those of some routes only.
-const ERRORS: [(&str, &str, FaultKind); 11] = [
+const ERRORS: [(&str, &str, FaultKind); 12] = [
     ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
     (
         "Unauthorised",
@@ -251,6 +266,11 @@ const ERRORS: [(&str, &str, FaultKind); 11] = [
     ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
     ("NotFound", "There is no such record.", FaultKind::NotFound),
     ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
+    (
+        "RequestInProgress",
+        "A request with the same Idempotency-Key is in progress; try again.",
+        FaultKind::RequestInProgress,
+    ),
     (
         "VersionMismatch",
         "The record has another version than If-Match names.",

@@ -51,6 +51,10 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     if shows_version(endpoint) {
         headers.insert("ETag".to_owned(), reference("headers", "ETag"));
     }
+    if endpoint.method != Method::Get {
+        let replayed = reference("headers", "Idempotent-Replayed");
+        headers.insert("Idempotent-Replayed".to_owned(), replayed);
+    }
     if !headers.is_empty() {
         success["headers"] = Value::Object(headers);
     }
@@ -71,6 +75,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         // digits does not exist.
         ("404", "NotFound", with_id),
         ("406", "NotAcceptable", true),
+        ("409", "RequestInProgress", endpoint.method != Method::Get),
         ("412", "VersionMismatch", takes_version(endpoint)),
         ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
         ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
@@ -166,6 +171,9 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     }
     if takes_version(endpoint) {
         parameters.push(reference("parameters", "if-match"));
+    }
+    if endpoint.method != Method::Get {
+        parameters.push(reference("parameters", "idempotency-key"));
     }
     if matches!(endpoint.operation, Operation::Show) {
         parameters.extend(selection::of(endpoint.resource()));

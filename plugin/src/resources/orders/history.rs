@@ -1,6 +1,8 @@
 //! Order histories: every status that an order was given, by whom, and with which comment. A new
 //! entry changes the status of the order.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use host_interface::{Mail, Method, Response};
 
 use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE, STATUS, check_status};
@@ -14,10 +16,9 @@ use crate::model::value::{Value, decimal_text};
 use crate::resources::currencies::{self, DECIMALS};
 use crate::resources::orderstatuses::{self, ORDERSTATUSES};
 use crate::service::call::Call;
-use crate::service::crud;
 use crate::service::hooks::{Gives, Scene, Service, Special};
 use crate::service::notification::Notice;
-use crate::service::outbox;
+use crate::service::{crud, once, outbox};
 use crate::sql;
 use crate::store::Transaction;
 use crate::wire::body::Body;
@@ -75,7 +76,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let mut draft = Draft::read(&ORDERHISTORIES, &body, Intent::Create);
     draft.set(&ORDER_KEY, order)?;
     draft.set(&CREATED_BY, call.user())?;
-    let mut transaction = call.shop.store.begin().await?;
+    let mut transaction = match once::begin(call).await? {
+        Continue(transaction) => transaction,
+        Break(answer) => return Ok(answer),
+    };
     let moved = crud::locked(call, &mut transaction, &ORDERS, order).await?;
     check_status(&mut draft, Some(&moved), &mut transaction).await?;
     let entry = draft.as_record();
@@ -93,14 +97,15 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
         outbox::put(mail, &mut transaction).await?;
     }
     let cells = transaction.page(&Page::of_one(&ORDERHISTORIES, key)).await?;
-    transaction.commit().await?;
-    if notify {
-        call.shop.sender.wake();
-    }
     let location = format!("{}/orders/{order}/history", call.shop.root);
     let of_order = Some((ORDER_VERSION, moved.version() + 1));
     let answer = crud::single_with(201, call, &ORDERHISTORIES, &cells, of_order)?;
-    Ok(answer.with_header("location", location))
+    let answer = answer.with_header("location", location);
+    let answer = once::commit(call, transaction, answer).await?;
+    if notify {
+        call.shop.sender.wake();
+    }
+    Ok(answer)
 }
 
 /// The mail to the customer about the new entry of the order.

@@ -1,0 +1,102 @@
+//! SQL of the table of keys, by which a write happens once. Independent of what is written.
+
+use super::copy::insert_at_once;
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement, Table};
+use crate::model::value::{Kind, Value};
+
+/// How many old keys one transaction removes.
+pub const SWEPT_AT_ONCE: usize = 500;
+
+/// A request with a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyed<'a> {
+    /// The key of the user.
+    pub user: i64,
+    /// The key.
+    pub key: &'a str,
+    /// The fingerprint of the request.
+    pub fingerprint: &'a str,
+}
+
+/// The answer to a request, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The HTTP status.
+    pub status: i64,
+    /// The header `Location`; empty without one.
+    pub location: String,
+    /// The header `ETag`; empty without one.
+    pub etag: String,
+    /// The body, encoded.
+    pub body: String,
+}
+
+/// Claims a key before its write, if it is free; others then wait until the transaction ends. `None`
+/// on an engine with one writer at a time, where it is enough to look.
+pub fn claim_key(of: Keyed<'_>, dialect: &Dialect) -> Option<Statement> {
+    let [insert, unless_taken] = dialect.unless_taken?;
+    let mut sql = Builder::new(dialect);
+    sql.push(insert);
+    sql.push(" shop_keys (user_id, idempotency_key, fingerprint, created_on) VALUES (");
+    sql.list(identity(of).into_iter(), |sql, value| sql.bind(value));
+    sql.push(")");
+    sql.push(unless_taken);
+    Some(sql.finish())
+}
+
+/// Finds the fingerprint and the answer of the write with a key.
+pub fn find_key(user: i64, key: &str) -> Table {
+    const FIND: &str = "SELECT fingerprint AS c0, status AS c1, location AS c2, etag AS c3, \
+        body AS c4 FROM shop_keys WHERE user_id = ? AND idempotency_key = ?";
+    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD];
+    Table::new(FIND, vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]], COLUMNS)
+}
+
+/// Keeps the answer to the write with a key, which was claimed where the engine needs that.
+pub fn keep_answer(of: Keyed<'_>, answer: Kept, dialect: &Dialect) -> Statement {
+    let Kept { status, location, etag, body } = answer;
+    let answer = [Value::Int(status), Value::Text(location), Value::Text(etag), Value::Text(body)];
+    if dialect.unless_taken.is_none() {
+        const COLUMNS: [&str; 8] = [
+            "user_id",
+            "idempotency_key",
+            "fingerprint",
+            "created_on",
+            "status",
+            "location",
+            "etag",
+            "body",
+        ];
+        let row = identity(of).into_iter().chain(answer).collect();
+        return insert_at_once("shop_keys", &COLUMNS, row, dialect);
+    }
+    const KEEP: &str = "UPDATE shop_keys SET status = ?, location = ?, etag = ?, body = ? \
+        WHERE user_id = ? AND idempotency_key = ?";
+    let key = [Value::Int(of.user), Value::Text(of.key.to_owned())];
+    Statement::fixed(KEEP, answer.into_iter().chain(key).collect())
+}
+
+/// Finds some of the keys that were used before a moment, oldest first.
+pub fn old_keys(before: Value) -> Table {
+    // Keys are numbered in the order of their use, so no index by time is needed.
+    const FIND: &str = "SELECT shop_key_id AS c0 FROM (SELECT shop_key_id, created_on \
+        FROM shop_keys ORDER BY shop_key_id LIMIT ?) AS oldest WHERE created_on < ?";
+    let most = i64::try_from(SWEPT_AT_ONCE).unwrap_or(i64::MAX);
+    Table::new(FIND, vec![vec![Value::Int(most)], vec![before]], &[Kind::COUNT])
+}
+
+/// Removes these keys.
+pub fn remove_keys(keys: Vec<i64>, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push("DELETE FROM shop_keys WHERE shop_key_id IN (");
+    sql.bind_list(keys.into_iter().map(Value::Int).collect());
+    sql.push(")");
+    sql.finish()
+}
+
+/// The columns that identify a request, and the time.
+fn identity(of: Keyed<'_>) -> [Value; 4] {
+    let text = |text: &str| Value::Text(text.to_owned());
+    [Value::Int(of.user), text(of.key), text(of.fingerprint), Value::now()]
+}
