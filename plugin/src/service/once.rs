@@ -22,7 +22,7 @@ use super::turns::{Turn, in_progress};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::moment;
 use crate::model::value::Value;
-use crate::sql::{self, Kept, Keyed, SWEPT_AT_ONCE};
+use crate::sql::{self, Kept, Keyed};
 use crate::store::{self, Transaction};
 use crate::wire::answer;
 
@@ -88,14 +88,11 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
             _ => Err(Error::Contract("a row of old keys has other columns")),
         });
         let old = old.collect::<Result<Vec<i64>, Error>>()?;
-        let found = old.len();
-        if found > 0 {
-            let remove = sql::remove_keys(old, shop.store.dialect());
-            store::persist(|| shop.store.write([remove.clone()])).await?;
-        }
-        if found < SWEPT_AT_ONCE {
+        if old.is_empty() {
             return Ok(());
         }
+        let remove = sql::remove_keys(old, shop.store.dialect());
+        store::persist(|| shop.store.write([remove.clone()])).await?;
     }
 }
 

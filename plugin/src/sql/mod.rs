@@ -24,9 +24,7 @@ pub use copy::{
     all_groups, all_rows, copy_in, count_rows, delete_rows, give_keys_above, insert_at_once,
     insert_keyed, insert_many, insert_rows, keys_follow, last_key,
 };
-pub use once::{
-    Kept, Keyed, SWEPT_AT_ONCE, claim_key, find_key, keep_answer, old_keys, remove_keys,
-};
+pub use once::{Kept, Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub use statement::{RowsOf, Statement, Table};

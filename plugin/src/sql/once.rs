@@ -6,7 +6,7 @@ use super::statement::{Builder, Statement, Table};
 use crate::model::value::{Kind, Value};
 
 /// How many old keys one transaction removes.
-pub const SWEPT_AT_ONCE: usize = 500;
+const SWEPT_AT_ONCE: usize = 500;
 
 /// A request with a key.
 #[derive(Clone, Copy, Debug)]

@@ -56,7 +56,7 @@ async fn an_answer_that_was_repeated_is_recorded_as_such() {
     assert_eq!(
         audited(&mut ann, "origin=api", 2).await,
         [
-            format!("administrator token: Add POST replayed {made}"),
+            format!("administrator token: Replayed POST {made}"),
             format!("administrator token: Add POST {made}"),
         ]
     );
