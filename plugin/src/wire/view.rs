@@ -95,7 +95,7 @@ pub(super) fn attributes<'a>(
     for (name, value) in query.iter().filter(|(name, _)| selects(name)) {
         if kind_of(name) != Some(kind) {
             let detail = match name.as_ref() {
-                "include" => format!("{kind} have no related records to include."),
+                "include" => format!("{kind} has no related records to include."),
                 _ => format!("This route has no parameter {}; it has fields[{kind}].", short(name)),
             };
             faults.push(Fault::at_parameter(FaultKind::UnknownParameter, name, detail));
