@@ -131,7 +131,8 @@ impl<A: Access> Mount<A> {
         let begun = Instant::now();
         let (half, end) = (begun + time / 2, begun + time);
         let mut reports = JoinSet::new();
-        for extension in self.extensions().iter().cloned() {
+        for extension in self.extensions() {
+            let extension = extension.clone();
             reports.spawn(async move { extension.report(&Event::Stopping).await });
         }
         self.changes().finish(half, half).await;
