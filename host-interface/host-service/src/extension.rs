@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::{
-    Description, Environment, Host, Library, LoadedPlugin, Parameter, capability,
+    Description, Environment, Event, Host, Library, LoadedPlugin, Parameter, capability,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -46,6 +46,9 @@ impl Extension {
         let environment = environment.capabilities([capability::STREAMS]);
         let plugin = library.create(host, &environment).map_err(failed("create"))?;
         let description = plugin.describe().map_err(failed("describe"))?;
+        for left_out in &description.ignored {
+            tracing::warn!(extension = name, %left_out, "the contract of this host does not know it");
+        }
         let (base_path, plugin) = (environment.base_path, Arc::new(plugin));
         Ok(Self(Arc::new(Inner { base_path, description, plugin })))
     }
@@ -63,6 +66,16 @@ impl Extension {
     /// The plugin.
     pub fn plugin(&self) -> &Arc<LoadedPlugin> {
         &self.0.plugin
+    }
+
+    /// Reports an event, if the plugin has asked for it, and waits for the plugin to deal with it. An
+    /// error is only logged.
+    pub async fn report(&self, event: &Event) {
+        let wanted = self.description().events.iter().any(|name| name == event.name());
+        if wanted && let Err(error) = self.plugin().event(event).await {
+            let (extension, event) = (self.name(), event.name());
+            tracing::error!(extension, event, %error, "did not deal with an event");
+        }
     }
 
     /// The path below which its routes are, without a slash at the end.

@@ -95,7 +95,7 @@ impl<A: Access> Mount<A> {
         let Some(path) = self.below(uri.path()) else { return Refusal::NotFound.response(id) };
         let mut response = self.shared.answering.answer(id, path, request).await;
         let depends = HeaderValue::from_static("Accept, Authorization");
-        response.headers_mut().insert(header::VARY, depends);
+        response.headers_mut().append(header::VARY, depends);
         response
     }
 
@@ -124,18 +124,16 @@ impl<A: Access> Mount<A> {
         &self.shared.answering.changes
     }
 
-    /// Ends the extensions, after the application has stopped to accept requests: waits for changes
-    /// in progress, at most half of the time, and lets the plugins finish in the rest of it.
+    /// Ends the extensions, after the application has stopped to accept requests: reports
+    /// [`Event::Stopping`], waits for changes in progress, at most half of the time, and lets the
+    /// plugins finish in the rest of it.
     pub async fn shut_down(&self, time: Duration) {
         let begun = Instant::now();
         let (half, end) = (begun + time / 2, begun + time);
         let mut reports = JoinSet::new();
         for extension in self.extensions() {
-            let stopping = Event::Stopping;
-            if extension.description().events.iter().any(|name| name == stopping.name()) {
-                let plugin = Arc::clone(extension.plugin());
-                reports.spawn(async move { plugin.event(&stopping).await });
-            }
+            let extension = extension.clone();
+            reports.spawn(async move { extension.report(&Event::Stopping).await });
         }
         self.changes().finish(half, half).await;
         let reported = async { while reports.join_next().await.is_some() {} };

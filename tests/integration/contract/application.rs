@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
 use axum::routing::get;
-use host_interface::{Caller, Denial, Environment, Host, LogRecord, Principal};
+use host_interface::{Caller, Denial, Environment, Event, Host, LogRecord, Principal, capability};
 use host_service::{Access, Asked, Asking, Extension, Limits, Mount, Refusal, RequestId};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -141,7 +141,8 @@ impl Access for Site {
         !self.disabled.lock().unwrap().contains(&extension)
     }
 
-    async fn answered(&self, asked: Asked<Caller>, response: Response<Body>) -> Response<Body> {
+    async fn answered(&self, asked: Asked<Caller>, mut response: Response<Body>) -> Response<Body> {
+        response.headers_mut().append("vary", HeaderValue::from_static("Cookie"));
         let user = asked.user.as_ref().map(Caller::user);
         let (status, method) = (response.status().as_u16(), asked.method.as_str());
         let record = json!([asked.record.kind, asked.record.id]);
@@ -254,10 +255,36 @@ async fn an_application_sets_limits_and_ids() {
         (answered.status(), &answered.headers()["x-request-id"]),
         (StatusCode::PAYLOAD_TOO_LARGE, &HeaderValue::from_static("mine"))
     );
+    let vary: Vec<_> = answered.headers().get_all("vary").iter().collect();
+    assert_eq!(vary, ["Cookie", "Accept, Authorization"]);
     let pending = Request::get("/api/v1/misbehaves/pending").header("accept", MEDIA_TYPE);
     let pending = pending.header("authorization", "Bearer known").body(Body::empty()).unwrap();
     assert_eq!(send(&app, pending).await.0, 504);
     mount.shut_down(Duration::from_secs(1)).await;
+}
+
+/// A host that keeps what is logged.
+#[derive(Clone, Default)]
+struct Keeps(Arc<Mutex<Vec<String>>>);
+
+impl Host for Keeps {
+    fn log(&self, record: &LogRecord<'_>) {
+        self.0.lock().unwrap().push(record.message().to_owned());
+    }
+}
+
+#[tokio::test]
+async fn an_application_reports_events_to_those_that_ask_for_them() {
+    let host = Keeps::default();
+    let environment = Environment::new("sqlite://unused.db");
+    let environment = environment.capabilities([capability::EVENTS, capability::JOBS]);
+    for name in ["listens", "greeter"] {
+        let library = host_service::open(&fixture(name)).unwrap();
+        let extension = Extension::create(&library, host.clone(), environment.clone()).unwrap();
+        extension.report(&Event::switched(false)).await;
+    }
+    let logged = host.0.lock().unwrap();
+    assert_eq!(*logged, [r#"event {"event":"switched","enabled":false}"#]);
 }
 
 #[test]
