@@ -1,18 +1,22 @@
 //! A plugin as its host sees it: each call of the contract as a method.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use abi_stable::std_types::RStr;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-
-use abi_stable::std_types::RStr;
 
 use crate::auth::{Credentials, Verdict};
 use crate::description::Description;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Event;
+use crate::future::RawFuture;
 use crate::metric::Metric;
 use crate::names::plugin as name;
+use crate::outcome::Outcome;
 use crate::panel::PanelContent;
 use crate::plugin::{Copying, Demo, Difference, Named, Nothing, PluginObject, Recount, Setting};
 use crate::progress::{Listeners, Progress};
@@ -178,8 +182,11 @@ impl LoadedPlugin {
     ///
     /// # Errors
     /// [`Error::Panicked`] if the handler panicked.
-    pub async fn handle(&self, request: Request) -> Result<Response, Error> {
-        self.plugin.handle(request).await.into_result()
+    pub fn handle(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
+        Answering(self.plugin.handle(request))
     }
 
     /// Lets the plugin finish. To be called last.
@@ -211,6 +218,18 @@ impl LoadedPlugin {
         let input = serde_json::to_string(input).map_err(Error::contract)?;
         let answer = self.plugin.call(RStr::from_str(name), input.into()).await.into_result()?;
         serde_json::from_str(answer.as_str()).map_err(Error::contract)
+    }
+}
+
+/// The response to come. By hand, because a response is large, and an `async` block would copy it twice
+/// more.
+struct Answering(RawFuture<Response>);
+
+impl Future for Answering {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map(Outcome::into_result)
     }
 }
 

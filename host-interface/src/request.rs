@@ -26,19 +26,20 @@ type RequestObject = RawRequest_TO<'static, RBox<()>>;
 impl Request {
     /// Begins a request to the route with this `handler` key.
     pub fn builder(handler: u32, method: Method) -> RequestBuilder {
-        let parts = Parts {
+        RequestBuilder(Box::new(Asked {
             handler,
             method,
-            path: String::new(),
-            query: String::new(),
-            id: String::new(),
+            texts: Texts(String::with_capacity(TEXTS)),
+            path: Span::default(),
+            query: Span::default(),
+            id: Span::default(),
             params: Vec::new(),
+            headers: Contained::new(Box::new(())),
             caller: None,
             body: Chunk::empty(),
             stream: Mutex::default(),
             facts: Vec::new(),
-        };
-        RequestBuilder { parts, headers: () }
+        }))
     }
 
     /// The key under which the plugin registered the route.
@@ -168,117 +169,139 @@ impl Headers for () {
 }
 
 /// Puts a [`Request`] together, for hosts and tests.
-pub struct RequestBuilder<H = ()> {
-    parts: Parts,
-    headers: H,
-}
+///
+/// The request is where it will stay from the beginning, because it is large: each step moves a pointer.
+pub struct RequestBuilder(Box<Asked>);
 
-impl<H: Headers> RequestBuilder<H> {
+impl RequestBuilder {
     /// The path as the client sent it.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.parts.path = path.into();
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        self.0.path = self.0.texts.add(path.as_ref());
         self
     }
 
     /// Adds the value of the pattern's next parameter.
-    pub fn param(mut self, value: impl Into<String>) -> Self {
-        self.parts.params.push(value.into());
+    pub fn param(mut self, value: impl AsRef<str>) -> Self {
+        let value = self.0.texts.add(value.as_ref());
+        self.0.params.push(value);
         self
     }
 
     /// What follows `?`, as the client sent it.
-    pub fn query(mut self, query: impl Into<String>) -> Self {
-        self.parts.query = query.into();
+    pub fn query(mut self, query: impl AsRef<str>) -> Self {
+        self.0.query = self.0.texts.add(query.as_ref());
         self
     }
 
     /// The headers. They stay where they are, and are read when the plugin asks for one.
-    pub fn headers<N: Headers>(self, headers: N) -> RequestBuilder<N> {
-        RequestBuilder { parts: self.parts, headers }
+    pub fn headers(mut self, headers: impl Headers) -> Self {
+        self.0.headers = Contained::new(Box::new(headers));
+        self
     }
 
     /// The whole body, which is taken over, not copied.
     pub fn body(mut self, body: impl Into<Chunk>) -> Self {
-        self.parts.body = body.into();
+        self.0.body = body.into();
         self
     }
 
     /// The body in pieces, instead of a whole one.
     pub fn stream(mut self, body: Body) -> Self {
-        self.parts.stream = Mutex::new(Some(body));
+        self.0.stream = Mutex::new(Some(body));
         self
     }
 
     /// Who makes the request.
     pub fn caller(mut self, caller: Caller) -> Self {
-        self.parts.caller = Some(caller);
+        self.0.caller = Some(caller);
         self
     }
 
     /// Something that is known about the request, see [`fact`](crate::fact).
-    pub fn fact(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.parts.facts.push((name, value.into()));
+    pub fn fact(mut self, name: &'static str, value: impl AsRef<str>) -> Self {
+        let value = self.0.texts.add(value.as_ref());
+        self.0.facts.push((name, value));
         self
     }
 
     /// The request's id.
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.parts.id = id.into();
+    pub fn id(mut self, id: impl AsRef<str>) -> Self {
+        self.0.id = self.0.texts.add(id.as_ref());
         self
     }
 
     /// The finished request.
     pub fn build(self) -> Request {
-        let asked = Asked { parts: self.parts, headers: Contained::new(self.headers) };
-        Request(RawRequest_TO::from_value(asked, TD_Opaque))
+        Request(RawRequest_TO::from_ptr(RBox::from_box(self.0), TD_Opaque))
     }
 }
 
-/// What a request consists of beside its headers.
-struct Parts {
+/// A request on the side that has made it.
+struct Asked {
     handler: u32,
     method: Method,
-    path: String,
-    query: String,
-    id: String,
-    params: Vec<String>,
+    texts: Texts,
+    path: Span,
+    query: Span,
+    id: Span,
+    params: Vec<Span>,
+    headers: Contained<Box<dyn Headers>>,
     caller: Option<Caller>,
     body: Chunk,
     /// In a mutex because a stream may be sent, and not shared.
     stream: Mutex<Option<Body>>,
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<(&'static str, Span)>,
 }
 
-/// A request on the side that has made it.
-struct Asked<H> {
-    parts: Parts,
-    headers: Contained<H>,
+/// The texts of a request, one after the other: to allocate each would cost more than to copy them.
+struct Texts(String);
+
+/// Where one of the texts is.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    start: usize,
+    end: usize,
+}
+
+/// Room for the texts of nearly every request.
+const TEXTS: usize = 256;
+
+impl Texts {
+    fn add(&mut self, text: &str) -> Span {
+        let start = self.0.len();
+        self.0.push_str(text);
+        Span { start, end: self.0.len() }
+    }
+
+    fn get(&self, of: Span) -> RStr<'_> {
+        RStr::from_str(self.0.get(of.start..of.end).unwrap_or_default())
+    }
 }
 
 // Only the headers are an author's code, which may panic: they count as not sent then.
-impl<H: Headers> RawRequest for Asked<H> {
+impl RawRequest for Asked {
     fn handler(&self) -> u32 {
-        self.parts.handler
+        self.handler
     }
 
     fn method(&self) -> RStr<'_> {
-        RStr::from_str(self.parts.method.as_str())
+        RStr::from_str(self.method.as_str())
     }
 
     fn path(&self) -> RStr<'_> {
-        RStr::from_str(&self.parts.path)
+        self.texts.get(self.path)
     }
 
     fn query(&self) -> RStr<'_> {
-        RStr::from_str(&self.parts.query)
+        self.texts.get(self.query)
     }
 
     fn id(&self) -> RStr<'_> {
-        RStr::from_str(&self.parts.id)
+        self.texts.get(self.id)
     }
 
     fn param(&self, nth: usize) -> ROption<RStr<'_>> {
-        self.parts.params.get(nth).map(|value| RStr::from_str(value)).into()
+        self.params.get(nth).map(|value| self.texts.get(*value)).into()
     }
 
     fn header<'a>(&'a self, name: RStr<'_>, nth: usize) -> ROption<RSlice<'a, u8>> {
@@ -292,20 +315,20 @@ impl<H: Headers> RawRequest for Asked<H> {
     }
 
     fn caller(&self) -> ROption<&Caller> {
-        self.parts.caller.as_ref().into()
+        self.caller.as_ref().into()
     }
 
     fn body(&self) -> RSlice<'_, u8> {
-        RSlice::from(&*self.parts.body)
+        RSlice::from(&*self.body)
     }
 
     fn take_stream(&mut self) -> ROption<Body> {
-        self.parts.stream.get_mut().unwrap_or_else(PoisonError::into_inner).take().into()
+        self.stream.get_mut().unwrap_or_else(PoisonError::into_inner).take().into()
     }
 
     fn fact<'a>(&'a self, name: RStr<'_>) -> ROption<RStr<'a>> {
-        let fact = self.parts.facts.iter().find(|(known, _)| *known == name.as_str());
-        fact.map(|(_, value)| RStr::from_str(value)).into()
+        let fact = self.facts.iter().find(|(known, _)| *known == name.as_str());
+        fact.map(|(_, value)| self.texts.get(*value)).into()
     }
 }
 

@@ -47,6 +47,7 @@ impl ResponseHeader {
 
 impl Response {
     /// A response without headers or body.
+    #[inline]
     pub fn new(status: u16) -> Self {
         Self {
             status,
@@ -93,6 +94,7 @@ impl Response {
     }
 
     /// The body alone, to be sent from where it is: `Ok` is a whole one, and `Err` one in pieces.
+    #[inline]
     pub fn into_body(self) -> Result<Chunk, Body> {
         match self.stream {
             ROption::RSome(stream) => Err(stream),

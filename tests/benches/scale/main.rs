@@ -26,6 +26,7 @@
 mod against;
 mod bare;
 mod boundary;
+mod building;
 mod cases;
 mod crowd;
 mod load;
@@ -151,7 +152,8 @@ fn main() {
     if settings.has(Part::Boundary) {
         runtime.block_on(boundary::measure(settings.rounds));
     }
-    stores::build();
+    // The program and the library.
+    building::build(&[]);
     for engine in &settings.engines {
         if settings.fresh {
             for size in [EMPTY, settings.small, settings.large] {

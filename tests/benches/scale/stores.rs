@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 
+use super::building::target;
 use super::load::Door;
 
 /// The user with every twentieth order.
@@ -90,29 +91,6 @@ impl Size {
     fn name(self) -> String {
         format!("shop_bench_{}_{}", self.products, self.orders)
     }
-}
-
-/// Builds the program and the library in release mode.
-pub fn build() {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--quiet"]).current_dir(root());
-    // The variables that cargo sets for this program would look like changes to build scripts,
-    // which would rebuild everything each time.
-    let kept = ["CARGO_TARGET_DIR", "CARGO_HOME"];
-    for (name, _) in std::env::vars() {
-        if name == "OUT_DIR" || name.starts_with("CARGO_") && !kept.contains(&name.as_str()) {
-            cargo.env_remove(name);
-        }
-    }
-    assert!(cargo.status().unwrap().success());
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 pub struct Store {
