@@ -8,6 +8,10 @@
 //! cargo bench -p tests --bench contract -- --repeat get 100000    # this call only, for callgrind
 //! ```
 #![allow(
+    clippy::duplicate_mod,
+    reason = "the same calls, compiled with two versions of the contract"
+)]
+#![allow(
     missing_docs,
     unreachable_pub,
     clippy::unwrap_used,
@@ -67,12 +71,15 @@ fn main() {
     opening();
 }
 
+/// What is measured, many times.
+type Repeated<'a> = &'a dyn Fn();
+
 /// Requests of both versions, alternately.
 fn requests(frozen: &frozen::Calls, today: &today::Calls, rounds: usize) {
     println!("Median of {rounds} rounds of {BATCH} requests. Allocations of host + library.\n");
     println!("| request | ns, 1.0 | ns, today | ratio | allocations, 1.0 | allocations, today |");
     println!("|---|---|---|---|---|---|");
-    let rows: [(&str, &dyn Fn(), &dyn Fn()); 2] = [
+    let rows: [(&str, Repeated<'_>, Repeated<'_>); 2] = [
         ("GET", &|| used(frozen.get()), &|| used(today.get())),
         ("POST, 1 kB", &|| used(frozen.post()), &|| used(today.post())),
     ];
