@@ -183,7 +183,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
         parameters.extend(match special.gives {
             Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
             Gives::Report(report) => Some(selection::attributes(kind, report.row)),
-            Gives::Open => Some(selection::attributes(kind, &[])),
+            Gives::Open => Some(selection::configuration(kind)),
             Gives::Part(..) | Gives::One(_) => None,
         });
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::reference;
 use crate::model::field::Field;
+use crate::model::parameters;
 use crate::model::relation::{Many, Relation};
 use crate::model::resource::Resource;
 use crate::resources::REGISTRY;
@@ -55,12 +56,18 @@ pub(super) fn sort(resource: &Resource) -> Value {
     })
 }
 
-/// The parameter that selects attributes of computed records; of any names if none are known.
+/// The parameter that selects attributes of computed records.
 pub(super) fn attributes(kind: &str, known: &[Field]) -> Value {
-    let mut item = json!({"type": "string"});
-    if !known.is_empty() {
-        item["enum"] = known.iter().map(|field| field.name).collect();
-    }
+    named(kind, known.iter().map(|field| field.name).collect())
+}
+
+/// The parameter that selects parameters of the configuration.
+pub(super) fn configuration(kind: &str) -> Value {
+    named(kind, parameters::declared().into_iter().map(|parameter| parameter.name).collect())
+}
+
+fn named(kind: &str, names: Vec<impl Into<Value>>) -> Value {
+    let names: Vec<Value> = names.into_iter().map(Into::into).collect();
     json!({
         "name": format!("fields[{kind}]"),
         "in": "query",
@@ -68,7 +75,7 @@ pub(super) fn attributes(kind: &str, known: &[Field]) -> Value {
             its schema requires them. Empty means none.",
         "style": "form",
         "explode": false,
-        "schema": {"type": "array", "items": item},
+        "schema": {"type": "array", "items": {"type": "string", "enum": names}},
     })
 }
 
