@@ -283,15 +283,15 @@ async fn a_request_that_has_waited_for_5_seconds_is_refused_for_now() {
     let turn = shop.turns.wait(&request).await.unwrap();
     assert!(refused().await < Duration::from_secs(14));
     assert_eq!(ask(&store, "other").await.status(), 201);
+    drop(turn);
     // Another host claims the key in the database.
     if Engine::of_this_run() != Engine::Sqlite {
+        let turn = shop.turns.wait(&request).await.unwrap();
         let call = Call { shop, request: &request, turn: turn.as_ref() };
         let claimed = once::begin(&call).await.unwrap();
         drop(turn);
         assert!(refused().await < Duration::from_secs(14));
         drop(claimed);
-    } else {
-        drop(turn);
     }
     assert_eq!(ask(&store, "k").await.status(), 201);
 }
