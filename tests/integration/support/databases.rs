@@ -314,6 +314,15 @@ impl Database {
             }
             Engine::MariaDb => {
                 let mut server = MySqlConnection::connect(&server).await.unwrap();
+                if what.starts_with("DROP") {
+                    let open = "SELECT id FROM information_schema.processlist WHERE db = ?";
+                    let open = sqlx::query_scalar(open).bind(&self.name);
+                    let open: Vec<i64> = open.fetch_all(&mut server).await.unwrap();
+                    for id in open {
+                        // It may have ended by itself.
+                        drop(server.execute(AssertSqlSafe(format!("KILL {id}"))).await);
+                    }
+                }
                 server.execute(statement("")).await.unwrap();
             }
         }
