@@ -21,8 +21,7 @@ const REPLAYED: &str = "idempotent-replayed";
 /// How many characters of an error's detail are kept.
 const DETAIL: usize = 200;
 
-/// Where requests are recorded. Clones share their state.
-#[derive(Clone)]
+/// Where requests are recorded.
 pub(crate) struct Notes {
     pub(crate) site: Site,
     pub(crate) audit: Arc<Audit>,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderValue, Request, Response, header};
+use host_service::Streamed;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -24,7 +25,6 @@ use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
-use host_service::Streamed;
 
 use super::client::{self, Peer};
 use super::limits::{ConnectionLimit, Permit};

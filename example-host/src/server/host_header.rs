@@ -3,7 +3,6 @@
 
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Request, Version, header};
-
 use host_service::Refusal;
 
 /// Refuses a request that does not name exactly one host. A host in the request target takes

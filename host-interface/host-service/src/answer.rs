@@ -259,7 +259,7 @@ impl Call {
         }
         match response.into_body() {
             Ok(whole) => {
-                let tag = self.conditional.tag(head.status().as_u16(), &whole);
+                let tag = self.conditional.tag(&head, &whole);
                 if !whole.is_empty() {
                     *head.body_mut() = Body::from(Bytes::from_owner(whole));
                 }

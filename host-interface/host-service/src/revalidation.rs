@@ -24,10 +24,14 @@ impl Conditional {
         }
     }
 
-    /// The tag of an answer with this body; `None` if it gets no tag.
-    pub(crate) fn tag(&self, status: u16, body: &[u8]) -> Option<HeaderValue> {
-        if !self.reads || status != StatusCode::OK.as_u16() {
+    /// The tag of an answer with this body; `None` if it gets no tag. One that the plugin has set takes
+    /// precedence.
+    pub(crate) fn tag(&self, head: &Response<Body>, body: &[u8]) -> Option<HeaderValue> {
+        if !self.reads || head.status() != StatusCode::OK {
             return None;
+        }
+        if let Some(tag) = head.headers().get(header::ETAG) {
+            return Some(tag.clone());
         }
         // Different contents get the same tag only if a 64-bit hash and the length are equal.
         let mut hasher = DefaultHasher::new();
@@ -36,11 +40,10 @@ impl Conditional {
         HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", body.len(), hasher.finish())).ok()
     }
 
-    /// Adds the tag to an answer, and removes the body if the client has the content. A tag set by
-    /// the plugin takes precedence.
+    /// Adds the tag to an answer, and removes the body if the client has the content.
     pub(crate) fn apply(&self, tag: HeaderValue, response: &mut Response<Body>) {
         let headers = response.headers_mut();
-        let tag = headers.entry(header::ETAG).or_insert(tag).clone();
+        headers.entry(header::ETAG).or_insert_with(|| tag.clone());
         // Caches must revalidate the answer each time and must not share it between users.
         let private = HeaderValue::from_static("private, no-cache");
         headers.entry(header::CACHE_CONTROL).or_insert(private);

@@ -118,12 +118,12 @@ pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
 /// What triggers keep, table by table: each sum once, without sums of 0.
 ///
 /// # Errors
-/// When a table is neither copied nor derived, or when the database fails.
+/// When a table is neither copied nor derived, a derived one is absent, or the database fails.
 pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>, Error> {
     let mut of = store.begin_read().await?;
     let catalogue = catalogue(&mut of).await?;
     let mut kept = Vec::new();
-    for (table, columns) in Layout::of(&catalogue, &catalogue)?.derived {
+    for (table, columns) in derived(&catalogue, &catalogue)? {
         let sums = of.stream(groups(table, &columns), &columns.kinds)?.try_collect().await?;
         kept.push((table.table, sums));
     }
@@ -220,44 +220,43 @@ struct Layout {
 }
 
 impl Layout {
-    /// Every table of either database must be handled explicitly.
     fn of(here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
-        let known = |table: &str| {
-            COPIED.iter().any(|copied| copied.name == table)
-                || kept::ALL.iter().any(|derived| derived.table == table)
-                || NOT_COMPARED.contains(&table)
-        };
-        if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
-            return Err(Error::Copy(format!("{table} is neither copied nor derived")));
-        }
-        let columns_of = |table: &str, by: Option<&[&str]>| {
-            let columns = |catalogue: &Catalogue| {
-                let mut columns = catalogue.get(table).cloned().unwrap_or_default();
-                if let Some(by) = by {
-                    columns.retain(|(name, _)| name != SLOT);
-                    // The grouping columns come first, followed by a sum.
-                    columns.sort_by_key(|(name, _)| {
-                        by.iter().position(|by| by == name).unwrap_or(by.len())
-                    });
-                }
-                columns
-            };
-            common(table, columns(here), &columns(there))
-        };
+        let derived = derived(here, there)?;
         let copied = COPIED.into_iter().map(|table| {
-            let columns = columns_of(table.name, None)?;
+            let columns = |of: &Catalogue| of.get(table.name).cloned().unwrap_or_default();
+            let columns = common(table.name, columns(here), &columns(there))?;
             Ok((table, columns))
         });
-        let derived = kept::ALL.into_iter().map(|table| {
-            let by: Vec<&str> = table.by.iter().map(|group| group.column).collect();
-            let columns = columns_of(table.table, Some(&by))?;
-            Ok((table, columns))
-        });
-        Ok(Self {
-            copied: copied.collect::<Result<_, Error>>()?,
-            derived: derived.collect::<Result<_, Error>>()?,
-        })
+        Ok(Self { copied: copied.collect::<Result<_, Error>>()?, derived })
     }
+}
+
+/// The tables that triggers keep, with their columns. Every table of either database must be handled
+/// explicitly.
+fn derived(here: &Catalogue, there: &Catalogue) -> Result<Vec<(&'static Kept, Columns)>, Error> {
+    let known = |table: &str| {
+        COPIED.iter().any(|copied| copied.name == table)
+            || kept::ALL.iter().any(|derived| derived.table == table)
+            || NOT_COMPARED.contains(&table)
+    };
+    if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
+        return Err(Error::Copy(format!("{table} is neither copied nor derived")));
+    }
+    let derived = kept::ALL.into_iter().map(|table| {
+        let columns = |catalogue: &Catalogue| {
+            let mut columns = catalogue.get(table.table).cloned().unwrap_or_default();
+            columns.retain(|(name, _)| name != SLOT);
+            // The grouping columns come first, followed by a sum.
+            columns.sort_by_key(|(name, _)| {
+                let by = table.by.iter().position(|group| group.column == name);
+                by.unwrap_or(table.by.len())
+            });
+            columns
+        };
+        let columns = common(table.table, columns(here), &columns(there))?;
+        Ok((table, columns))
+    });
+    derived.collect()
 }
 
 /// The columns of a table, in the order of the first side.

@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 
 use super::body::{self, Body};
 use super::literal;
-use super::names::nearest;
+use super::names::unknown;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationship, Typed};
 use crate::model::question::Check;
 use crate::model::record::Record;
 use crate::model::registry::Registry;
 use crate::model::resource::{Resource, Unique};
-use crate::model::value::{Kind, Value, short};
+use crate::model::value::{Kind, Value};
 
 /// Whether a body creates a record or changes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -387,7 +387,7 @@ impl Draft {
         let named = relationships().find(|(.., relationship)| relationship.name == name);
         let Some((position, field, relationship)) = named else {
             let known = relationships().map(|(.., relationship)| relationship.name);
-            let detail = unknown("relationship", name, self.resource, nearest(name, known));
+            let detail = unknown("relationship", name, self.resource.kind, known);
             return self.report(Fault::at_pointer(FaultKind::UnknownField, pointer(), detail));
         };
         let value = match related(field, relationship, literal) {
@@ -421,7 +421,7 @@ impl Draft {
         let brings = self.resource.brings.map(|part| part.name);
         let open = self.resource.fields().map(|field| field.name);
         let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
-        let detail = unknown("field", name, self.resource, nearest(name, known));
+        let detail = unknown("field", name, self.resource.kind, known);
         self.fault_at(FaultKind::UnknownField, name, detail);
     }
 
@@ -480,15 +480,6 @@ impl Draft {
 /// A name escaped for a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
-}
-
-/// The fault that a resource has no member of this name.
-fn unknown(what: &str, name: &str, resource: &Resource, nearest: Option<&str>) -> String {
-    let (kind, name) = (resource.kind, short(name));
-    match nearest {
-        Some(known) => format!("{kind} has no {what} {name:?}; did you mean {known}?"),
-        None => format!("{kind} has no {what} {name:?}."),
-    }
 }
 
 /// The value for the field of a relationship. An error completes a sentence that begins with the

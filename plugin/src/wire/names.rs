@@ -1,5 +1,21 @@
 //! Names that a client has misspelt. Independent of what they name.
 
+use crate::model::value::short;
+
+/// The fault that a kind of record has no member of a name, with a hint if one of `known` is similar.
+pub fn unknown<'a>(
+    what: &str,
+    name: &str,
+    kind: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> String {
+    let shown = short(name);
+    match nearest(name, known) {
+        Some(hint) => format!("{kind} has no {what} {shown:?}; did you mean {hint}?"),
+        None => format!("{kind} has no {what} {shown:?}."),
+    }
+}
+
 /// The entry of `known` that `name` was most likely meant to be: one that contains it, or else the
 /// one with the smallest edit distance. There is none for a name that is much longer than all
 /// entries, because computing the distance would cost more than it is worth.

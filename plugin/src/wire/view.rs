@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::names::nearest;
+use super::names::{nearest, unknown};
 use crate::error::{Fault, FaultKind, MAX_FAULTS};
 use crate::model::question::Shape;
 use crate::model::registry::Registry;
@@ -303,13 +303,4 @@ fn with(plain: Shape, followed: Positions, resource: &Resource) -> Shape {
     let attributes = plain.columns(resource).map(|(position, _)| position).filter(shown).collect();
     let relationships = read.with(followed);
     Shape::Selected(Selection { key: true, attributes, relationships, read: relationships })
-}
-
-/// The fault of a name that records of a kind do not have.
-fn unknown<'a>(what: &str, name: &str, kind: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let shown = short(name);
-    match nearest(name, known) {
-        Some(hint) => format!("{kind} has no {what} {shown:?}; did you mean {hint}?"),
-        None => format!("{kind} has no {what} {shown:?}."),
-    }
 }

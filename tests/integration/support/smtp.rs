@@ -9,6 +9,7 @@
 //! assert_eq!(mails[0].subject(), "Your order");
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -117,6 +118,25 @@ impl Sink {
         let mut mails = self.shared.mails.subscribe();
         let received = mails.wait_for(|mails| mails.len() >= count);
         patiently(&format!("{count} mails"), received).await.unwrap().clone()
+    }
+
+    /// Waits until there is a mail about each comment on an order, and checks that there is none
+    /// about anything else. A mail may arrive twice, but with one id. A comment is the line of a mail
+    /// that begins with `move `.
+    pub async fn has_one_about_each(&self, comments: &BTreeSet<String>) {
+        let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut count = comments.len();
+        while seen.len() < comments.len() {
+            let mails = self.wait_for(count).await;
+            count = mails.len() + 1;
+            for mail in mails {
+                let text = mail.text();
+                let comment = text.lines().find(|line| line.starts_with("move ")).unwrap();
+                seen.entry(comment.to_owned()).or_default().insert(mail.header("Message-ID"));
+            }
+        }
+        assert!(seen.values().all(|ids| ids.len() == 1), "a mail keeps its id");
+        assert_eq!(seen.into_keys().collect::<BTreeSet<_>>(), *comments);
     }
 
     /// The number of connections so far.
