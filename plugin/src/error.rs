@@ -55,6 +55,10 @@ pub enum FaultKind {
     Referenced,
     /// A rule of the store forbids it.
     Refused,
+    /// The stock has another quantity than the client expects.
+    StockChanged,
+    /// There is less in stock than is to be taken.
+    InsufficientStock,
     /// The store itself failed.
     Internal,
     /// The database does not answer.
@@ -89,6 +93,8 @@ impl FaultKind {
             FaultKind::Duplicate => (422, "duplicate", "Duplicate"),
             FaultKind::Referenced => (422, "referenced", "Still referenced"),
             FaultKind::Refused => (422, "refused", "Refused"),
+            FaultKind::StockChanged => (422, "stock_changed", "Stock changed"),
+            FaultKind::InsufficientStock => (422, "insufficient_stock", "Insufficient stock"),
             FaultKind::TooManyFaults => (422, "too_many_faults", "Too many faults"),
             FaultKind::Internal => (500, "internal_error", "Internal error"),
             FaultKind::Unavailable => (503, "unavailable", "Temporarily unavailable"),

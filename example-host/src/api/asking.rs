@@ -17,7 +17,10 @@ pub(crate) struct Admitted {
 
 impl Borrow<Caller> for Admitted {
     fn borrow(&self) -> &Caller {
-        &self.identity.caller
+        match self.means {
+            Means::Token(_) => &self.identity.with_token,
+            Means::Session(_) | Means::Scheme(_) | Means::Shell(_) => &self.identity.caller,
+        }
     }
 }
 

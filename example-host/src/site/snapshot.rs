@@ -57,21 +57,31 @@ impl Snapshot {
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) user: Arc<User>,
+    /// With a session, or with other credentials without a name.
     pub(crate) caller: Caller,
+    /// With the API token.
+    pub(crate) with_token: Caller,
 }
+
+/// The name of the API token of a user, who has only one.
+const TOKEN: &str = "default";
 
 impl Identity {
     /// A user of the site that this is the memory of.
     pub(super) fn new(user: User, site: Weak<ArcSwap<Snapshot>>) -> Self {
         let user = Arc::new(user);
-        let caller = Caller::new(Asking { id: user.id, user: Some(Arc::clone(&user)), site });
-        Self { user, caller }
+        let asking = |token| {
+            let (id, user, site) = (user.id, Some(Arc::clone(&user)), Weak::clone(&site));
+            Caller::new(Asking { id, user, token, site })
+        };
+        let (caller, with_token) = (asking(None), asking(Some(TOKEN)));
+        Self { user, caller, with_token }
     }
 }
 
 /// The user with this key as plugins see one, unless there is none or they are blocked.
 pub(super) fn caller(site: &Arc<ArcSwap<Snapshot>>, id: i64) -> Option<Caller> {
-    let asking = Asking { id, user: None, site: Arc::downgrade(site) };
+    let asking = Asking { id, user: None, token: None, site: Arc::downgrade(site) };
     site.load().access.admits(id).then(|| Caller::new(asking))
 }
 
@@ -81,6 +91,8 @@ struct Asking {
     id: i64,
     /// Absent where only the key was needed.
     user: Option<Arc<User>>,
+    /// The name of the token that was sent.
+    token: Option<&'static str>,
     /// Weak, because the site remembers its callers.
     site: Weak<ArcSwap<Snapshot>>,
 }
@@ -96,6 +108,7 @@ impl Principal for Asking {
             fact::USER_USERNAME => Some(&user.username),
             fact::USER_NAME => Some(&user.name),
             fact::USER_EMAIL => Some(&user.email),
+            fact::TOKEN_NAME => self.token,
             _ => None,
         }
     }

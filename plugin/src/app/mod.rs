@@ -125,6 +125,7 @@ pub fn describe() -> Description {
         let kind = resource.kind;
         Asset::new(call::asset(kind), parent(kind), resource.title())
     };
+    let governed = REGISTRY.iter().filter(|resource| resource.governed_by.is_none());
     Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
         .sample_path(format!("{PREFIX}/manufacturers"))
@@ -140,7 +141,7 @@ pub fn describe() -> Description {
                 Action::new("store.edit", "Edit"),
                 Action::new("store.delete", "Delete"),
             ],
-            [Asset::new("com_shop", "root", "Store")].into_iter().chain(REGISTRY.iter().map(asset)),
+            [Asset::new("com_shop", "root", "Store")].into_iter().chain(governed.map(asset)),
             [
                 Grant::new("Manager", "store.view", "com_shop"),
                 Grant::new("Manager", "store.create", "com_shop"),

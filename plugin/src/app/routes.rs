@@ -65,7 +65,7 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         path,
         name: format!("{}.{name}", resource.kind),
         action: Some(action),
-        asset: asset(resource.kind),
+        asset: asset(resource.governed_by.unwrap_or(resource.kind)),
         operation,
         service,
     };

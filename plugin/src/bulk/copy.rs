@@ -31,7 +31,7 @@ const AT_ONCE: usize = 20;
 const REPORT_EVERY: u64 = 500;
 
 /// The tables to copy, in an order in which each row comes after the rows that it refers to.
-const COPIED: [Copied; 21] = [
+const COPIED: [Copied; 22] = [
     Copied::new("shop_countries", "shop_country_id", "countries"),
     Copied::new("shop_zones", "shop_zone_id", "zones"),
     Copied::new("shop_currencies", "shop_currency_id", "currencies"),
@@ -45,6 +45,7 @@ const COPIED: [Copied; 21] = [
     Copied { order: "level, id", ..Copied::new("shop_categories", "id", "categories") },
     Copied::new("shop_products", "shop_product_id", "products"),
     Copied::new("shop_variants", "shop_variant_id", "variants"),
+    Copied::new("shop_inventory_ledger", "entry_id", "stock movements"),
     Copied::new("shop_addresses", "shop_address_id", "addresses"),
     Copied::new("shop_orders", "shop_order_id", "orders"),
     Copied::new("shop_orderitems", "shop_orderitem_id", "order items"),

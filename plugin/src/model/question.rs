@@ -3,7 +3,7 @@
 
 use super::field::Field;
 use super::relation::Relation;
-use super::resource::{Order, Resource, Unique};
+use super::resource::{Order, Part, Resource, Unique};
 use super::selection::Selection;
 use super::value::Value;
 
@@ -107,6 +107,12 @@ impl Page {
         }
     }
 
+    /// The page of all records with these keys, with all of their fields.
+    pub fn of_these(resource: &'static Resource, keys: Vec<i64>) -> Self {
+        let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
+        Self { conditions: vec![Condition::Keys(keys)], limit, ..Self::of_one(resource, 0) }
+    }
+
     /// The records to which a relation leads from the records with these keys: to one of them, from
     /// the keys that are in its field. They are in the order of the index that leads to them.
     pub fn of_related(relation: &Relation, shape: Shape, keys: Vec<i64>, limit: i64) -> Self {
@@ -145,6 +151,8 @@ pub enum Condition {
     AtMost(&'static str, Value),
     /// One of the fields contains this text, which is case-folded.
     Contains(&'static [&'static str], String),
+    /// One of its parts has this text, which is case-folded. At most one record satisfies this.
+    OfPart(&'static Part, String),
 }
 
 impl Condition {
@@ -160,7 +168,10 @@ impl Condition {
             | Condition::Equals(name, _)
             | Condition::AtLeast(name, _)
             | Condition::AtMost(name, _) => Some(name),
-            Condition::Key(_) | Condition::Keys(_) | Condition::Contains(..) => None,
+            Condition::Key(_)
+            | Condition::Keys(_)
+            | Condition::Contains(..)
+            | Condition::OfPart(..) => None,
         }
     }
 }

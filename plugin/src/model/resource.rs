@@ -55,6 +55,11 @@ pub struct Resource {
     pub lock_row: bool,
     /// Whether its table has a version of each row, which a row that is read ends with.
     pub versioned: bool,
+    /// Whether texts of lists have case-folded copies, by which they are sorted. Without, they are
+    /// sorted as they are: enough for rows that are read in the order of their keys.
+    pub folds: bool,
+    /// The kind of the resource whose permissions also apply to this one, if it has none of its own.
+    pub governed_by: Option<&'static str>,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
@@ -83,6 +88,8 @@ impl Resource {
         serialised: false,
         lock_row: false,
         versioned: true,
+        folds: true,
+        governed_by: None,
         storage: Storage::PLAIN,
     };
 
@@ -100,6 +107,8 @@ impl Resource {
                 Test::Equals(field) | Test::From(field) | Test::To(field) => {
                     assert!(self.has(field), "a filter names no field");
                 }
+                // The text is a field of another resource.
+                Test::OfPart(_) => {}
                 // An index table of texts has columns of its own.
                 Test::Contains(fields) => {
                     let own = self.storage.search.is_some();
@@ -212,7 +221,9 @@ impl Resource {
 
     /// Whether a field has a case-folded copy beside it: text that lists show and can be sorted by.
     pub fn is_folded(&self, field: &Field) -> bool {
-        field.kind.is_folded() && self.list.iter().any(|listed| listed.name == field.name)
+        self.folds
+            && field.kind.is_folded()
+            && self.list.iter().any(|listed| listed.name == field.name)
     }
 }
 
@@ -226,8 +237,8 @@ pub struct Brings {
     pub name: &'static str,
     /// The resource of these records.
     pub of: &'static Resource,
-    /// The field that refers to the containing record.
-    pub by: &'static Handle<i64>,
+    /// The field that refers to the containing record; `None` if they are only input.
+    pub by: Option<&'static Handle<i64>>,
 }
 
 /// What a table has beside its columns, so that the cost of a list depends only on its page.
@@ -343,6 +354,19 @@ pub enum Test {
     From(&'static str),
     /// The field is on this day or earlier.
     To(&'static str),
+    /// One of its parts has exactly this text, without regard to case.
+    OfPart(&'static Part),
+}
+
+/// A text of the parts of a record, which no two parts of any record share.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The table of the parts.
+    pub table: &'static str,
+    /// Its column with the key of the record.
+    pub by: &'static str,
+    /// The field with the text, which has a case-folded copy.
+    pub field: &'static str,
 }
 
 /// `filter[search]`: one of these fields contains the text.
@@ -363,6 +387,11 @@ pub const fn equals(field: &'static str) -> Filter {
 /// A filter by the value of a field of another name.
 pub const fn filter(name: &'static str, field: &'static str) -> Filter {
     Filter { name, test: Test::Equals(field), replaces: None }
+}
+
+/// A filter by the text of one of the record's parts.
+pub const fn of_part(name: &'static str, part: &'static Part) -> Filter {
+    Filter { name, test: Test::OfPart(part), replaces: None }
 }
 
 /// `filter[date_from]`: the field is on this day or later.

@@ -46,6 +46,8 @@ pub enum Rows {
     Master,
     /// All below the category.
     Branch,
+    /// The product that it is taken from.
+    Stock,
 }
 
 /// All tables with versions, in alphabetical order.
@@ -71,7 +73,14 @@ pub static VERSIONED: [Versioned; 17] = [
         ..of("shop_orders", &["orders"])
     },
     of("shop_orderstatuses", &["orderstatuses"]),
-    of("shop_products", &["inventory", "products"]),
+    Versioned {
+        raised_by: &[
+            Raise { of: "inventory.adjustment", fields: Fields::Created, rows: Rows::Whole },
+            Raise { of: "inventory.step", fields: Fields::Created, rows: Rows::Whole },
+            Raise { of: "orderitems", fields: Fields::These(&["take_stock"]), rows: Rows::Stock },
+        ],
+        ..of("shop_products", &["inventory", "products"])
+    },
     of("shop_taxprofiles", &["taxprofiles"]),
     of("shop_taxrates", &["taxrates"]),
     Versioned {

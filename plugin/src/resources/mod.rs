@@ -15,9 +15,11 @@ mod orders;
 mod orderstatuses;
 pub(crate) mod products;
 mod reports;
+mod stockmovements;
 mod taxprofiles;
 mod taxrates;
 mod variants;
+mod vouchermovements;
 mod vouchers;
 mod zones;
 
@@ -46,9 +48,11 @@ const ALL: &[Service] = &[
     products::SERVICE,
     reports::SERVICE,
     Service::of(&methods::SHIPPINGMETHODS),
+    Service::of(&stockmovements::STOCKMOVEMENTS),
     Service::of(&taxprofiles::TAXPROFILES),
     Service::of(&taxrates::TAXRATES),
     Service::of(&variants::VARIANTS),
+    Service::of(&vouchermovements::VOUCHERMOVEMENTS),
     vouchers::SERVICE,
     Service::of(&zones::ZONES),
 ];

@@ -2,13 +2,16 @@
 //! itself keeps in sync. The stock is part of the product's row, and the inventory resource shows
 //! it.
 
+use super::stockmovements::{Movement, reason, record};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
     ENABLED, Handle, Money, created_on, flag, int, key, modified_on, money, name, text,
 };
 use crate::model::kept::{self, Kept};
 use crate::model::record::Record;
-use crate::model::resource::{Resource, Storage, contains, equals, filter, index, search, unique};
+use crate::model::resource::{
+    Filter, Part, Resource, Storage, contains, equals, filter, index, of_part, search, unique,
+};
 use crate::model::value::Value;
 use crate::service::hooks::{Scene, Service};
 use crate::sql::Statement;
@@ -48,6 +51,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
         equals("product_type"),
         equals("enabled"),
         contains("sku", &["sku"]).replacing("search"),
+        SKU_EXACT,
         equals("visibility"),
     ],
     storage: Storage {
@@ -84,6 +88,9 @@ pub(crate) static PRODUCTS: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
+    after_insert: Some(|key, product, scene| Box::pin(first_quantity(key, product, scene))),
+    after_update: Some(|before, after, scene| Box::pin(next_quantity(before, after, scene))),
+    after_delete: Some(|product, scene| Box::pin(last_quantity(product, scene))),
     ..Service::of(&PRODUCTS)
 };
 
@@ -93,7 +100,12 @@ pub(super) const SKU: Handle<String> = text("sku", 255).words();
 pub(super) const PRICE: Handle<Money> = money("price").amount();
 /// The price while the product is on sale.
 pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().amount();
-const QUANTITY: Handle<i64> = int("quantity").between(0, i32::MAX as i64).number();
+/// The number of pieces in stock.
+pub(super) const QUANTITY: Handle<i64> = int("quantity").between(0, i32::MAX as i64).number();
+
+/// `filter[sku_exact]`: the product with the SKU, or with a variant that has it.
+pub(super) const SKU_EXACT: Filter =
+    of_part("sku_exact", &Part { table: "shop_variants", by: "product_id", field: "sku" });
 
 /// A product without a stock record has a stock of zero, which cannot be changed.
 async fn refuse_unstocked(
@@ -112,6 +124,29 @@ async fn refuse_unstocked(
         draft.fault_at(FaultKind::Refused, QUANTITY.name, detail);
     }
     Ok(())
+}
+
+async fn first_quantity(key: i64, product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let (sku, after) = (product.need(&SKU)?, product.need(&QUANTITY)?);
+    let reason = reason::CREATED;
+    record(&[Movement { product: key, sku, before: 0, after, reason, reference: "" }], scene).await
+}
+
+/// Records the change of the quantity of a product or of its stock record.
+pub(super) async fn next_quantity(
+    before: &Record,
+    after: &Record,
+    scene: &mut Scene<'_>,
+) -> Result<(), Error> {
+    let (product, sku, reason) = (after.key(), after.need(&SKU)?, reason::SET);
+    let (before, after) = (before.need(&QUANTITY)?, after.need(&QUANTITY)?);
+    record(&[Movement { product, sku, before, after, reason, reference: "" }], scene).await
+}
+
+async fn last_quantity(product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+    let (sku, before) = (product.need(&SKU)?, product.need(&QUANTITY)?);
+    let (product, reason) = (product.key(), reason::DELETED);
+    record(&[Movement { product, sku, before, after: 0, reason, reference: "" }], scene).await
 }
 
 /// The tables with counts of products, the smallest first.

@@ -122,11 +122,11 @@ static ADJUSTMENT: Resource = Resource {
 }
 .checked();
 
-const ADJUSTMENT_TYPE: Handle<String> =
+pub(super) const ADJUSTMENT_TYPE: Handle<String> =
     choice("adjustment_type", &["credit", "debit", "correction"]).required().words();
 const AMOUNT: Handle<Money> = decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required().amount();
-const REASON: Handle<String> = text("reason", 255).required().words();
-const NOTE: Handle<String> = text("note", 65_535).words();
+pub(super) const REASON: Handle<String> = text("reason", 255).required().words();
+pub(super) const NOTE: Handle<String> = text("note", 65_535).words();
 
 const CODE: Handle<String> = printable("voucher_code", 255).derived().words();
 const VOUCHER_TYPE: Field = text("voucher_type", 64).default_text("giftcard");
@@ -183,7 +183,8 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     crud::validate(&mut draft, &adjustment, complaints, &mut scene).await?;
     let entry = Statement::fixed(
         "INSERT INTO shop_voucher_ledger (voucher_id, adjustment_type, amount, balance_before, \
-         balance_after, reason, note, user_id, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         balance_after, reason, note, user_id, token_name, request_id, created_on) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         vec![
             Value::Int(key),
             Value::Text(adjustment.need(&ADJUSTMENT_TYPE)?.to_owned()),
@@ -193,6 +194,8 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
             Value::Text(adjustment.need(&REASON)?.to_owned()),
             Value::Text(adjustment.need(&NOTE)?.to_owned()),
             Value::Int(call.user()),
+            Value::Text(call.token_name().to_owned()),
+            Value::Text(call.request.id().to_owned()),
             Value::now(),
         ],
     );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_interface::{Caller, HostHandle, Metric, Request};
+use host_interface::{Caller, HostHandle, Metric, Request, fact};
 
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
@@ -136,5 +136,11 @@ impl<'a> Call<'a> {
     /// The key of the user who sent the request; 0 for a request without a user.
     pub fn user(&self) -> i64 {
         self.request.caller().map_or(0, Caller::user)
+    }
+
+    /// The name of the token that the request was sent with; empty if the host knows none.
+    pub fn token_name(&self) -> &'a str {
+        let caller = self.request.caller();
+        caller.and_then(|caller| caller.fact(fact::TOKEN_NAME)).unwrap_or_default()
     }
 }

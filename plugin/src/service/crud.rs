@@ -1,5 +1,6 @@
 //! The five operations that every resource has, and the lists below other records.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use host_interface::{Method, Response, UserQuery};
@@ -13,7 +14,7 @@ use crate::model::field::Complaint;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::registry::Reference;
-use crate::model::resource::{Nested, Resource, Unique};
+use crate::model::resource::{Brings, Nested, Resource, Unique};
 use crate::model::value::Value;
 use crate::sql;
 use crate::store::{Cells, Transaction};
@@ -85,12 +86,12 @@ pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let insert = sql::insert(resource, draft.changes(), transaction.dialect());
     let written = transaction.insert(insert).await;
     let key = written.map_err(|error| violated(error, &draft, resource))?;
-    if let Some(brings) = resource.brings {
+    if let Some(Brings { of, by: Some(by), .. }) = resource.brings {
         for part in &mut draft.parts {
-            part.set(brings.by, key)?;
+            part.set(by, key)?;
         }
         let parts = draft.parts.iter().map(Draft::changes);
-        for insert in sql::insert_all(brings.of, parts, transaction.dialect()) {
+        for insert in sql::insert_all(of, parts, transaction.dialect()) {
             transaction.execute(insert).await?;
         }
     }
@@ -162,6 +163,10 @@ pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Respon
     (service.deletable)(&before, &parameters)?;
     refuse_if_referenced(&before, &mut Scene { call, transaction: &mut transaction }).await?;
     transaction.execute(sql::delete(resource, key, transaction.dialect())).await?;
+    if let Some(after_delete) = service.after_delete {
+        let mut scene = Scene { call, transaction: &mut transaction };
+        after_delete(&before, &mut scene).await?;
+    }
     once::commit(call, transaction, Response::new(204)).await
 }
 
@@ -362,6 +367,22 @@ pub(crate) async fn record(
     }
 }
 
+/// The existing records with these keys.
+pub(crate) async fn records(
+    transaction: &mut Transaction,
+    resource: &'static Resource,
+    mut keys: Vec<i64>,
+) -> Result<HashMap<i64, Record>, Error> {
+    keys.sort_unstable();
+    keys.dedup();
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let cells = transaction.page(&Page::of_these(resource, keys)).await?;
+    let found = cells.records(resource)?;
+    Ok(found.into_iter().map(|record| (record.key(), record)).collect())
+}
+
 pub(crate) fn single(
     status: u16,
     call: &Call<'_>,
@@ -384,6 +405,25 @@ pub(crate) fn single_with(
     let version = records.version()?;
     let body = document::single(records, &[], call.place(), beside)?;
     Ok(answer::record(status, version, body.ok_or_else(|| missing(resource))?))
+}
+
+/// The answer with the records that have these keys, each once, in the order in which they are first
+/// named.
+pub(crate) async fn each(
+    call: &Call<'_>,
+    resource: &'static Resource,
+    keys: Vec<i64>,
+    transaction: &mut Transaction,
+) -> Result<Response, Error> {
+    let cells = transaction.page(&Page::of_these(resource, keys.clone())).await?;
+    let mut found = HashMap::new();
+    for row in cells.rows()? {
+        found.insert(resource.key_of(&row)?, row);
+    }
+    let rows: Vec<_> = keys.into_iter().filter_map(|key| found.remove(&key)).collect();
+    let view = View::of(Shape::Detail);
+    let records = Records { resource, view: &view, rows: &rows, included: None };
+    Ok(answer::document(200, document::each(records, call.place())?))
 }
 
 pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {

@@ -29,6 +29,8 @@ pub struct Service {
     pub after_insert: Option<AfterInsert>,
     /// Carries a change of a record over to dependent ones. Receives the record before and after.
     pub after_update: Option<AfterUpdate>,
+    /// Writes further rows after a record has been deleted. Receives the record.
+    pub after_delete: Option<AfterDelete>,
     /// Additional routes.
     pub special: &'static [Special],
     /// Checks further rules on a record as it would be after a write.
@@ -49,6 +51,7 @@ impl Service {
             derive: None,
             after_insert: None,
             after_update: None,
+            after_delete: None,
             special: &[],
             check: |_| Ok(Vec::new()),
             deletable: |_, _| Ok(()),
@@ -71,6 +74,9 @@ pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a
 
 /// See [`Service::after_update`].
 pub type AfterUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+
+/// See [`Service::after_delete`].
+pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
 
 /// The context of a write.
 pub struct Scene<'a> {
@@ -108,6 +114,8 @@ pub enum Gives {
     Part(&'static Resource, &'static str),
     /// A record.
     One(&'static Resource),
+    /// All records that the request has changed, without pages.
+    All(&'static Resource),
     /// A page of records with these attributes, computed from a view.
     Computed(&'static Resource, &'static [Field]),
     /// A report.

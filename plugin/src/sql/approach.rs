@@ -189,7 +189,8 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
 
 /// Whether a page is short in any store.
 fn is_of_few(page: &Page) -> bool {
-    is_named(page) || page.conditions.iter().any(|test| matches!(test, Condition::Key(_)))
+    let of_one = |test: &Condition| matches!(test, Condition::Key(_) | Condition::OfPart(..));
+    is_named(page) || page.conditions.iter().any(of_one)
 }
 
 /// Whether the keys in the conditions of a page name its records, or the owners of its records.
@@ -366,7 +367,8 @@ fn fits(count: &Kept, page: &Page) -> bool {
             | Condition::Key(_)
             | Condition::Keys(_)
             | Condition::Among(..)
-            | Condition::Contains(..) => false,
+            | Condition::Contains(..)
+            | Condition::OfPart(..) => false,
         })
 }
 

@@ -2,7 +2,7 @@
 //! satisfy them.
 
 use super::approach;
-use super::columns::{own, searched, tested, text_column};
+use super::columns::{folded, own, searched, tested, text_column};
 use super::statement::Builder;
 use super::texts::{Column, Found};
 use crate::model::question::{Condition, Page};
@@ -117,6 +117,14 @@ impl Builder<'_> {
                     self.contains(resource, names, text);
                 }
             }
+            Condition::OfPart(part, text) => {
+                let (by, table, text_column) = (part.by, part.table, folded(part.field));
+                self.push(&own(resource.key));
+                self.push(&format!(" = (SELECT {by} FROM {table} WHERE {text_column} = "));
+                self.bind(Value::Text(text.clone()));
+                // An index without empty texts can be used only if the query excludes them.
+                self.push(&format!(" AND {text_column} <> '')"));
+            }
         }
     }
 
@@ -167,7 +175,8 @@ impl Builder<'_> {
                 Condition::Key(_)
                 | Condition::Keys(_)
                 | Condition::Among(..)
-                | Condition::Contains(..) => continue,
+                | Condition::Contains(..)
+                | Condition::OfPart(..) => continue,
             };
             self.push(joint);
             self.push(name);
@@ -217,7 +226,7 @@ fn day(moment: &Value) -> Value {
 /// Whether a condition uses a field of this join.
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     match condition {
-        Condition::Key(_) | Condition::Keys(_) => false,
+        Condition::Key(_) | Condition::Keys(_) | Condition::OfPart(..) => false,
         Condition::Among(name, _)
         | Condition::Equals(name, _)
         | Condition::AtLeast(name, _)

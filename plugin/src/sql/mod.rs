@@ -3,8 +3,9 @@
 //!
 //! `approach` decides how the records of a page are found; `probe` has the queries needed for this,
 //! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
-//! changes, `once` that of the keys of writes, and `copy` that of whole tables. The differences between engines are in `dialect`, and
-//! in `texts` for substring search; the tables and triggers of kept numbers are in `kept`.
+//! changes, `once` that of the keys of writes, `skus` that of the search for products, and `copy` that
+//! of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
+//! search; the tables and triggers of kept numbers are in `kept`.
 
 pub mod approach;
 mod columns;
@@ -15,6 +16,7 @@ pub mod kept;
 mod once;
 mod probe;
 mod read;
+mod skus;
 mod statement;
 pub mod texts;
 mod write;
@@ -27,8 +29,9 @@ pub use copy::{
 pub use once::{Kept, Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
+pub use skus::find_skus;
 pub use statement::{RowsOf, Statement, Table};
 pub use write::{
-    admit, checks, count_references, delete, insert, insert_all, lock, lock_referenced, lock_store,
-    move_branch, update,
+    admit, checks, count_references, delete, insert, insert_all, lock, lock_all, lock_referenced,
+    lock_store, move_branch, update, update_each,
 };

@@ -28,6 +28,20 @@ pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statemen
     Some(sql.finish())
 }
 
+/// Locks records in the order of their keys, so that writers who share some of them cannot wait for
+/// each other; `None` on an engine with one writer at a time. On a cluster, this holds on all nodes only
+/// for records that the transaction then changes.
+pub fn lock_all(resource: &Resource, keys: &[i64], dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    let (key, table) = (resource.key, resource.table);
+    let mut sql = Builder::new(dialect);
+    sql.push(&format!("SELECT {key} FROM {table} WHERE {key} IN ("));
+    sql.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
+    sql.push(&format!(") ORDER BY {key}"));
+    sql.push(locks.exclusive);
+    Some(sql.finish())
+}
+
 /// Takes the lock for serialised writes of the store; `None` on an engine with one writer at a
 /// time.
 pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
@@ -102,6 +116,42 @@ pub fn update<'a>(
     dialect: &Dialect,
 ) -> Statement {
     change(resource, key, columns_of(resource, values), dialect)
+}
+
+/// Gives one field of each of these records a value of its own, and others the same in all of them.
+/// Counts the change in their versions.
+pub fn update_each<'a>(
+    resource: &Resource,
+    field: &Field,
+    values: &[(i64, Value)],
+    same: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Vec<Statement> {
+    /// A list of cases is searched from its beginning for each row, so it stays short.
+    const AT_ONCE: usize = 64;
+    let same: Vec<(String, Value)> = columns_of(resource, same).collect();
+    let chunks = values.chunks(AT_ONCE).map(|values| {
+        let mut sql = Builder::new(dialect);
+        sql.push("UPDATE ");
+        sql.push(resource.table);
+        sql.push(" SET version = version + 1");
+        for (name, value) in &same {
+            sql.push(&format!(", {name} = "));
+            sql.bind(value.clone());
+        }
+        sql.push(&format!(", {} = CASE {}", field.name, resource.key));
+        for (key, value) in values {
+            sql.push(" WHEN ");
+            sql.bind(Value::Int(*key));
+            sql.push(" THEN ");
+            sql.bind(value.clone());
+        }
+        sql.push(&format!(" END WHERE {} IN (", resource.key));
+        sql.bind_list(values.iter().map(|(key, _)| Value::Int(*key)).collect());
+        sql.push(")");
+        sql.finish()
+    });
+    chunks.collect()
 }
 
 /// Changes fields of a row of the table, which becomes a record of the resource.

@@ -33,6 +33,7 @@ pub(super) const SQLITE: Files = files![
     "0012_kept",
     "0013_versions",
     "0014_keys",
+    "0015_ledgers",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -49,6 +50,7 @@ pub(super) const POSTGRES: Files = files![
     "0011_kept",
     "0012_versions",
     "0013_keys",
+    "0014_ledgers",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -68,6 +70,7 @@ pub(super) const MYSQL: Files = files![
     "0014_kept",
     "0015_versions",
     "0016_keys",
+    "0017_ledgers",
 ];
 
 /// The migrator of these files.

@@ -89,6 +89,18 @@ impl Transaction {
         self.keep(sql::lock(resource, key, self.dialect())).await
     }
 
+    /// Locks records like [`lock`](Self::lock), all of which this transaction changes.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn lock_all(&mut self, resource: &Resource, keys: &[i64]) -> Result<(), Error> {
+        match sql::lock_all(resource, keys, self.dialect()) {
+            // All rows have to be fetched, since a row is locked when it is.
+            Some(statement) => self.change(statement).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Takes the lock of the store, which the same call in other transactions waits for.
     ///
     /// # Errors

@@ -62,6 +62,20 @@ pub fn list(
     write(&document, records.size())
 }
 
+/// The document of some records that are no page of a list.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn each(records: Records<'_>, place: Place<'_>) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        links: Own<'a>,
+        data: Rows<'a>,
+    }
+    let document = Document { links: Own { own: place.path }, data: Rows { records, place } };
+    write(&document, records.size())
+}
+
 /// The document of one record; `None` if there is none. The parameters that have selected its form
 /// are part of its link. A record without a route of its own has the path of the request. The number
 /// in `beside` becomes the `meta` of the document.

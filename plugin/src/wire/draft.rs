@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::body::{self, Body};
 use super::literal;
 use super::names::unknown;
-use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Named};
 use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationship, Typed};
 use crate::model::question::Check;
 use crate::model::record::Record;
@@ -58,7 +58,7 @@ impl Draft {
             match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back the key that it read.
-                None if *name == resource.key => {}
+                None if *name == resource.key && !resource.key.is_empty() => {}
                 None if resource.brings.is_some_and(|part| part.name == *name) => {
                     draft.bring(name, literal);
                 }
@@ -263,6 +263,12 @@ impl Draft {
     /// Adds a fault in a member of the body.
     pub fn fault_at(&mut self, kind: FaultKind, name: &str, detail: impl Into<String>) {
         let fault = self.fault(kind, name, detail.into());
+        self.report(fault);
+    }
+
+    /// Adds a fault in a member of the body, with a number for programs.
+    pub fn fault_with(&mut self, kind: FaultKind, name: &str, detail: String, meta: Named) {
+        let fault = self.fault(kind, name, detail).with_meta(meta.0, meta.1);
         self.report(fault);
     }
 

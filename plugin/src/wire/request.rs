@@ -421,13 +421,14 @@ fn filter(
         return Ok(None);
     }
     match filter.test {
-        Test::Contains(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
+        Test::Contains(_) | Test::OfPart(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
             let detail = format!("{name} must be at most {MAX_SOUGHT} characters.");
             Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
         }
         Test::Contains(fields) => {
             Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
         }
+        Test::OfPart(part) => Ok(Some((filter, Condition::OfPart(part, value::fold(&value))))),
         Test::From(field) | Test::To(field) => {
             let day = moment::day(&value).ok_or_else(|| {
                 let detail = format!("{name} must be a date in the form YYYY-MM-DD.");

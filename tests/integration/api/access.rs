@@ -59,6 +59,9 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/inventory/{id}", View),
     ("PATCH", "/inventory/{id}", Edit),
     ("DELETE", "/inventory/{id}", Delete),
+    ("POST", "/inventory/{id}/adjust", Edit),
+    ("GET", "/inventory/{id}/ledger", View),
+    ("POST", "/inventory/adjust", Edit),
     ("GET", "/manufacturers", View),
     ("POST", "/manufacturers", Create),
     ("GET", "/manufacturers/{id}", View),
@@ -121,6 +124,7 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("PATCH", "/zones/{id}", Edit),
     ("DELETE", "/zones/{id}", Delete),
     ("POST", "/vouchers/{id}/adjust", Edit),
+    ("GET", "/vouchers/{id}/ledger", View),
     ("GET", "/vouchers/mine", Token),
     ("GET", "/config", Configuration),
 ];

@@ -12,7 +12,6 @@ use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::{Map, Value as Json, json};
 
-use crate::support::databases::Engine;
 use crate::support::harness::Answer;
 use crate::support::process::{Finished, Place, Served};
 
@@ -148,15 +147,6 @@ async fn write(host: &Served, token: &str, number: i64, stop: &AtomicBool) {
     }
 }
 
-/// The store of a site, used beside its hosts.
-fn store_of(place: &Place) -> Store {
-    let url = match place.database.engine {
-        Engine::Sqlite => place.store_url(),
-        Engine::Postgres | Engine::MariaDb => place.database.url(),
-    };
-    Store::open(&url).unwrap()
-}
-
 async fn spoil_all(store: &Store) -> Vec<Line> {
     let mut expected = Vec::new();
     for kept in kept::ALL {
@@ -173,7 +163,7 @@ async fn differences_are_found_and_repaired_while_others_write() {
     let host = place.serve().await;
     assert_eq!(place.run("check").await, "", "a correct store has no differences");
 
-    let store = store_of(&place);
+    let store = place.store();
     let expected = spoil_all(&store).await;
     let sorted = |mut lines: Vec<Line>| {
         lines.sort_by_key(|line| format!("{line:?}"));
@@ -213,7 +203,7 @@ async fn differences_are_found_and_repaired_while_others_write() {
 async fn the_first_thousand_differences_are_listed_and_all_are_repaired() {
     let place = Place::of_the_store();
     place.run("demo --products 10 --orders 10").await;
-    let store = store_of(&place);
+    let store = place.store();
     let kept = kept::ALL.into_iter().find(|kept| {
         kept.by.iter().all(|group| !matches!(group.room, Room::Text(_))) && kept.sums.len() == 1
     });
@@ -239,7 +229,7 @@ async fn the_first_thousand_differences_are_listed_and_all_are_repaired() {
 async fn two_concurrent_recounts_repair_nothing_twice() {
     let place = Place::of_the_store();
     place.run("demo --products 100 --orders 200").await;
-    let store = store_of(&place);
+    let store = place.store();
     for _ in 0..3 {
         spoil_all(&store).await;
         let recounts = [(), ()].map(|()| place.call("recount").finish());

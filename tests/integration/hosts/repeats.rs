@@ -18,6 +18,8 @@ use crate::support::waiting::eventually;
 
 /// How often the host is killed, unless `TEST_KILLS` has another number.
 const KILLS: usize = 20;
+/// The stock that the clients begin with: more than they can sell.
+const PIECES: i64 = 1_000_000;
 /// The number of concurrent clients.
 const WORKERS: usize = 4;
 
@@ -35,6 +37,8 @@ struct Done {
     /// The e-mail addresses of orders, with their keys and the comments of their entries.
     orders: BTreeMap<String, (i64, Vec<String>)>,
     debits: Vec<Decimal>,
+    /// What was added to the stock, by the references of the movements.
+    movements: BTreeMap<String, i64>,
 }
 
 impl Clients {
@@ -63,7 +67,7 @@ impl Clients {
                 break;
             }
             let name = format!("{name}-{turn}");
-            match rng.u8(..4) {
+            match rng.u8(..6) {
                 0 => {
                     let amount = Decimal::new(rng.i64(1..1_000), 2);
                     let body = json!({
@@ -72,7 +76,28 @@ impl Clients {
                     self.write(&format!("/vouchers/{voucher}/adjust"), &body, &name).await;
                     done.debits.push(amount);
                 }
-                1 | 2 if !done.orders.is_empty() => {
+                1 => {
+                    let delta = rng.i64(1..10);
+                    let step = json!({
+                        "quantity_delta": delta, "reason": "Delivered", "reference": name,
+                    });
+                    self.write("/inventory/1/adjust", &step, &name).await;
+                    done.movements.insert(name, delta);
+                }
+                2 => {
+                    let (sold, back) = (rng.i64(5..10), rng.i64(1..5));
+                    let step = |delta: i64, reference: &str| {
+                        json!({
+                            "sku": "L-1", "quantity_delta": delta, "reason": "Sold",
+                            "reference": format!("{name}{reference}"),
+                        })
+                    };
+                    let steps = json!({"adjustments": [step(-sold, ""), step(back, " back")]});
+                    self.write("/inventory/adjust", &steps, &name).await;
+                    done.movements.insert(format!("{name} back"), back);
+                    done.movements.insert(name, -sold);
+                }
+                3 | 4 if !done.orders.is_empty() => {
                     let at = rng.usize(..done.orders.len());
                     let (order, comments) = done.orders.values_mut().nth(at).unwrap();
                     let comment = format!("move {name}");
@@ -84,7 +109,7 @@ impl Clients {
                 }
                 _ => {
                     let email = format!("{name}@example.com");
-                    let items = json!([{"product_id": 1}, {"product_id": 1}]);
+                    let items = json!([{"product_id": 1}, {"product_id": 1, "take_stock": 1}]);
                     let body = json!({"user_email": email, "items": items});
                     let made = self.write("/orders", &body, &name).await;
                     done.orders.insert(email, (key(&made), Vec::new()));
@@ -105,7 +130,8 @@ async fn a_write_repeated_after_a_kill_happens_once() {
     println!("the seed is {}", rng.get_seed());
     let mut served = serve(&place, &sink).await;
     let client = Client::of(&served, &token);
-    client.create("/products", json!({"product_name": "Lamp", "price": "5"})).await;
+    let lamp = json!({"product_name": "Lamp", "price": "5", "sku": "L-1", "quantity": PIECES});
+    client.create("/products", lamp).await;
     let voucher = json!({"voucher_value": "1000000", "email_to": "ann@example.com"});
     let voucher = client.create("/vouchers", voucher).await;
     let (current, now) = watch::channel(client);
@@ -141,9 +167,11 @@ async fn a_write_repeated_after_a_kill_happens_once() {
     }
     clients.over.store(true, Ordering::Relaxed);
     let (mut orders, mut debited) = (BTreeMap::new(), Decimal::ZERO);
+    let mut movements = BTreeMap::new();
     for worker in work {
         let done = worker.await.unwrap();
         orders.extend(done.orders);
+        movements.extend(done.movements);
         debited += done.debits.into_iter().sum::<Decimal>();
     }
     println!("{} of the clients' answers were replays", clients.replays.load(Ordering::Relaxed));
@@ -157,6 +185,25 @@ async fn a_write_repeated_after_a_kill_happens_once() {
         orders.keys().chain(&witnesses).map(std::string::String::as_str).collect();
     expected.sort_unstable();
     assert_eq!(emails, expected, "each order once");
+    // Each order has taken one piece, under its reference.
+    for row in &rows {
+        let email = row["attributes"]["user_email"].as_str().unwrap();
+        if orders.contains_key(email) {
+            let reference = row["attributes"]["order_id"].as_str().unwrap();
+            movements.insert(reference.to_owned(), -1);
+        }
+    }
+    let stock = client.expect(200, "GET", "/inventory/1", None).await;
+    let quantity = stock["data"]["attributes"]["quantity"].as_i64().unwrap();
+    assert_eq!(quantity, PIECES + movements.values().sum::<i64>());
+    let mut ledger = client.all("/inventory/1/ledger").await;
+    assert_eq!(ledger.pop().unwrap()["attributes"]["quantity_delta"], PIECES);
+    assert_eq!(ledger.len(), movements.len(), "each movement once");
+    for movement in ledger {
+        let of = &movement["attributes"];
+        let reference = of["reference"].as_str().unwrap();
+        assert_eq!(movements.get(reference).copied(), of["quantity_delta"].as_i64(), "{reference}");
+    }
     let mut told = BTreeSet::new();
     for (order, comments) in orders.values() {
         let history = client.all(&format!("/orders/{order}/history")).await;

@@ -115,13 +115,9 @@ async fn bulk_filling_equals_filling_record_by_record() {
 async fn a_killed_filling_leaves_a_valid_store_and_is_resumed() {
     const DEMO: &str = "demo --products 12000 --orders 14000";
     let place = Place::of_the_store();
-    let url = match place.database.engine {
-        Engine::Sqlite => place.store_url(),
-        Engine::Postgres | Engine::MariaDb => place.database.url(),
-    };
     // The structure of a store without bulk-loading.
     place.run("demo --products 1 --orders 1").await;
-    let store = Store::open(&url).unwrap();
+    let store = place.store();
     let before = structure(&store, place.database.engine).await;
     store.close().await;
 
@@ -132,13 +128,13 @@ async fn a_killed_filling_leaves_a_valid_store_and_is_resumed() {
         tokio::time::sleep(Duration::from_millis(rng.u64(100..4_000))).await;
         filling.kill().await.unwrap();
         place.serve().await.stop().await;
-        let store = Store::open(&url).unwrap();
+        let store = place.store();
         assert_eq!(structure(&store, place.database.engine).await, before);
         assert_counted(&store, place.database.engine).await;
         store.close().await;
     }
     assert_eq!(place.run(DEMO).await, "12000 products, 1750 customers, 14000 orders\n");
-    let store = Store::open(&url).unwrap();
+    let store = place.store();
     assert_eq!(structure(&store, place.database.engine).await, before);
     assert_counted(&store, place.database.engine).await;
     if place.database.engine == Engine::Sqlite {

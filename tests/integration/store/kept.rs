@@ -153,17 +153,25 @@ async fn a_store_of_the_previous_version_is_migrated_to_the_present_triggers() {
     let store = Store::open(&database.url()).unwrap();
     reference::install(&store).await.unwrap();
     let size = demo::Size { products: 40, orders: 60 };
-    // Today's demo data count a change of currencies, whose table had no versions.
+    // Today's demo data count a change of currencies, whose table had no versions, and begin a ledger.
     let column = "ALTER TABLE shop_currencies";
+    let ledger = "CREATE TABLE shop_inventory_ledger (product_id integer, sku varchar(255), \
+        quantity_delta integer, quantity_before integer, quantity_after integer, \
+        reason varchar(255), created_on timestamp)";
     store.execute(plain(format!("{column} ADD COLUMN version integer DEFAULT 1"))).await.unwrap();
+    store.execute(plain(ledger)).await.unwrap();
     demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
     store.execute(plain(format!("{column} DROP COLUMN version"))).await.unwrap();
+    store.execute(plain("DROP TABLE shop_inventory_ledger")).await.unwrap();
     let before = copy::kept(&store).await.unwrap();
     assert!(before.iter().all(|(_, sums)| !sums.is_empty()), "{before:?}");
     store.migrate().await.unwrap();
     assert_eq!(copy::kept(&store).await.unwrap(), before);
     let others = "SELECT product_name FROM shop_products WHERE version <> 1";
     assert!(texts(&store, others).await.is_empty(), "each record has the version 1");
+    let others = "SELECT product_name FROM shop_products WHERE quantity <> coalesce((SELECT \
+        sum(quantity_delta) FROM shop_inventory_ledger WHERE product_id = shop_product_id), 0)";
+    assert!(texts(&store, others).await.is_empty(), "each ledger begins with the stock there is");
 
     // The new triggers subtract what the old ones added.
     for change in [

@@ -18,6 +18,7 @@ mod reports;
 mod season;
 mod shelves;
 mod statements;
+mod stock;
 mod transactions;
 mod versions;
 mod vouchers;

@@ -48,6 +48,14 @@ fn writes() -> Vec<(&'static str, &'static str, Value)> {
         ("POST", "/orders", order),
         ("POST", "/orders/1/history", json!({"order_state_id": 2, "comment": "Packed"})),
         ("POST", "/vouchers/1/adjust", adjustment),
+        ("POST", "/inventory/1/adjust", json!({"quantity_delta": -1, "reason": "Sold"})),
+        (
+            "POST",
+            "/inventory/adjust",
+            json!({"adjustments": [
+                {"sku": "L-1", "quantity_delta": -2, "reason": "Sold"},
+            ]}),
+        ),
         ("DELETE", "/inventory/2", Value::Null),
         ("POST", "/inventory", stock),
         ("DELETE", "/coupons/1", Value::Null),
@@ -223,13 +231,16 @@ async fn of_32_twins_on_all_hosts_one_writes_and_all_get_its_answer() {
     let token = place.user("ann", "Administrator").await;
     let hosts = hosts(&place, &sink).await;
     let client = Client::of(&hosts[0], &token);
-    let product = json!({"product_name": "Lamp", "price": "5", "sku": "L-1"});
+    let product = json!({"product_name": "Lamp", "price": "5", "sku": "L-1", "quantity": 100});
     let product = client.create("/products", product).await;
     let voucher = json!({"voucher_value": "100", "email_to": "ann@example.com"});
     let voucher = client.create("/vouchers", voucher).await;
     let order = json!({"user_email": "ada@example.com", "items": [{"product_id": product}]});
     let debit = json!({"adjustment_type": "debit", "amount": "1", "reason": "Test"});
     let moved = json!({"order_state_id": 2, "notify_customer": 1, "comment": "Packed"});
+    let stock = format!("/inventory/{product}/adjust");
+    let sale = json!({"quantity_delta": -1, "reason": "Sold"});
+    let sales = json!({"adjustments": [{"sku": "l-1", "quantity_delta": -2, "reason": "Sold"}]});
     for round in 1..=5_usize {
         let key = |what: &str| format!("{what}-{round}");
         let made = twins(&hosts, &token, "/orders", &order, &key("order")).await;
@@ -244,6 +255,11 @@ async fn of_32_twins_on_all_hosts_one_writes_and_all_get_its_answer() {
         let left = twins(&hosts, &token, &adjust, &debit, &key("debit")).await;
         let balance = format!("{}.00", 100 - round);
         assert_eq!(left["data"]["attributes"]["remaining_balance"], balance);
+        let left = twins(&hosts, &token, &stock, &sale, &key("sale")).await;
+        assert_eq!(left["data"]["attributes"]["quantity"], 102 - 3 * round);
+        let left = twins(&hosts, &token, "/inventory/adjust", &sales, &key("sales")).await;
+        assert_eq!(left["data"][0]["attributes"]["quantity"], 100 - 3 * round);
+        assert_eq!(client.all(&format!("/inventory/{product}/ledger")).await.len(), 1 + 2 * round);
         // What may exist only once is no fault of a twin.
         let unique = json!({"product_name": "x", "sku": key("SKU")});
         twins(&hosts, &token, "/products", &unique, &key("product")).await;

@@ -422,6 +422,7 @@ async fn every_column_that_a_resource_names_exists() {
             }
             Test::From(field) => Condition::AtLeast(field, Value::now()),
             Test::To(field) => Condition::AtMost(field, Value::now()),
+            Test::OfPart(part) => Condition::OfPart(part, "x".to_owned()),
         });
         let orders = resource.list.iter().map(|field| Some(field.name)).chain([None]);
         for field in orders {

@@ -115,7 +115,7 @@ impl Versions {
                     Fields::These(names) => field.is_some_and(|name| names.contains(&name)),
                 };
                 let key = match raise.rows {
-                    Rows::Whole => key,
+                    Rows::Whole | Rows::Stock => key,
                     Rows::Master => {
                         let variants = self.read(&format!("/products/{key}/variants")).await;
                         variants["data"][0]["id"].as_str().unwrap().parse().unwrap()
@@ -246,6 +246,28 @@ async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
         raise(&mut expected, store.raised("vouchers.adjustment", None, 1).await);
         assert_eq!(store.now().await, expected);
         assert_eq!(voucher["data"]["meta"]["version"], expected["shop_vouchers 1"]);
+        // Steps of one request are one change of each product, and only where a quantity differs.
+        let sale = json!({"quantity_delta": -1, "reason": "Sold"});
+        store.write(Method::Post, "/inventory/1/adjust", sale).await;
+        raise(&mut expected, store.raised("inventory.adjustment", None, 1).await);
+        let step = |sku: &str, delta: i64| json!({"sku": sku, "quantity_delta": delta, "reason": "Counted"});
+        let steps = [step("L-1", 1), step("B-1", 1), step("L-1", 1), step("B-1", -1)];
+        let sku = store.read("/products/1").await["data"]["attributes"]["sku"].clone();
+        let steps = steps.map(|mut step| {
+            if step["sku"] == "L-1" {
+                step["sku"] = sku.clone();
+            }
+            step
+        });
+        store.write(Method::Post, "/inventory/adjust", json!({"adjustments": steps})).await;
+        raise(&mut expected, store.raised("inventory.step", None, 1).await);
+        assert_eq!(store.now().await, expected);
+        // An order that takes its items changes the stock that they come from.
+        let line = json!({"product_id": 1, "take_stock": 1});
+        let order = json!({"user_email": "eve@example.com", "items": [line]});
+        store.write(Method::Post, "/orders", order).await;
+        raise(&mut expected, store.raised("orderitems", Some("take_stock"), 1).await);
+        assert_eq!(store.now().await, expected);
         // Both are one change of the product, and of its master variant.
         let record = json!({"shop_product_id": 1, "quantity": 3, "sku": "L-9"});
         for (method, path, body) in

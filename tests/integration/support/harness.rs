@@ -188,6 +188,8 @@ impl Shop {
             "variants" => "/products/1/variants".to_owned(),
             "orderitems" => "/orders/1/items".to_owned(),
             "orderhistories" => "/orders/1/history".to_owned(),
+            "stockmovements" => "/inventory/1/ledger".to_owned(),
+            "vouchermovements" => "/vouchers/1/ledger".to_owned(),
             // The customers in demo data are guests, and so have the user id 0.
             "addresses" => "/customers/0/addresses".to_owned(),
             _ => format!("/{kind}"),

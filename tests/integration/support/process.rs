@@ -8,6 +8,7 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plugin::store::Store;
 use reqwest::{Method, RequestBuilder};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -58,6 +59,15 @@ impl Place {
     /// The store's file, if the site is kept in files.
     pub fn store_url(&self) -> String {
         format!("sqlite://{}", self.data("shop.db").display())
+    }
+
+    /// The store of the site, to be used beside its hosts.
+    pub fn store(&self) -> Store {
+        let url = match self.database.engine {
+            Engine::Sqlite => self.store_url(),
+            Engine::Postgres | Engine::MariaDb => self.database.url(),
+        };
+        Store::open(&url).unwrap()
     }
 
     /// The program's default address.

@@ -30,10 +30,11 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     for service in SERVICES {
         let special = service.special.iter().flat_map(|special| {
             let given = match special.gives {
-                Gives::Part(given, _) | Gives::One(given) => Some(given),
+                Gives::Part(given, _) | Gives::One(given) | Gives::All(given) => Some(given),
                 Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
             };
-            given.into_iter().chain(special.takes)
+            let brought = special.takes.and_then(|taken| taken.brings).map(|brings| brings.of);
+            given.into_iter().chain(special.takes).chain(brought)
         });
         // A resource without a table has no schema of its own.
         let own = Some(service.of).filter(|resource| !resource.table.is_empty());
@@ -64,7 +65,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                     beside,
                 ));
             }
-            Gives::Part(..) | Gives::One(_) | Gives::Open => {}
+            Gives::Part(..) | Gives::One(_) | Gives::All(_) | Gives::Open => {}
         }
     }
     schemas.extend(common::schemas());

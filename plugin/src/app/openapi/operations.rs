@@ -28,6 +28,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         Operation::Special(special) => match special.gives {
             Gives::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
             Gives::One(given) => ("200", "The record", Some(named(given, "document"))),
+            Gives::All(given) => ("200", "The changed records", Some(named(given, "records"))),
             Gives::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
             Gives::Report(report) => {
                 let schema = reference("schemas", &format!("{}.list", report.view));
@@ -184,7 +185,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
             Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
             Gives::Report(report) => Some(selection::attributes(kind, report.row)),
             Gives::Open => Some(selection::configuration(kind)),
-            Gives::Part(..) | Gives::One(_) => None,
+            Gives::Part(..) | Gives::One(_) | Gives::All(_) => None,
         });
     }
     if !is_list {
@@ -249,6 +250,13 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         Test::To(field) => {
             let day = schema::or_empty(schema::input_day());
             (format!("The last day of {field}."), day, json!("2026-01-31"))
+        }
+        Test::OfPart(part) => {
+            let text = format!(
+                "The {} of the record or of one of its parts; case is ignored.",
+                part.field
+            );
+            (text, schema::sought(MAX_SOUGHT), json!("LAMP-1"))
         }
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);

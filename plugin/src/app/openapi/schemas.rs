@@ -19,7 +19,7 @@ pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
     let of = resource.schema_name();
     let schema = |name: &str| named(resource, name);
     let list: Vec<&Field> = resource.list.iter().collect();
-    let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
+    let shown: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
     let relationships = |fields: &[&Field]| -> Map<String, Value> {
         let related = fields.iter().copied().chain(resource.hidden).map(Field::relationship);
         let schema = || reference("schemas", "relationship");
@@ -37,7 +37,7 @@ pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
             required.push("relationships");
         }
         // Others are shown where their records are included.
-        let mut relationships = relationships(&all);
+        let mut relationships = relationships(&shown);
         let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment.to_owned());
         let list = || reference("schemas", "relationship.list");
         relationships.extend(lists.map(|name| (name, list())));
@@ -79,7 +79,7 @@ pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
     let mut schemas = Map::new();
     let mut add = |name: &str, schema: Value| schemas.insert(format!("{of}.{name}"), schema);
     add("row", attributes(resource, &list));
-    add("record", attributes(resource, &all));
+    add("record", attributes(resource, &shown));
     add(
         "list",
         json!({
@@ -98,9 +98,29 @@ pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
             },
         }),
     );
-    let mut brought = REGISTRY.iter().filter_map(|other| other.brings);
-    if !resource.crud && brought.any(|brings| brings.of.kind == kind) {
+    let specials = || SERVICES.iter().flat_map(|service| service.special);
+    let taken = specials().filter_map(|special| special.takes);
+    let mut brought = REGISTRY.iter().chain(taken).filter_map(|other| other.brings);
+    if !resource.crud && brought.any(|brings| std::ptr::eq(brings.of, resource)) {
         add("new", body(resource, true));
+    }
+    let mut all = specials().map(|special| special.gives);
+    if all.any(|gives| matches!(gives, Gives::All(given) if std::ptr::eq(given, resource))) {
+        add(
+            "records",
+            json!({
+                "type": "object",
+                "required": ["links", "data"],
+                "properties": {
+                    "links": reference("schemas", "links"),
+                    "data": {"type": "array", "items": object("record", &shown)},
+                },
+                "example": {
+                    "links": {"self": format!("/api/index.php/v1/shop/{kind}/adjust")},
+                    "data": [record(&shown)],
+                },
+            }),
+        );
     }
     if resource.has_own_route() {
         let mut document = json!({
@@ -108,12 +128,12 @@ pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
             "required": ["links", "data"],
             "properties": {
                 "links": reference("schemas", "links"),
-                "data": object("record", &all),
+                "data": object("record", &shown),
                 "included": reference("schemas", "included"),
             },
             "example": {
                 "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
-                "data": record(&all),
+                "data": record(&shown),
             },
         });
         if let Some(name) = version_beside(resource) {
@@ -149,7 +169,9 @@ fn special(resource: &Resource) -> &'static [Special] {
 fn version_beside(resource: &Resource) -> Option<&'static str> {
     special(resource).iter().find_map(|special| match special.gives {
         Gives::Part(_, name) => Some(name),
-        Gives::One(_) | Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
+        Gives::One(_) | Gives::All(_) | Gives::Computed(..) | Gives::Report(_) | Gives::Open => {
+            None
+        }
     })
 }
 

@@ -15,7 +15,7 @@ use crate::wire::view::DEEPEST;
 /// The parameters of all resources.
 pub(super) fn parameters() -> Map<String, Value> {
     let mut parameters = Map::new();
-    for resource in REGISTRY.iter().filter(|resource| resource.has_own_route()) {
+    for resource in REGISTRY.iter().filter(|resource| !resource.table.is_empty()) {
         let kind = resource.kind;
         parameters.insert(format!("fields.{kind}"), fields(resource));
         parameters.insert(format!("sort.{kind}"), sort(resource));

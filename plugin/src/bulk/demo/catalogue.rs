@@ -48,6 +48,7 @@ pub(super) static PRODUCTS: Step = Step {
             ),
             rows_of("shop_variants", VARIANT),
             rows_of("shop_variants", VARIANT),
+            rows_of("shop_inventory_ledger", LEDGER),
         ]
     },
 };
@@ -63,6 +64,17 @@ const VARIANT: &[&str] = &[
     "upc",
     "manage_stock",
     "weight",
+];
+
+/// The columns of the movement that the stock of a product begins with.
+const LEDGER: &[&str] = &[
+    "product_id",
+    "sku",
+    "quantity_delta",
+    "quantity_before",
+    "quantity_after",
+    "reason",
+    "created_on",
 ];
 
 /// What orders need of a product.
@@ -147,15 +159,20 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             Value::Null,
         ]);
     }
+    let (visible, enabled) = (rng.u8(..30) != 0, rng.u8(..25) != 0);
+    let manufacturer = rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1));
+    let pieces = stock(&mut rng);
+    let [created, modified] =
+        if modified < created { [modified, created] } else { [created, modified] };
     tables[0].push([
         key(number),
         Value::Int(i64::try_from(10_000 + number).unwrap_or_default()),
         text(kind),
         text(&product.name),
         folded(&product.name),
-        flag(rng.u8(..30) != 0),
-        flag(rng.u8(..25) != 0),
-        Value::Int(rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1))),
+        flag(visible),
+        flag(enabled),
+        Value::Int(manufacturer),
         Value::Int(i64::try_from(product.category + 1).unwrap_or_default()),
         Value::Int(if CATEGORIES[product.category].1 == 4 { 2 } else { 1 }),
         flag(product.variable),
@@ -166,12 +183,23 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         if on_sale { Value::money(product.price) } else { Value::Null },
         text(&image),
         folded(&image),
-        moment(if modified < created { &modified } else { &created }),
-        moment(if modified < created { &created } else { &modified }),
-        Value::Int(stock(&mut rng)),
+        moment(&created),
+        moment(modified),
+        Value::Int(pieces),
         flag(manage_stock),
         Value::money(5 * 100_000),
     ]);
+    if pieces > 0 {
+        tables[3].push([
+            key(number),
+            text(&product.sku),
+            Value::Int(pieces),
+            Value::Int(0),
+            Value::Int(pieces),
+            text("opening stock"),
+            moment(created),
+        ]);
+    }
     if product.variable {
         for (size, extra) in [("S", 0), ("M", 2_00), ("L", 5_00)].iter().take(rng.usize(2..=3)) {
             let sku = format!("{}-{size}", product.sku);

@@ -7,13 +7,16 @@ use time::PrimitiveDateTime;
 
 use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE};
 use crate::error::{Error, FaultKind};
-use crate::model::field::{Handle, Money, Units, amount, created_on, int, json, money, text};
-use crate::model::question::{Condition, Page, Shape};
+use crate::model::field::{Handle, Money, Units, amount, created_on, flag, int, json, money, text};
 use crate::model::record::Record;
-use crate::model::resource::{Nested, Order, Resource};
+use crate::model::resource::{Nested, Resource};
 use crate::model::value::MAX_AMOUNT;
+use crate::resources::inventory::{Refusal, Step, Stock};
 use crate::resources::products::{self, PRODUCTS};
+use crate::resources::stockmovements::reason;
 use crate::resources::variants::{self, VARIANTS};
+use crate::service::crud;
+use crate::service::hooks::Scene;
 use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
@@ -35,7 +38,7 @@ pub(crate) static ORDERITEMS: Resource = Resource {
         amount("orderitem_weight").nullable(),
         CREATED_ON.field,
     ],
-    hidden: &[ORDER_KEY.field],
+    hidden: &[ORDER_KEY.field, TAKE_STOCK.field],
     joins: &[ORDER],
     crud: false,
     readable: true,
@@ -63,6 +66,9 @@ const FINALPRICE: Handle<Money> = money("orderitem_finalprice").derived().read_o
 const FINALPRICE_WITH_TAX: Handle<Money> =
     money("orderitem_finalprice_with_tax").derived().read_only().amount();
 const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
+
+/// Whether the line takes its quantity out of the stock.
+const TAKE_STOCK: Handle<bool> = flag("take_stock").default(0).truth();
 
 /// The values that all lines of an order share.
 pub(super) struct Terms {
@@ -107,6 +113,50 @@ pub(super) async fn complete(
         sums.quantity += quantity;
     }
     Ok(sums)
+}
+
+/// Takes the quantities of the lines that ask for it out of the stock, under the reference of the
+/// order. A line for which there is not enough has a fault.
+pub(super) async fn take_stock(
+    lines: &mut [Draft],
+    reference: &str,
+    scene: &mut Scene<'_>,
+) -> Result<(), Error> {
+    let mut products = Vec::new();
+    for line in &*lines {
+        if takes_stock(line)? {
+            products.extend(line.get(&PRODUCT)?);
+        }
+    }
+    let mut stock = Stock::lock(products, scene.transaction).await?;
+    for line in lines.iter_mut() {
+        if !takes_stock(line)? || !line.faults.is_empty() {
+            continue;
+        }
+        let Some(product) = line.get(&PRODUCT)? else {
+            line.refuse(&TAKE_STOCK, "take_stock needs a product_id or a variant_id.");
+            continue;
+        };
+        let (delta, reason) = (-line.need(&QUANTITY)?, reason::ORDERED);
+        match stock.apply(Step { product, delta, expected: None, reason, reference })? {
+            Ok(()) => {}
+            Err(Refusal::NoStock) => {
+                let detail = format!("There is no stock record of product {product}.");
+                line.fault_at(FaultKind::MissingReference, PRODUCT.name, detail);
+            }
+            Err(Refusal::Insufficient(quantity) | Refusal::Changed(quantity)) => {
+                let detail = format!("Only {quantity} of product {product} are in stock.");
+                let (field, meta) = (QUANTITY.name, ("quantity", quantity));
+                line.fault_with(FaultKind::InsufficientStock, field, detail, meta);
+            }
+            Err(Refusal::TooLarge) => line.refuse(&QUANTITY, "The quantity would be too large."),
+        }
+    }
+    match lines.iter().all(|line| line.faults.is_empty()) {
+        true => stock.write(scene).await,
+        // The order is refused.
+        false => Ok(()),
+    }
 }
 
 /// An amount in units of 10^-13: a price in units of 10^-5 at a rate in units of 10^-8, exactly.
@@ -185,11 +235,11 @@ impl Catalogue {
                 variants.extend(line.get(&VARIANT)?);
             }
         }
-        let variants = records(&VARIANTS, variants, transaction).await?;
+        let variants = crud::records(transaction, &VARIANTS, variants).await?;
         for variant in variants.values() {
             products.push(variant.need(&variants::PRODUCT)?);
         }
-        Ok(Self { products: records(&PRODUCTS, products, transaction).await?, variants })
+        Ok(Self { products: crud::records(transaction, &PRODUCTS, products).await?, variants })
     }
 
     /// Fills in the name and the SKU of a line that omits something, and returns the price in the
@@ -246,9 +296,16 @@ impl Catalogue {
     }
 }
 
-/// Whether a line omits something that comes from the catalogue.
+/// Whether a line omits something that comes from the catalogue, or takes from the stock.
 fn leaves_open(line: &Draft) -> Result<bool, Error> {
-    Ok(line.given(&SKU)?.is_none() || line.given(&NAME)?.is_none() || line.given(&PRICE)?.is_none())
+    Ok(takes_stock(line)?
+        || line.given(&SKU)?.is_none()
+        || line.given(&NAME)?.is_none()
+        || line.given(&PRICE)?.is_none())
+}
+
+fn takes_stock(line: &Draft) -> Result<bool, Error> {
+    Ok(line.get(&TAKE_STOCK)? == Some(true))
 }
 
 fn missing<T>(line: &mut Draft, field: &Handle<i64>, key: i64, singular: &str) -> Option<T> {
@@ -256,28 +313,4 @@ fn missing<T>(line: &mut Draft, field: &Handle<i64>, key: i64, singular: &str) -
     let detail = format!("{name}: there is no {singular} with the id {key}.");
     line.fault_at(FaultKind::MissingReference, name, detail);
     None
-}
-
-/// The existing records with these keys.
-async fn records(
-    resource: &'static Resource,
-    mut keys: Vec<i64>,
-    transaction: &mut Transaction,
-) -> Result<HashMap<i64, Record>, Error> {
-    keys.sort_unstable();
-    keys.dedup();
-    if keys.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let page = Page {
-        resource,
-        shape: Shape::Detail,
-        limit: i64::try_from(keys.len()).unwrap_or(i64::MAX),
-        conditions: vec![Condition::Keys(keys)],
-        order: Order::KEY,
-        offset: 0,
-    };
-    let cells = transaction.page(&page).await?;
-    let found = cells.records(resource)?;
-    Ok(found.into_iter().map(|record| (record.key(), record)).collect())
 }

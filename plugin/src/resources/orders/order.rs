@@ -107,7 +107,7 @@ pub(crate) static ORDERS: Resource = Resource {
         by: "user_id",
         filters: &["search", "status", "date_from", "date_to", "payment_type"],
     }],
-    brings: Some(Brings { name: "items", of: &ORDERITEMS, by: &ORDER_KEY }),
+    brings: Some(Brings { name: "items", of: &ORDERITEMS, by: Some(&ORDER_KEY) }),
     ..Resource::CRUD
 }
 .checked();
@@ -203,6 +203,8 @@ async fn derive(
     };
     let sums = items::complete(&mut draft.parts, &terms, scene.transaction).await?;
     draft.set(&ITEM_QUANTITY, sums.quantity)?;
+    let reference = draft.need(&REFERENCE)?.to_owned();
+    items::take_stock(&mut draft.parts, &reference, scene).await?;
     for (field, sum) in [(SUBTOTAL, sums.finalprice), (TAX, sums.tax)] {
         if draft.given(&field)?.is_none() {
             match i64::try_from(sum).ok().filter(|sum| *sum <= MAX_AMOUNT) {

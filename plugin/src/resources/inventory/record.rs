@@ -1,18 +1,19 @@
-//! Inventory: the stock of products. The stock record of a product can be removed and created again
-//! while the product remains. Every write here changes the product.
+//! Stock records: the stock side of products. That of a product can be removed and created again while
+//! the product remains. Every write here changes the product.
 
 use std::ops::ControlFlow::{Break, Continue};
 
 use host_interface::Response;
 
-use super::products::{PRODUCT_COUNTS, PRODUCTS};
 use crate::error::{Error, FaultKind};
-use crate::model::field::{Handle, amount, flag, int, modified_on, text};
+use crate::model::field::{Handle, amount, flag, int, modified_on};
 use crate::model::question::Page;
 use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
+use crate::resources::products::{PRODUCT_COUNTS, PRODUCTS, QUANTITY, SKU, SKU_EXACT};
+use crate::resources::stockmovements::{self, Movement, reason};
 use crate::service::call::Call;
-use crate::service::hooks::{Scene, Service};
+use crate::service::hooks::Scene;
 use crate::service::{crud, once};
 use crate::sql::{self, Statement};
 use crate::wire::body::Body;
@@ -24,7 +25,7 @@ pub(crate) static INVENTORY: Resource = Resource {
     singular: "stock record",
     table: "shop_products",
     key: "shop_product_id",
-    list: &[text("sku", 255), int("quantity").between(0, i32::MAX as i64), MANAGE_STOCK.field],
+    list: &[SKU.field, QUANTITY.field, MANAGE_STOCK.field],
     detail: &[
         int("product_source_id").nullable().read_only(),
         amount("min_out_qty").nullable(),
@@ -33,6 +34,7 @@ pub(crate) static INVENTORY: Resource = Resource {
         amount("notify_qty").nullable(),
     ],
     hidden: &[modified_on()],
+    filters: &[SKU_EXACT],
     fixed: &[("has_stock", 1)],
     storage: Storage { counts: PRODUCT_COUNTS, ..Storage::PLAIN },
     unique: PRODUCTS.unique,
@@ -40,16 +42,10 @@ pub(crate) static INVENTORY: Resource = Resource {
 }
 .checked();
 
-pub(crate) const SERVICE: Service = Service {
-    create: Some(|call| Box::pin(create(call))),
-    delete: Some(|call| Box::pin(delete(call))),
-    ..Service::of(&INVENTORY)
-};
-
 const MANAGE_STOCK: Handle<bool> = flag("manage_stock").truth();
 
 /// Creates the stock record of a product without one.
-async fn create(call: &Call<'_>) -> Result<Response, Error> {
+pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let body = Body::read(call.request, resource, None)?;
@@ -89,11 +85,18 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let written = transaction.execute(admit).await;
     written.map_err(|error| crud::violated(error, &draft, resource))?;
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
+    for stock in cells.records(resource)? {
+        let (sku, after) = (stock.need(&SKU)?, stock.need(&QUANTITY)?);
+        let reason = reason::STOCKED;
+        let movement = Movement { product: key, sku, before: 0, after, reason, reference: "" };
+        let mut scene = Scene { call, transaction: &mut transaction };
+        stockmovements::record(&[movement], &mut scene).await?;
+    }
     once::commit(call, transaction, crud::created(call, resource, key, &cells)?).await
 }
 
 /// Removes a stock record; the product remains, with a stock of zero.
-async fn delete(call: &Call<'_>) -> Result<Response, Error> {
+pub(super) async fn delete(call: &Call<'_>) -> Result<Response, Error> {
     let resource = &INVENTORY;
     request::no_listing(call.request.query())?;
     let key = crud::path_key(call, resource)?;
@@ -101,7 +104,7 @@ async fn delete(call: &Call<'_>) -> Result<Response, Error> {
         Continue(transaction) => transaction,
         Break(answer) => return Ok(answer),
     };
-    crud::locked(call, &mut transaction, resource, key).await?;
+    let stock = crud::locked(call, &mut transaction, resource, key).await?;
     let statement = Statement::fixed(
         "UPDATE shop_products SET version = version + 1, has_stock = 0, quantity = 0, \
          manage_stock = 0, min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, \
@@ -109,5 +112,10 @@ async fn delete(call: &Call<'_>) -> Result<Response, Error> {
         vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;
+    let (sku, before) = (stock.need(&SKU)?, stock.need(&QUANTITY)?);
+    let reason = reason::UNSTOCKED;
+    let movement = Movement { product: key, sku, before, after: 0, reason, reference: "" };
+    let mut scene = Scene { call, transaction: &mut transaction };
+    stockmovements::record(&[movement], &mut scene).await?;
     once::commit(call, transaction, Response::new(204)).await
 }

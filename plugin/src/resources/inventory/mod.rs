@@ -1,0 +1,44 @@
+//! Inventory: the stock of products, its changes by differences, and what an order takes out of it.
+//! `stock` contains what all changes share.
+
+mod adjust;
+mod record;
+mod stock;
+
+use host_interface::Method;
+
+use crate::resources::products;
+use crate::service::hooks::{Gives, Service, Special};
+
+pub(super) use stock::{Refusal, Step, Stock};
+
+pub(super) const SERVICE: Service = Service {
+    create: Some(|call| Box::pin(record::create(call))),
+    delete: Some(|call| Box::pin(record::delete(call))),
+    after_update: Some(|before, after, scene| {
+        Box::pin(products::next_quantity(before, after, scene))
+    }),
+    special: &[
+        Special {
+            method: Method::Post,
+            path: "inventory/{id:digits}/adjust",
+            name: "adjust",
+            action: Some("store.edit"),
+            asset: None,
+            takes: Some(&adjust::ADJUSTMENT),
+            gives: Gives::One(&record::INVENTORY),
+            run: |call| Box::pin(adjust::one(call)),
+        },
+        Special {
+            method: Method::Post,
+            path: "inventory/adjust",
+            name: "adjust_all",
+            action: Some("store.edit"),
+            asset: None,
+            takes: Some(&adjust::ADJUSTMENTS),
+            gives: Gives::All(&record::INVENTORY),
+            run: |call| Box::pin(adjust::all(call)),
+        },
+    ],
+    ..Service::of(&record::INVENTORY)
+};

@@ -1,0 +1,34 @@
+//! Voucher movements: the ledger of a voucher. Entries are only ever added, and are deleted with their
+//! voucher.
+
+use super::vouchers::{ADJUSTMENT_TYPE, NOTE, REASON};
+use crate::model::field::{created_on, int, money, signed_money, text, user};
+use crate::model::resource::{Nested, Order, Resource};
+
+pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
+    kind: "vouchermovements",
+    title: Some("Voucher movements"),
+    singular: "voucher movement",
+    table: "shop_voucher_ledger",
+    key: "entry_id",
+    list: &[
+        int("voucher_id"),
+        ADJUSTMENT_TYPE.field,
+        signed_money("amount"),
+        money("balance_before"),
+        money("balance_after"),
+        REASON.field,
+        NOTE.field,
+        user("user_id"),
+        text("token_name", 255),
+        created_on(),
+    ],
+    crud: false,
+    order: Order { field: None, descending: true },
+    nested: &[Nested { parent: "vouchers", segment: "ledger", by: "voucher_id", filters: &[] }],
+    versioned: false,
+    folds: false,
+    governed_by: Some("vouchers"),
+    ..Resource::CRUD
+}
+.checked();

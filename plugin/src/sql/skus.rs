@@ -1,0 +1,14 @@
+//! SQL that finds products by SKU. Independent of what is done with them.
+
+use super::statement::Table;
+use crate::model::value::{Kind, Value};
+
+/// Finds the products whose variants have these SKUs, which are case-folded: a row for each SKU that is
+/// found, with the product's key.
+pub fn find_skus(folded: Vec<String>) -> Table {
+    // An index without empty texts can be used only if the query excludes them.
+    const FIND: &str = "SELECT sku_fold AS c0, product_id AS c1 FROM shop_variants \
+        WHERE sku_fold IN (?) AND sku_fold <> ''";
+    let skus = folded.into_iter().map(Value::Text).collect();
+    Table::new(FIND, vec![skus], &[Kind::WORD, Kind::COUNT])
+}
