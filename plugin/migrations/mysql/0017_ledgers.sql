@@ -32,7 +32,7 @@ CREATE INDEX shop_voucher_ledger_request ON shop_voucher_ledger (request_id);
 CREATE INDEX shop_voucher_ledger_entries ON shop_voucher_ledger (voucher_id, entry_id);
 
 -- Whether the order took its items out of the stock when it was made.
-ALTER TABLE shop_orderitems ADD COLUMN take_stock tinyint NOT NULL DEFAULT 0
+ALTER TABLE shop_orderitems ADD COLUMN take_stock smallint NOT NULL DEFAULT 0
     CHECK (take_stock IN (0, 1));
 
 -- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger.
