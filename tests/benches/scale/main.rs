@@ -9,7 +9,7 @@
 //! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `crowd`, `against` and `boundary`. Stores are created once and
+//! The parts are `reads`, `writes`, `keys`, `stock`, `crowd`, `against` and `boundary`. Stores are created once and
 //! kept in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` creates
 //! them again. The order of the alternatives changes with each round, so that other load on the
 //! machine affects both alike, and the median of each number is printed.
@@ -35,6 +35,7 @@ mod machine;
 mod permissive;
 mod race;
 mod reads;
+mod stock;
 mod stores;
 mod writes;
 
@@ -70,14 +71,22 @@ enum Part {
     Reads,
     Writes,
     Keys,
+    Stock,
     Crowd,
     Against,
     Boundary,
 }
 
 impl Part {
-    const ALL: [Part; 6] =
-        [Part::Reads, Part::Writes, Part::Keys, Part::Crowd, Part::Against, Part::Boundary];
+    const ALL: [Part; 7] = [
+        Part::Reads,
+        Part::Writes,
+        Part::Keys,
+        Part::Stock,
+        Part::Crowd,
+        Part::Against,
+        Part::Boundary,
+    ];
 }
 
 impl FromStr for Part {
@@ -88,6 +97,7 @@ impl FromStr for Part {
             "reads" => Ok(Part::Reads),
             "writes" => Ok(Part::Writes),
             "keys" => Ok(Part::Keys),
+            "stock" => Ok(Part::Stock),
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
@@ -176,6 +186,9 @@ fn main() {
         if settings.has(Part::Keys) {
             let store = prepare(settings.large);
             runtime.block_on(writes::measure_keys(&settings, *engine, &store));
+        }
+        if settings.has(Part::Stock) {
+            runtime.block_on(stock::measure(&settings, *engine, &prepare(settings.large)));
         }
         if settings.has(Part::Crowd) {
             runtime.block_on(crowd::measure(&settings, *engine, &prepare(settings.large)));
