@@ -183,7 +183,7 @@ pub(crate) async fn show(
     let spent = Ranking::of(days, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
-    transaction.commit().await?;
+    transaction.end();
 
     let names = by_key(&names, "shop_order_id")?;
     let mut rows = Vec::new();

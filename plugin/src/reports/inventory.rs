@@ -95,7 +95,7 @@ pub(crate) async fn show(
     let products = transaction.page(&page).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
     let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
-    transaction.commit().await?;
+    transaction.end();
 
     let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
     for row in products.rows()? {

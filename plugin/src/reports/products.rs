@@ -191,7 +191,7 @@ pub(crate) async fn show(
     let sold = Ranking::of(days, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
     let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
-    transaction.commit().await?;
+    transaction.end();
 
     let names = by_key(&names, "shop_orderitem_id")?;
     let mut rows = Vec::new();

@@ -90,7 +90,7 @@ async fn read<T>(
     for (related, rows) in further.iter().zip(&further_rows) {
         add(&mut included, related, rows)?;
     }
-    transaction.commit().await?;
+    transaction.end();
     write(Records { resource, view, rows: &rows, included: Some(&included) }, cells.total())
 }
 

@@ -111,8 +111,9 @@ impl<D: Driver> Drop for Lease<D> {
         match tokio::runtime::Handle::try_current() {
             _ if must_close => taken.connection.close_on_drop(),
             Ok(runtime) if open || pending => {
-                let options = self.ready.pool().connect_options();
+                let ready = self.ready.clone();
                 runtime.spawn(async move {
+                    let options = ready.pool().connect_options();
                     let Taken { connection, brake, .. } = &mut taken;
                     let undone = async {
                         if pending {
@@ -123,8 +124,11 @@ impl<D: Driver> Drop for Lease<D> {
                         }
                         !open || D::execute_batch(connection, D::ROLLBACK).await.is_ok()
                     };
-                    if !tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
-                        taken.connection.close_on_drop();
+                    match tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
+                        false => taken.connection.close_on_drop(),
+                        true if healthy && !pending => ready.give_back(taken),
+                        // The pool tests whether it is still open.
+                        true => {}
                     }
                 });
             }

@@ -222,6 +222,12 @@ impl Transaction {
         }
     }
 
+    /// Ends a transaction that has only read. Nobody waits for it: the connection returns to its pool
+    /// when the database has answered.
+    pub fn end(self) {
+        drop(self);
+    }
+
     /// Commits.
     ///
     /// # Errors
