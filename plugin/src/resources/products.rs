@@ -127,9 +127,8 @@ async fn refuse_unstocked(
 }
 
 async fn first_quantity(key: i64, product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
-    let (sku, after) = (product.need(&SKU)?, product.need(&QUANTITY)?);
-    let reason = reason::CREATED;
-    record(&[Movement { product: key, sku, before: 0, after, reason, reference: "" }], scene).await
+    let quantities = [0, product.need(&QUANTITY)?];
+    record(vec![Movement::of(key, product.need(&SKU)?, quantities, reason::CREATED)], scene).await
 }
 
 /// Records the change of the quantity of a product or of its stock record.
@@ -138,15 +137,15 @@ pub(super) async fn next_quantity(
     after: &Record,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
-    let (product, sku, reason) = (after.key(), after.need(&SKU)?, reason::SET);
-    let (before, after) = (before.need(&QUANTITY)?, after.need(&QUANTITY)?);
-    record(&[Movement { product, sku, before, after, reason, reference: "" }], scene).await
+    let quantities = [before.need(&QUANTITY)?, after.need(&QUANTITY)?];
+    let moved = Movement::of(after.key(), after.need(&SKU)?, quantities, reason::SET);
+    record(vec![moved], scene).await
 }
 
 async fn last_quantity(product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
-    let (sku, before) = (product.need(&SKU)?, product.need(&QUANTITY)?);
-    let (product, reason) = (product.key(), reason::DELETED);
-    record(&[Movement { product, sku, before, after: 0, reason, reference: "" }], scene).await
+    let quantities = [product.need(&QUANTITY)?, 0];
+    let moved = Movement::of(product.key(), product.need(&SKU)?, quantities, reason::DELETED);
+    record(vec![moved], scene).await
 }
 
 /// The tables with counts of products, the smallest first.

@@ -55,24 +55,37 @@ pub(super) mod reason {
 }
 
 /// A change of the quantity of a product.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Movement<'a> {
+#[derive(Clone, Debug)]
+pub(super) struct Movement {
     /// The key of the product.
     pub(super) product: i64,
     /// Its SKU.
-    pub(super) sku: &'a str,
+    pub(super) sku: String,
     /// The quantity before.
     pub(super) before: i64,
     /// The quantity after.
     pub(super) after: i64,
     /// Why it changes.
-    pub(super) reason: &'a str,
+    pub(super) reason: String,
     /// What the change belongs to, such as an order; empty for nothing.
-    pub(super) reference: &'a str,
+    pub(super) reference: String,
+}
+
+impl Movement {
+    /// A movement that the store itself makes, of a record that shows a SKU.
+    pub(super) fn of(
+        product: i64,
+        sku: &str,
+        [before, after]: [i64; 2],
+        reason: &'static str,
+    ) -> Self {
+        let (sku, reason) = (sku.to_owned(), reason.to_owned());
+        Self { product, sku, before, after, reason, reference: String::new() }
+    }
 }
 
 /// Adds these movements to the ledger in their order, but for those that change nothing.
-pub(super) async fn record(movements: &[Movement<'_>], scene: &mut Scene<'_>) -> Result<(), Error> {
+pub(super) async fn record(movements: Vec<Movement>, scene: &mut Scene<'_>) -> Result<(), Error> {
     const COLUMNS: [&str; 11] = [
         "product_id",
         "sku",
@@ -87,22 +100,23 @@ pub(super) async fn record(movements: &[Movement<'_>], scene: &mut Scene<'_>) ->
         "created_on",
     ];
     let Scene { call, transaction } = scene;
-    let text = |text: &str| Value::Text(text.to_owned());
-    let (user, token, request) = (call.user(), call.token_name(), call.request.id());
+    let user = Value::Int(call.user());
+    let [token, request] =
+        [call.token_name(), call.request.id()].map(|text| Value::Text(text.to_owned()));
     let now = Value::now();
-    let moved = movements.iter().filter(|movement| movement.before != movement.after);
+    let moved = movements.into_iter().filter(|movement| movement.before != movement.after);
     let rows = moved.map(|movement| {
         vec![
             Value::Int(movement.product),
-            text(movement.sku),
+            Value::Text(movement.sku),
             Value::Int(movement.after - movement.before),
             Value::Int(movement.before),
             Value::Int(movement.after),
-            text(movement.reason),
-            text(movement.reference),
-            Value::Int(user),
-            text(token),
-            text(request),
+            Value::Text(movement.reason),
+            Value::Text(movement.reference),
+            user.clone(),
+            token.clone(),
+            request.clone(),
             now.clone(),
         ]
     });

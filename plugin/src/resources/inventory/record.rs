@@ -86,11 +86,10 @@ pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
     written.map_err(|error| crud::violated(error, &draft, resource))?;
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     for stock in cells.records(resource)? {
-        let (sku, after) = (stock.need(&SKU)?, stock.need(&QUANTITY)?);
-        let reason = reason::STOCKED;
-        let movement = Movement { product: key, sku, before: 0, after, reason, reference: "" };
+        let quantities = [0, stock.need(&QUANTITY)?];
+        let moved = Movement::of(key, stock.need(&SKU)?, quantities, reason::STOCKED);
         let mut scene = Scene { call, transaction: &mut transaction };
-        stockmovements::record(&[movement], &mut scene).await?;
+        stockmovements::record(vec![moved], &mut scene).await?;
     }
     once::commit(call, transaction, crud::created(call, resource, key, &cells)?).await
 }
@@ -112,10 +111,9 @@ pub(super) async fn delete(call: &Call<'_>) -> Result<Response, Error> {
         vec![Value::now(), Value::Int(key)],
     );
     transaction.execute(statement).await?;
-    let (sku, before) = (stock.need(&SKU)?, stock.need(&QUANTITY)?);
-    let reason = reason::UNSTOCKED;
-    let movement = Movement { product: key, sku, before, after: 0, reason, reference: "" };
+    let quantities = [stock.need(&QUANTITY)?, 0];
+    let moved = Movement::of(key, stock.need(&SKU)?, quantities, reason::UNSTOCKED);
     let mut scene = Scene { call, transaction: &mut transaction };
-    stockmovements::record(&[movement], &mut scene).await?;
+    stockmovements::record(vec![moved], &mut scene).await?;
     once::commit(call, transaction, Response::new(204)).await
 }

@@ -24,7 +24,7 @@ pub(crate) struct Stock {
     records: HashMap<i64, Record>,
     /// The quantities that the steps so far have changed.
     quantities: HashMap<i64, i64>,
-    movements: Vec<Moved>,
+    movements: Vec<Movement>,
 }
 
 /// A change of the quantity of one product.
@@ -53,15 +53,6 @@ pub(crate) enum Refusal {
     Insufficient(i64),
     /// The quantity would be too large.
     TooLarge,
-}
-
-/// A step that was taken.
-struct Moved {
-    product: i64,
-    before: i64,
-    after: i64,
-    reason: String,
-    reference: String,
 }
 
 impl Stock {
@@ -109,8 +100,9 @@ impl Stock {
             after => after,
         };
         self.quantities.insert(step.product, after);
-        self.movements.push(Moved {
+        self.movements.push(Movement {
             product: step.product,
+            sku: record.need(&SKU)?.to_owned(),
             before,
             after,
             reason: step.reason.to_owned(),
@@ -124,20 +116,7 @@ impl Stock {
     /// # Errors
     /// Database errors.
     pub(crate) async fn write(self, scene: &mut Scene<'_>) -> Result<(), Error> {
-        let mut movements = Vec::with_capacity(self.movements.len());
-        for moved in &self.movements {
-            let sku =
-                self.records.get(&moved.product).map(|record| record.need(&SKU)).transpose()?;
-            movements.push(Movement {
-                product: moved.product,
-                sku: sku.unwrap_or_default(),
-                before: moved.before,
-                after: moved.after,
-                reason: &moved.reason,
-                reference: &moved.reference,
-            });
-        }
-        stockmovements::record(&movements, scene).await?;
+        stockmovements::record(self.movements, scene).await?;
         let mut changed = Vec::new();
         for (key, quantity) in self.quantities {
             let record = self.records.get(&key);
