@@ -79,8 +79,8 @@ pub(super) struct Cli {
     /// A replica of that database to read reports from; it may lag behind.
     #[arg(long, value_name = "URL", env = "DATABASE_REPORTS_URL", hide_env_values = true)]
     pub(super) database_reports: Option<String>,
-    /// A library to load instead of the one beside this program; may be repeated. [env:
-    /// HOST_PLUGIN]
+    /// A library to load instead of the one beside this program; may be repeated. Required on a site
+    /// whose extensions do not include that one. [env: HOST_PLUGIN]
     #[arg(long, value_name = "PATH")]
     pub(super) plugin: Vec<PathBuf>,
     #[command(subcommand)]

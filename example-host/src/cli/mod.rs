@@ -23,7 +23,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::base::database_url::DatabaseUrl;
 use crate::base::settings::{LogFormat, Settings};
 use crate::base::text::one_line;
-use crate::site::{Site, copy};
+use crate::site::{Libraries, Site, copy};
 
 use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
 use self::commands::actor;
@@ -61,17 +61,17 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
 }
 
 async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), Failure> {
-    let plugins = plugins(std::mem::take(&mut cli.plugin));
+    let libraries = libraries(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
-        let (plugins, from, to) = (plugins?, from.parse()?, to.parse()?);
-        let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &plugins, Bar::new);
+        let (libraries, from, to) = (libraries?, from.parse()?, to.parse()?);
+        let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &libraries, Bar::new);
         return print(copied.await?);
     }
     let url: DatabaseUrl = cli.database.parse()?;
     let reports = cli.database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
-    let load = |plugins: Vec<PathBuf>| Site::load(&url, reports.as_ref(), &plugins, &settings.mail);
-    let loaded = plugins.and_then(|plugins| Ok(load(plugins)?));
+    let load = |libraries| Site::load(&url, reports.as_ref(), &libraries, &settings.mail);
+    let loaded = libraries.and_then(|libraries| Ok(load(libraries)?));
     // Wrong usage is reported before a database is created.
     if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
         *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
@@ -89,16 +89,17 @@ async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), 
 }
 
 /// The libraries in the arguments, else those in the environment, else the one beside the program.
-fn plugins(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+fn libraries(named: Vec<PathBuf>) -> Result<Libraries, Failure> {
     if !named.is_empty() {
-        return Ok(named);
+        return Ok(Libraries::Named(named));
     }
     let from_env = std::env::var_os("HOST_PLUGIN").filter(|value| !value.is_empty());
     match from_env {
         Some(value) => {
-            Ok(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
+            let paths = std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty());
+            Ok(Libraries::Named(paths.collect()))
         }
-        None => Ok(vec![default_library()?]),
+        None => Ok(Libraries::Default(default_library()?)),
     }
 }
 

@@ -9,9 +9,10 @@ use time::PrimitiveDateTime;
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
+use crate::base::settings::MailSettings;
 use crate::base::text;
 use crate::database::{Connection, Database, Engine, sql, transact};
-use crate::site::{self, Site};
+use crate::site::{self, Libraries, Site};
 use crate::watch::audit::{self, Actor};
 
 /// How many users are read at a time.
@@ -62,7 +63,7 @@ pub async fn copy<P: Progress>(
     plugins: &[PathBuf],
     progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
-    copy_on_behalf_of(None, from, to, plugins, progress).await
+    copy_on_behalf_of(None, from, to, &Libraries::Named(plugins.to_vec()), progress).await
 }
 
 /// The same on behalf of an actor, who is recorded in the audit trail of the copy.
@@ -70,14 +71,14 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     actor: Option<Actor>,
     from: &DatabaseUrl,
     to: &DatabaseUrl,
-    plugins: &[PathBuf],
+    libraries: &Libraries,
     mut progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
     if from.is_same(to) {
         return Err(Error::Invalid(format!("{from} cannot be copied to itself")));
     }
     has_site(from).await?;
-    let site = Site::open(from, plugins).await?;
+    let site = Site::load(from, None, libraries, &MailSettings::default())?.open().await?;
     let source = match actor {
         Some(actor) => site.on_behalf_of(actor),
         None => site,

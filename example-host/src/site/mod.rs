@@ -5,6 +5,7 @@ pub(crate) mod copy;
 mod events;
 pub(crate) mod health;
 pub(crate) mod jobs;
+mod libraries;
 mod maintenance;
 pub(crate) mod quickstart;
 pub(crate) mod services;
@@ -13,6 +14,7 @@ pub(crate) mod state;
 pub(crate) mod storage;
 mod unserved;
 
+pub use libraries::Libraries;
 pub(crate) use unserved::Unserved;
 
 use std::collections::HashSet;
@@ -108,7 +110,8 @@ impl Site {
         plugins: &[PathBuf],
         mail: &MailSettings,
     ) -> Result<Self, Error> {
-        Self::load(url, reports, plugins, mail)?.open().await
+        let libraries = Libraries::Named(plugins.to_vec());
+        Self::load(url, reports, &libraries, mail)?.open().await
     }
 
     /// The first half of opening a site: loads the libraries, without access to the database. A
@@ -119,14 +122,14 @@ impl Site {
     pub fn load(
         url: &DatabaseUrl,
         reports: Option<&DatabaseUrl>,
-        plugins: &[PathBuf],
+        libraries: &Libraries,
         mail: &MailSettings,
     ) -> Result<Loaded, Error> {
         let metrics = Arc::new(Metrics::new());
         let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
         let mut created = Vec::new();
         let mut failures = Failures::default();
-        for path in plugins {
+        for path in libraries.paths() {
             let loaded = Created::new(path, url, reports, &mailer);
             match loaded.and_then(|plugin| add(&mut created, plugin)) {
                 Ok(()) => {}
@@ -134,7 +137,8 @@ impl Site {
             }
         }
         let failures = failures.unless_all(created.is_empty())?;
-        Ok(Loaded { url: url.clone(), metrics, created, failures, actor: None })
+        let (url, are_default) = (url.clone(), libraries.are_default());
+        Ok(Loaded { url, metrics, created, failures, are_default, actor: None })
     }
 
     /// The OpenAPI documents of the extensions that have one, as JSON text.
@@ -257,6 +261,8 @@ pub struct Loaded {
     metrics: Arc<Metrics>,
     created: Vec<Created>,
     failures: Failures,
+    /// Whether nobody has named the libraries.
+    are_default: bool,
     actor: Option<Arc<Actor>>,
 }
 
@@ -276,9 +282,10 @@ impl Loaded {
     /// Opens the site, see [`Site::open`].
     ///
     /// # Errors
-    /// When a plugin fails, or the database cannot be used.
+    /// When a plugin fails, the database cannot be used, or the site has other extensions than
+    /// [`Libraries::Default`].
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded { url, metrics, created, failures, actor } = self;
+        let Loaded { url, metrics, created, failures, are_default, actor } = self;
         let names = created.iter().map(|created| created.extension.name());
         let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
 
@@ -286,8 +293,15 @@ impl Loaded {
         let database = Database::open(&url).await?;
         // Only one process at a time may install.
         let mut start = database.start(&url).await?;
-        let installed =
-            start.run(install(database, &url, created, failures, actor.as_deref())).await;
+        let installed = start.run(async {
+            refuse_unfinished_copy(&database, &url).await?;
+            if are_default {
+                let names = created.iter().map(|created| created.extension.name());
+                libraries::refuse_to_add(&database, names).await?;
+            }
+            install(database, created, failures, actor.as_deref()).await
+        });
+        let installed = installed.await;
         // The lock is released also if the start failed, so that waiting starts continue.
         start.end().await;
         let (state, extensions, failures) = installed?;
@@ -373,12 +387,10 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
 /// Registers the extensions with the host, then installs each plugin.
 async fn install(
     database: Database,
-    url: &DatabaseUrl,
     created: Vec<Created>,
     mut failures: Failures,
     actor: Option<&Actor>,
 ) -> Result<(Arc<State>, Vec<Option<Extension>>, Failures), Error> {
-    refuse_unfinished_copy(&database, url).await?;
     let descriptions =
         created.iter().map(|created| created.extension.description().clone()).collect();
     let state = Arc::new(State::new(database, descriptions));

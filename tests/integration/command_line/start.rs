@@ -6,8 +6,8 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use crate::support::databases::{Database, Engine};
-use crate::support::harness::{Answer, fixture, library};
-use crate::support::process::{Call, ENTRIES, Lines, MANUFACTURERS, Place, table};
+use crate::support::harness::{Answer, fixture, library, library_name, profile_dir};
+use crate::support::process::{Call, ENTRIES, Lines, MANUFACTURERS, Place, program, table};
 use crate::support::waiting::{eventually, patiently};
 
 /// The value after a label in the output of the quick start.
@@ -175,6 +175,44 @@ async fn the_environment_can_replace_the_global_options() {
     let served = call("serve").env("HOST_LISTEN", "127.0.0.1:0").start().await;
     served.is_alive().await;
     served.stop().await;
+}
+
+#[tokio::test]
+async fn the_default_library_is_not_added_to_a_site_of_other_extensions() {
+    // The program as it is installed, with its default library beside it.
+    let folder = tempfile::tempdir_in(profile_dir()).unwrap();
+    let installed = folder.path().join("example-host");
+    std::fs::hard_link(program(), &installed).unwrap();
+    std::fs::hard_link(library(), folder.path().join(library_name("plugin"))).unwrap();
+    let names = |listed: &str| -> Vec<String> {
+        table(listed).iter().map(|row| row[0].to_owned()).collect()
+    };
+
+    let place = Place::with([fixture("greeter")]);
+    place.run("extension list").await;
+    let other = Database::at_once();
+    for words in ["user list", "serve", "", "check", "copy"] {
+        let call = words.split_whitespace().fold(place.call_of(&installed), Call::word);
+        let call = call.env("COPY_FROM_URL", place.site_url()).env("COPY_TO_URL", other.url());
+        let line = call.env("HOST_LISTEN", "127.0.0.1:0").finish().await.fails();
+        assert_eq!(
+            line,
+            "the site has greeter, but not webservices-shop, which is the default; name the \
+             libraries of the site with --plugin or HOST_PLUGIN",
+            "{words}"
+        );
+    }
+    assert_eq!(names(&place.run("extension list").await), ["greeter", "token-auth"]);
+    assert!(!place.path("data/shop.db").exists());
+
+    // Whoever names it adds it. From then on it is the site's, as it is that of a new site.
+    let add = place.call("--plugin").word(library()).word("extension").word("list");
+    let both = ["greeter", "token-auth", "webservices-shop"];
+    assert_eq!(names(&add.finish().await.succeeds()), both);
+    let list = |place: &Place| place.call_of(&installed).word("extension").word("list").finish();
+    assert_eq!(names(&list(&place).await.succeeds()), both);
+    let new = Place::with([]);
+    assert_eq!(names(&list(&new).await.succeeds()), ["token-auth", "webservices-shop"]);
 }
 
 #[tokio::test]

@@ -99,8 +99,12 @@ impl Place {
 
     /// The program without arguments and without a library.
     pub fn bare_call(&self) -> Call {
-        let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(profile_dir().join("examples").join(name));
+        self.call_of(&program())
+    }
+
+    /// The same of a copy of the program.
+    pub fn call_of(&self, program: &Path) -> Call {
+        let mut command = Command::new(program);
         command.current_dir(self.database.folder.path()).kill_on_drop(true);
         // Variables from the environment of the tests must not affect the program.
         let inherited = std::env::vars_os().map(|(name, _)| name);
@@ -153,6 +157,12 @@ impl Place {
         }
         call.start().await
     }
+}
+
+/// The program that was built with the tests.
+pub fn program() -> PathBuf {
+    let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
+    profile_dir().join("examples").join(name)
 }
 
 /// A command line under construction.
