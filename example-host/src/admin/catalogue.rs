@@ -70,13 +70,21 @@ pub(crate) struct Permission {
     pub(crate) asset: String,
 }
 
-/// A parameter in the path or the query.
+/// A parameter of a request.
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    pub(crate) in_path: bool,
+    pub(crate) place: Place,
     description: String,
     schema: Value,
     example: String,
+}
+
+/// Where a request has a parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Path,
+    Query,
+    Header,
 }
 
 /// The body of a request.
@@ -155,15 +163,16 @@ impl Operation {
         media_type: &str,
     ) -> Self {
         let id = operation["operationId"].as_str();
-        let parameters = members(&operation["parameters"]).map(|parameter| {
+        let parameters = members(&operation["parameters"]).filter_map(|parameter| {
             let parameter = resolved(document, parameter);
-            Parameter {
-                name: string(&parameter["name"]),
-                in_path: parameter["in"] == "path",
+            let name = string(&parameter["name"]);
+            Some(Parameter {
+                place: Place::of(&parameter["in"], &name)?,
+                name,
                 description: string(&parameter["description"]),
                 schema: resolved(document, &parameter["schema"]).clone(),
                 example: plain(&parameter["example"]),
-            }
+            })
         });
         let permission = &operation["x-permission"];
         let permission = permission.is_object().then(|| Permission {
@@ -203,16 +212,34 @@ impl Operation {
     }
 }
 
+impl Place {
+    /// The place that a document names. Cookies belong to the browser, and these headers follow from
+    /// other parts of a document, which the standard of such documents prescribes as well.
+    fn of(place: &Value, name: &str) -> Option<Self> {
+        let given = ["accept", "authorization", "content-type"];
+        match place.as_str()? {
+            "path" => Some(Self::Path),
+            "query" => Some(Self::Query),
+            "header" if !given.iter().any(|of| name.eq_ignore_ascii_case(of)) => Some(Self::Header),
+            _ => None,
+        }
+    }
+}
+
 impl Parameter {
     /// The name in a form; the prefix keeps it apart from other fields.
     pub(crate) fn field_name(&self) -> String {
-        let place = if self.in_path { "path" } else { "query" };
+        let place = match self.place {
+            Place::Path => "path",
+            Place::Query => "query",
+            Place::Header => "header",
+        };
         format!("{place}-{}", self.name)
     }
 
     /// The initial value in a form; a parameter in the path must not be empty.
     pub(crate) fn value(&self) -> &str {
-        if self.in_path { &self.example } else { "" }
+        if self.is_in_path() { &self.example } else { "" }
     }
 
     /// The form field.
@@ -223,7 +250,7 @@ impl Parameter {
         let field = if let Some(words) = schema["enum"].as_array() {
             let any = (String::new(), "Any".to_owned());
             let choice = |word: &Value| (plain(word), plain(word));
-            let choices = std::iter::once(any).filter(|_| !self.in_path);
+            let choices = std::iter::once(any).filter(|_| !self.is_in_path());
             Field::choice(name, label, choices.chain(words.iter().map(choice)).collect())
         } else if types(schema).contains(&"integer") {
             Field::number(name, label, limit("minimum"), limit("maximum"))
@@ -233,7 +260,11 @@ impl Parameter {
             Field::text(name, label)
         };
         let field = field.hint(self.description.clone());
-        if self.in_path { field } else { field.maybe_empty() }
+        if self.is_in_path() { field } else { field.maybe_empty() }
+    }
+
+    fn is_in_path(&self) -> bool {
+        self.place == Place::Path
     }
 }
 
@@ -336,7 +367,13 @@ mod tests {
                     "summary": "Change one thing",
                     "tags": ["things"],
                     "x-permission": {"action": "edit", "asset": "things"},
-                    "parameters": [{"$ref": "#/components/parameters/id"}],
+                    "parameters": [
+                        {"$ref": "#/components/parameters/id"},
+                        {"name": "If-Match", "in": "header", "example": "\"1\""},
+                        {"name": "strict", "in": "query"},
+                        {"name": "content-type", "in": "header"},
+                        {"name": "session", "in": "cookie"},
+                    ],
                     "requestBody": {"content": {"application/json": {"schema": {
                         "required": ["name"],
                         "properties": {"name": {"type": ["string", "null"], "maxLength": 9}},
@@ -356,9 +393,14 @@ mod tests {
         let operation = document.as_ref().and_then(|of| of.operation("things.update"));
         let found = operation.map(|of| (of.root.as_str(), of.path.as_str(), of.only_reads()));
         assert_eq!(found, Some(("/api", "/things/{id}", false)));
-        let parameter = operation.and_then(|of| of.parameters.first());
-        let entered = parameter.map(|of| (of.field_name(), of.value()));
-        assert_eq!(entered, Some(("path-id".to_owned(), "1")));
+        let parameters = operation.map(|of| of.parameters.as_slice()).unwrap_or_default();
+        let entered = parameters.iter().map(|of| (of.field_name(), of.value()));
+        let entered: Vec<(String, &str)> = entered.collect();
+        assert_eq!(
+            entered,
+            [("path-id", "1"), ("header-If-Match", ""), ("query-strict", "")]
+                .map(|(name, value)| (name.to_owned(), value))
+        );
         let body = operation.and_then(|of| of.body.as_ref());
         assert_eq!(body.map(|of| of.example.as_str()), Some("{\n  \"name\": \"x\"\n}"));
         let member = body.and_then(|of| of.members.first());

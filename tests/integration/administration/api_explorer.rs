@@ -1,6 +1,7 @@
 //! The pages about the API: every route with its description, and a form that sends requests to it.
 
 use example_host::Setting;
+use serde_json::json;
 
 use super::audit_trail::audited;
 use crate::support::visitor::{Visitor, shop};
@@ -46,6 +47,50 @@ async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() 
     ] {
         assert_eq!(ann.get(missing).await.status, 404, "{missing}");
     }
+}
+
+#[tokio::test]
+async fn a_tried_request_has_the_headers_that_were_entered() {
+    let shop = shop().await;
+    shop.site.set_parameter("require_if_match", &json!(1)).await.unwrap();
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");
+    let create = [
+        ("header-Idempotency-Key", "once"),
+        ("body", r#"{"manufacturer_name": "Birch"}"#),
+        ("sure", "yes"),
+    ];
+    let seen = ann.fill(&route("create"), &route("create"), &create).await;
+    seen.says("201 Created");
+    assert!(!seen.html.contains("idempotent-replayed"));
+    let seen = ann.post(&route("create"), &create).await;
+    seen.says("201 Created");
+    seen.says("idempotent-replayed");
+    assert_eq!(shop.get("/manufacturers").send().await.expect(200).total(), 1);
+
+    for (version, says) in [
+        ("", "428 Precondition Required"),
+        ("\"2\"", "412 Precondition Failed"),
+        ("\"1\"", "200 OK"),
+        ("\"1\"", "412 Precondition Failed"),
+    ] {
+        let fields = [
+            ("path-id", "1"),
+            ("header-If-Match", version),
+            ("body", r#"{"manufacturer_name": "Beech"}"#),
+            ("sure", "yes"),
+        ];
+        let seen = ann.fill(&route("update"), &route("update"), &fields).await;
+        assert_eq!(seen.status, 200, "{version}");
+        seen.says(says);
+        // The command sends what the form has sent.
+        let sent = seen.html.contains("-H &#39;If-Match: &#34;");
+        assert_eq!(sent, !version.is_empty(), "{version}: {}", seen.html);
+    }
+    let (update, stray) = (route("update"), "\"1\"\nhost: elsewhere.example");
+    let fields = [("path-id", "1"), ("header-If-Match", stray), ("sure", "yes")];
+    assert_eq!(ann.fill(&update, &update, &fields).await.status, 303);
+    ann.get(&update).await.says("The values entered do not form a valid address or header.");
 }
 
 #[tokio::test]

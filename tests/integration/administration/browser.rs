@@ -244,6 +244,18 @@ async fn a_signed_in_user_tries_a_route() {
     assert_eq!(total().await, 1);
     assert!(browser.text("#document").await.contains("\"manufacturer_name\": \"Birch\""));
 
+    browser.goto("/api/webservices-shop/manufacturers.update").await;
+    browser.fill("path-id", "1").await;
+    browser.fill("header-If-Match", "\"2\"").await;
+    browser.fill("body", "{\"manufacturer_name\": \"Beech\"}").await;
+    browser.press_on("#sure").await;
+    browser.press("Send").await;
+    browser.says("#answer .pill", "412 Precondition Failed").await;
+    browser.fill("header-If-Match", "\"1\"").await;
+    browser.press_on("#sure").await;
+    browser.press("Send").await;
+    browser.says("#answer .pill", "200 OK").await;
+
     browser.goto("/api/webservices-shop/manufacturers.list").await;
     browser.choose("[name='query-list[direction]']", "desc").await;
     browser.fill("query-page[limit]", "5").await;

@@ -10,7 +10,7 @@ use host_interface::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::admin::catalogue::{Body, Document, Group, Operation, indented};
+use crate::admin::catalogue::{Body, Document, Group, Operation, Place, indented};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
@@ -79,6 +79,8 @@ impl Tried {
 struct Asked {
     /// The address with the query.
     address: String,
+    /// The entered headers, by name.
+    headers: Vec<(String, String)>,
     body: Option<String>,
 }
 
@@ -131,9 +133,12 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     if let Some(body) = &operation.body {
         request = request.header(header::CONTENT_TYPE, &body.media_type);
     }
+    for (name, value) in &asked.headers {
+        request = request.header(name, value);
+    }
     let request = request.body(asked.body.clone().unwrap_or_default().into_bytes());
     let request = request.map_err(|_| {
-        Problem::Refused("the values entered do not form a valid address".to_owned())
+        Problem::Refused("the values entered do not form a valid address or header".to_owned())
     })?;
     let answer = visit.ask(request).await?;
     let tried = Tried::of(&visit, operation, &asked, answer);
@@ -147,6 +152,7 @@ pub(crate) fn command(
     address: &str,
     token: &str,
     media_type: &str,
+    headers: &[(String, String)],
     body: Option<(&str, &str)>,
 ) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
@@ -157,6 +163,9 @@ pub(crate) fn command(
     words.push(format!("-H {}", quoted(&format!("Authorization: Bearer {token}"))).into());
     if !media_type.is_empty() {
         words.push(format!("-H {}", quoted(&format!("Accept: {media_type}"))).into());
+    }
+    for (name, value) in headers {
+        words.push(format!("-H {}", quoted(&format!("{name}: {value}"))).into());
     }
     if let Some((media_type, text)) = body {
         words.push(format!("-H {}", quoted(&format!("Content-Type: {media_type}"))).into());
@@ -170,13 +179,19 @@ impl Asked {
     fn of(visit: &Visit, operation: &Operation) -> Self {
         let mut path = operation.path.clone();
         let mut query = form_urlencoded::Serializer::new(String::new());
+        let mut headers = Vec::new();
         for parameter in &operation.parameters {
             let value = visit.form.get(&parameter.field_name()).trim();
-            if parameter.in_path {
-                let value = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
-                path = path.replace(&format!("{{{}}}", parameter.name), &value);
-            } else if !value.is_empty() {
-                query.append_pair(&parameter.name, value);
+            match parameter.place {
+                Place::Path => {
+                    let value = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+                    path = path.replace(&format!("{{{}}}", parameter.name), &value);
+                }
+                _ if value.is_empty() => {}
+                Place::Query => {
+                    query.append_pair(&parameter.name, value);
+                }
+                Place::Header => headers.push((parameter.name.clone(), value.to_owned())),
             }
         }
         let (root, query) = (&operation.root, query.finish());
@@ -185,7 +200,7 @@ impl Asked {
             query => format!("{root}{path}?{query}"),
         };
         let body = operation.body.as_ref().map(|_| visit.form.get("body").to_owned());
-        Self { address, body }
+        Self { address, headers, body }
     }
 }
 
@@ -209,7 +224,14 @@ impl Tried {
             cut: body.len() < text.len(),
             body,
             id: visit.id.clone(),
-            command: command(operation.method, &address, "TOKEN", &operation.media_type, sent),
+            command: command(
+                operation.method,
+                &address,
+                "TOKEN",
+                &operation.media_type,
+                &asked.headers,
+                sent,
+            ),
         }
     }
 }
@@ -270,14 +292,16 @@ mod tests {
     fn a_command_is_quoted_for_a_shell() {
         let address = "http://shop.example/things?page%5Blimit%5D=1";
         assert_eq!(
-            command(Method::Get, address, "TOKEN", "", None),
+            command(Method::Get, address, "TOKEN", "", &[], None),
             format!("curl -H 'Authorization: Bearer TOKEN' '{address}'")
         );
         let body = Some(("application/json", "{\"name\": \"it's\"}"));
+        let headers = [("If-Match".to_owned(), "\"it's\"".to_owned())];
+        let address = "http://shop.example/things";
         assert_eq!(
-            command(Method::Post, "http://shop.example/things", "TOKEN", "text/plain", body),
+            command(Method::Post, address, "TOKEN", "text/plain", &headers, body),
             "curl -X POST -H 'Authorization: Bearer TOKEN' -H 'Accept: text/plain' \
-             -H 'Content-Type: application/json' -d '{\"name\": \"it'\\''s\"}' \
+             -H 'If-Match: \"it'\\''s\"' -H 'Content-Type: application/json' -d '{\"name\": \"it'\\''s\"}' \
              'http://shop.example/things'"
         );
     }

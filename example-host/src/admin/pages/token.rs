@@ -81,7 +81,7 @@ fn command(visit: &Visit, token: &str) -> String {
     });
     let (pattern, media_type) = found.unwrap_or_default();
     let address = format!("{}{BASE_PATH}/{pattern}", visit.origin);
-    api::command(host_interface::Method::Get, &address, token, media_type, None)
+    api::command(host_interface::Method::Get, &address, token, media_type, &[], None)
 }
 
 async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
