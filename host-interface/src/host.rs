@@ -44,8 +44,9 @@ pub trait Host: Send + Sync + 'static {
         async { Err(Error::Unsupported("this host does not look up users".to_owned())) }
     }
 
-    /// The plugin's parameters as the text of a JSON object: the values that the site has set, and the
-    /// declared defaults of the others.
+    /// The plugin's parameters as the text of a JSON object: the values that the site has set. It may also
+    /// have the declared defaults of the others. The default, an empty object, is that of a host without
+    /// parameters: all have their declared defaults.
     fn parameters(&self) -> String {
         "{}".to_owned()
     }
@@ -113,7 +114,8 @@ impl HostHandle {
         self.call(name::FIND_USER, &query).await
     }
 
-    /// The plugin's parameters as the text of a JSON object, defaults filled in.
+    /// The plugin's parameters as the text of a JSON object. One that is missing has the default that the
+    /// plugin has declared.
     ///
     /// # Errors
     /// [`Error::Panicked`].

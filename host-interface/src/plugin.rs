@@ -36,7 +36,8 @@ use raw::{RawPlugin, RawPlugin_TO};
 ///
 /// Methods that return a future can be written as `async fn`. They are polled on the host's threads.
 /// A future that needs an async runtime brings its own, because each library has its own copy of
-/// a runtime's thread-local context. It is enough to spawn the work there and to await its handle.
+/// a runtime's thread-local context: it spawns the work on that runtime and awaits the handle. What needs
+/// the context to be made, such as a timer or a socket of tokio, has to be made within the spawned work.
 pub trait Plugin: Sized + Send + Sync + 'static {
     /// The extension's name, unique on a site: lower-case letters, digits and hyphens.
     const NAME: &'static str;

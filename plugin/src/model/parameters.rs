@@ -64,19 +64,22 @@ pub struct Parameters {
     pub require_if_match: bool,
     /// How many days the key and the answer of a write are kept.
     pub idempotency_days: i64,
-    /// All parameters, as received from the host.
+    /// All parameters with their values.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Parameters {
-    /// Reads the parameters that the host passes.
+    /// Reads the parameters that the host passes. One that it does not pass has its default.
     ///
     /// # Errors
     /// When they are not what was declared.
     pub fn read(text: &str) -> Result<Self, Error> {
-        let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
-        let mut parameters: Parameters = serde_json::from_str(text)?;
+        let defaults = declared().into_iter().map(|of| (of.name, of.default));
+        let mut all: serde_json::Map<String, serde_json::Value> = defaults.collect();
+        let passed: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+        all.extend(passed);
+        let mut parameters = Parameters::deserialize(&serde_json::Value::Object(all.clone()))?;
         parameters.all = all;
         Ok(parameters)
     }
@@ -161,4 +164,22 @@ pub fn declared() -> Vec<Parameter> {
         .at_least(1)
         .at_most(30),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_the_host_does_not_pass_has_its_default() -> Result<(), Error> {
+        let read = Parameters::read("{}")?;
+        let found = (&*read.default_currency, read.initial_order_status, read.require_if_match);
+        assert_eq!(found, ("EUR", 5, false));
+        assert_eq!(read.all.len(), declared().len());
+        let read = Parameters::read(r#"{"default_currency": "CHF", "require_if_match": 1}"#)?;
+        let found = (&*read.default_currency, read.initial_order_status, read.require_if_match);
+        assert_eq!(found, ("CHF", 5, true));
+        assert!(Parameters::read(r#"{"default_currency": 1}"#).is_err());
+        Ok(())
+    }
 }
