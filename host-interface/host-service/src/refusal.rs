@@ -78,8 +78,9 @@ impl Refusal {
                 401,
                 "unauthorised",
                 "Unauthorised",
-                "This route needs the API token of a user with access to the API. Send it in the \
-                 header `Authorization: Bearer …`."
+                "This route needs a user with access to the API. The credentials, such as a token in \
+                 the header `Authorization: Bearer …`, are missing or wrong, or their user has no \
+                 such access."
                     .to_owned(),
             ),
             Refusal::BodyTooLarge { limit } => (
