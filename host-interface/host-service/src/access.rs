@@ -45,8 +45,8 @@ pub trait Access: Send + Sync + 'static {
         true
     }
 
-    /// Records an answered request and returns the answer. A change is recorded even if its client
-    /// disconnects.
+    /// Records an answered request and returns the answer. A refused request is recorded as well, and a
+    /// change that has begun even if its client disconnects.
     fn answered(
         &self,
         asked: Asked<Self::User>,

@@ -170,7 +170,7 @@ impl<A: Access> Answering<A> {
         let id = asked.id.clone();
         let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
-            return Refusal::Unavailable.response(&id);
+            return self.access.answered(asked, Refusal::Unavailable.response(&id)).await;
         };
         let begun = Begun { access: Arc::clone(&self.access), asked: Some(asked) };
         let (route, own) = (call.route.clone(), id.clone());
