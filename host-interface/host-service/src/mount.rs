@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ struct Shared<A: Access> {
     base_path: Option<String>,
     answering: Answering<A>,
     ids: RequestIds,
+    /// The reports that the application is about to stop; absent before.
+    stopping: OnceLock<Mutex<JoinSet<()>>>,
 }
 
 impl<A: Access> Mount<A> {
@@ -53,7 +55,8 @@ impl<A: Access> Mount<A> {
         let base_path = routes.extensions().first().map(|first| first.base_path().to_owned());
         let changes = Changes::new(limits.changes);
         let answering = Answering { access, routes, limits, changes };
-        Ok(Self { shared: Arc::new(Shared { base_path, answering, ids: RequestIds::new()? }) })
+        let (ids, stopping) = (RequestIds::new()?, OnceLock::new());
+        Ok(Self { shared: Arc::new(Shared { base_path, answering, ids, stopping }) })
     }
 
     /// Installs the extensions one after the other: each creates what is missing in its database.
@@ -124,23 +127,53 @@ impl<A: Access> Mount<A> {
         &self.shared.answering.changes
     }
 
-    /// Ends the extensions, after the application has stopped to accept requests: reports
-    /// [`Event::Stopping`], waits for changes in progress, at most half of the time, and lets the
-    /// plugins finish in the rest of it.
+    /// Reports [`Event::Stopping`] to the extensions, without waiting for them. An application calls it
+    /// in its runtime when it begins to stop, before it waits for requests in progress: an extension may
+    /// then answer the requests that it lets wait. Further calls do nothing.
+    pub fn stopping(&self) {
+        self.reports_of_stop();
+    }
+
+    /// The same after a signal, for `with_graceful_shutdown` of an `axum` server.
+    pub fn stopping_after<F>(&self, signal: F) -> impl Future<Output = ()> + Send + use<A, F>
+    where
+        F: Future + Send,
+    {
+        let mount = self.clone();
+        async move {
+            drop(signal.await);
+            mount.stopping();
+        }
+    }
+
+    /// Ends the extensions, after the application has stopped to accept requests and has answered those
+    /// in progress: reports [`Event::Stopping`] unless [`Mount::stopping`] has done so, waits for changes
+    /// in progress, at most half of the time, and lets the plugins finish in the rest of it.
     pub async fn shut_down(&self, time: Duration) {
         let begun = Instant::now();
         let (half, end) = (begun + time / 2, begun + time);
-        let mut reports = JoinSet::new();
-        for extension in self.extensions() {
-            let extension = extension.clone();
-            reports.spawn(async move { extension.report(&Event::Stopping).await });
-        }
+        let mut reports = {
+            let mut reports = self.reports_of_stop().lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *reports)
+        };
         self.changes().finish(half, half).await;
         let reported = async { while reports.join_next().await.is_some() {} };
         if timeout_at(half, reported).await.is_err() {
             tracing::warn!("extensions did not deal with the stop before the end");
         }
         Extension::shut_down(self.extensions().iter().cloned(), end).await;
+    }
+
+    /// The reports of the stop, which begin with the first call.
+    fn reports_of_stop(&self) -> &Mutex<JoinSet<()>> {
+        self.shared.stopping.get_or_init(|| {
+            let mut reports = JoinSet::new();
+            for extension in self.extensions() {
+                let extension = extension.clone();
+                reports.spawn(async move { extension.report(&Event::Stopping).await });
+            }
+            Mutex::new(reports)
+        })
     }
 }
 

@@ -15,11 +15,12 @@ use host_service::{Access, Asked, Asking, Extension, Limits, Mount, Refusal, Req
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tower_service::Service;
 
 use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
 use crate::support::process::Lines;
-use crate::support::waiting::patiently;
+use crate::support::waiting::{eventually, patiently};
 
 /// The application of the documents, serving.
 struct Application {
@@ -81,6 +82,9 @@ async fn the_application_of_the_documents_serves_the_store_beside_its_own_page()
     };
     assert_eq!(Answer::to(customer(1)).await.status, 201);
     assert_eq!(Answer::to(customer(3)).await.status, 422);
+    // The application has no parameters, so those of the store have their defaults.
+    let config = Answer::to(app.ask("GET", "config", "s3cret")).await.expect(200).json();
+    assert_eq!(config["data"]["attributes"]["default_currency"], "EUR");
 
     for (status, request) in [
         (401, create("")),
@@ -152,23 +156,35 @@ impl Access for Site {
     }
 }
 
-struct Quiet;
+/// A host that keeps what is logged.
+#[derive(Clone, Default)]
+struct Keeps(Arc<Mutex<Vec<String>>>);
 
-impl Host for Quiet {
-    fn log(&self, _record: &LogRecord<'_>) {}
+impl Host for Keeps {
+    fn log(&self, record: &LogRecord<'_>) {
+        self.0.lock().unwrap().push(record.message().to_owned());
+    }
 }
 
-/// Extensions of fixtures, mounted below `/api`.
-fn mounted(fixtures: &[&str], limits: Limits) -> (Arc<Site>, Mount<Site>) {
+/// The extension of a fixture, created below a base path.
+fn created(name: &str, host: &Keeps, base: &str) -> Extension {
+    let library = host_service::open(&fixture(name)).unwrap();
+    let environment = Environment::new("sqlite://unused.db").base_path(base);
+    let environment = environment.capabilities([capability::EVENTS, capability::JOBS]);
+    Extension::create(&library, host.clone(), environment).unwrap()
+}
+
+/// Extensions of fixtures, mounted below `/api` and logging to this host.
+fn mounted_with(host: &Keeps, fixtures: &[&str], limits: Limits) -> (Arc<Site>, Mount<Site>) {
     let site = Arc::new(Site::default());
-    let extensions = fixtures.iter().map(|name| {
-        let library = host_service::open(&fixture(name)).unwrap();
-        let environment = Environment::new("sqlite://unused.db").base_path("/api");
-        Extension::create(&library, Quiet, environment).unwrap()
-    });
+    let extensions = fixtures.iter().map(|name| created(name, host, "/api"));
     let mount = Mount::new(Arc::clone(&site), extensions, limits).unwrap();
     mount.start().unwrap();
     (site, mount)
+}
+
+fn mounted(fixtures: &[&str], limits: Limits) -> (Arc<Site>, Mount<Site>) {
+    mounted_with(&Keeps::default(), fixtures, limits)
 }
 
 /// Sends a request to a router, as a server would.
@@ -263,25 +279,54 @@ async fn an_application_sets_limits_and_ids() {
     mount.shut_down(Duration::from_secs(1)).await;
 }
 
-/// A host that keeps what is logged.
-#[derive(Clone, Default)]
-struct Keeps(Arc<Mutex<Vec<String>>>);
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_waits_is_answered_when_the_application_begins_to_stop() {
+    let host = Keeps::default();
+    let (_site, mount) = mounted_with(&host, &["listens", "greeter"], Limits::default());
+    let app = mount.router();
+    let request = Request::get("/api/v1/listens/waits").body(Body::empty()).unwrap();
+    let waiting = tokio::spawn(async move { send(&app, request).await });
+    let (signal, signalled) = oneshot::channel();
+    let stopping = tokio::spawn(mount.stopping_after(signalled));
+    eventually("it waits", async || (!host.0.lock().unwrap().is_empty()).then_some(())).await;
+    signal.send(()).unwrap();
+    patiently("the beginning of the stop", stopping).await.unwrap();
+    let (status, body) = patiently("the answer", waiting).await.unwrap();
+    assert_eq!((status, &*body), (StatusCode::OK, "until the stop"));
 
-impl Host for Keeps {
-    fn log(&self, record: &LogRecord<'_>) {
-        self.0.lock().unwrap().push(record.message().to_owned());
-    }
+    // Whoever stops the application otherwise may report it as well: once is enough.
+    mount.stopping();
+    mount.shut_down(Duration::from_secs(5)).await;
+    let logged = host.0.lock().unwrap();
+    assert_eq!(*logged, ["a request waits", r#"event {"event":"stopping"}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_that_only_shuts_down_reports_the_stop_too() {
+    let host = Keeps::default();
+    let (_site, mount) = mounted_with(&host, &["listens"], Limits::default());
+    mount.shut_down(Duration::from_secs(5)).await;
+    assert_eq!(*host.0.lock().unwrap(), [r#"event {"event":"stopping"}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_is_refused_because_too_many_are_in_progress_is_recorded() {
+    let mut limits = Limits::default();
+    (limits.changes, limits.request_timeout) = (0, Duration::from_millis(100));
+    let (site, mount) = mounted(&["misbehaves"], limits);
+    let request = Request::post("/api/v1/misbehaves/pieces").header("accept", MEDIA_TYPE);
+    let request = request.header("authorization", "Bearer known").body(Body::empty()).unwrap();
+    assert_eq!(send(&mount.router(), request).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let answered = std::mem::take(&mut *site.answered.lock().unwrap());
+    assert_eq!(Value::from(answered), json!([["POST", "misbehaves.take-pieces", 503, 7, ["pieces", ""]]]));
+    mount.shut_down(Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
 async fn an_application_reports_events_to_those_that_ask_for_them() {
     let host = Keeps::default();
-    let environment = Environment::new("sqlite://unused.db");
-    let environment = environment.capabilities([capability::EVENTS, capability::JOBS]);
     for name in ["listens", "greeter"] {
-        let library = host_service::open(&fixture(name)).unwrap();
-        let extension = Extension::create(&library, host.clone(), environment.clone()).unwrap();
-        extension.report(&Event::switched(false)).await;
+        created(name, &host, "/api").report(&Event::switched(false)).await;
     }
     let logged = host.0.lock().unwrap();
     assert_eq!(*logged, [r#"event {"event":"switched","enabled":false}"#]);
@@ -289,11 +334,7 @@ async fn an_application_reports_events_to_those_that_ask_for_them() {
 
 #[test]
 fn extensions_that_do_not_fit_together_are_refused() {
-    let create = |base: &str| {
-        let library = host_service::open(&fixture("greeter")).unwrap();
-        let environment = Environment::new("sqlite://unused.db").base_path(base);
-        Extension::create(&library, Quiet, environment).unwrap()
-    };
+    let create = |base: &str| created("greeter", &Keeps::default(), base);
     let refused = |extensions| host_service::check_together(extensions).unwrap_err().to_string();
     assert_eq!(refused(vec![create("/api"), create("/api")]), "greeter: is loaded twice");
 }

@@ -34,6 +34,18 @@ async fn each_host_reports_what_changes_on_the_site() {
 }
 
 #[tokio::test]
+async fn a_request_that_waits_is_answered_when_the_host_begins_to_stop() {
+    let place = Place::with([fixture("listens")]);
+    let served = place.serve().await;
+    let waiting = Answer::to(served.bare("GET", "/api/index.php/v1/listens/waits"));
+    let (answered, ()) = tokio::join!(waiting, async {
+        served.log.wait_for("a request waits").await;
+        served.signal("TERM").await;
+    });
+    assert_eq!((answered.status, &*answered.body), (200, &b"until the stop"[..]));
+}
+
+#[tokio::test]
 async fn a_removed_user_is_reported_where_they_were_removed() {
     let place = Place::with([fixture("listens")]);
     place.user("ann", "Manager").await;
