@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
-use sqlx::{PgPool, SqlitePool};
+use sqlx::{ColumnIndex, Decode, FromRow, PgPool, SqlitePool, Type};
 use time::PrimitiveDateTime;
 
 use super::load::ROOT;
@@ -22,16 +22,19 @@ use super::load::ROOT;
 /// The query, with types that all engines share.
 const SQLITE: &str = "SELECT (SELECT sum(n) FROM shop_product_counts), shop_product_id, \
     product_source_id, product_type, product_name, visibility, enabled, manufacturer_id, \
-    has_options, sku, price, sale_price, quantity, main_image, created_on, category_id \
+    has_options, sku, price, sale_price, quantity, main_image, created_on, category_id, version \
     FROM shop_products ORDER BY shop_product_id LIMIT 20";
 const POSTGRES: &str = "SELECT (SELECT sum(n) FROM shop_product_counts)::bigint, \
     shop_product_id, product_source_id, product_type, product_name, visibility::bigint, \
     enabled::bigint, manufacturer_id, has_options::bigint, sku, price, sale_price, \
-    quantity::bigint, main_image, created_on, category_id \
+    quantity::bigint, main_image, created_on, category_id, version::bigint \
     FROM shop_products ORDER BY shop_product_id LIMIT 20";
 
-/// A row as the engine returns it, with its own types of money and time.
-type Row<Money, Moment> = (
+/// A row as the engine returns it, with its own types of money and time, and the version of the record.
+type Row<Money, Moment> = (Columns<Money, Moment>, i64);
+
+/// The first columns: the driver reads no more than 16 into a tuple.
+type Columns<Money, Moment> = (
     i64,
     i64,
     Option<i64>,
@@ -67,13 +70,14 @@ pub async fn router(url: &str) -> Router {
 }
 
 async fn from_sqlite(State(pool): State<SqlitePool>) -> impl IntoResponse {
-    let rows: Vec<Row<i64, String>> = sqlx::query_as(SQLITE).fetch_all(&pool).await.unwrap();
+    let rows = sqlx::query(SQLITE).fetch_all(&pool).await.unwrap();
+    let rows: Vec<Row<i64, String>> = rows.iter().map(read).collect();
     answer(rows, |units| money(Decimal::new(*units, 5)), Clone::clone)
 }
 
 async fn from_postgres(State(pool): State<PgPool>) -> impl IntoResponse {
-    let rows: Vec<Row<Decimal, PrimitiveDateTime>> =
-        sqlx::query_as(POSTGRES).fetch_all(&pool).await.unwrap();
+    let rows = sqlx::query(POSTGRES).fetch_all(&pool).await.unwrap();
+    let rows: Vec<Row<Decimal, PrimitiveDateTime>> = rows.iter().map(read).collect();
     answer(
         rows,
         |amount| money(*amount),
@@ -83,6 +87,16 @@ async fn from_postgres(State(pool): State<PgPool>) -> impl IntoResponse {
             format!("{day}T{hour:02}:{minute:02}:{second:02}")
         },
     )
+}
+
+fn read<'r, Found, First>(row: &'r Found) -> (First, i64)
+where
+    Found: sqlx::Row,
+    First: FromRow<'r, Found>,
+    usize: ColumnIndex<Found>,
+    i64: Decode<'r, Found::Database> + Type<Found::Database>,
+{
+    (First::from_row(row).unwrap(), row.get(16))
 }
 
 /// At least two fraction digits, without further trailing zeros.
@@ -99,10 +113,10 @@ fn answer<Money, Moment>(
     money: impl Fn(&Money) -> String,
     moment: impl Fn(&Moment) -> String,
 ) -> impl IntoResponse {
-    let total = rows.first().map_or(0, |row| row.0);
+    let total = rows.first().map_or(0, |(row, _)| row.0);
     let page =
         |offset: i64| format!("{ROOT}/products?page%5Boffset%5D={offset}&page%5Blimit%5D=20");
-    let data = rows.iter().map(|row| Product {
+    let data = rows.iter().map(|(row, version)| Product {
         r#type: "products",
         id: row.1.to_string(),
         attributes: Attributes {
@@ -126,6 +140,7 @@ fn answer<Money, Moment>(
             category: relation("categories", row.15),
         },
         links: Own { own: format!("{ROOT}/products/{}", row.1) },
+        meta: Version { version: *version },
     });
     let document = Document {
         links: Links {
@@ -177,6 +192,12 @@ struct Product<'a> {
     attributes: Attributes<'a>,
     relationships: Relationships,
     links: Own,
+    meta: Version,
+}
+
+#[derive(Serialize)]
+struct Version {
+    version: i64,
 }
 
 #[derive(Serialize)]

@@ -318,7 +318,10 @@ async fn a_change_that_is_refused_because_too_many_are_in_progress_is_recorded()
     let request = request.header("authorization", "Bearer known").body(Body::empty()).unwrap();
     assert_eq!(send(&mount.router(), request).await.0, StatusCode::SERVICE_UNAVAILABLE);
     let answered = std::mem::take(&mut *site.answered.lock().unwrap());
-    assert_eq!(Value::from(answered), json!([["POST", "misbehaves.take-pieces", 503, 7, ["pieces", ""]]]));
+    assert_eq!(
+        Value::from(answered),
+        json!([["POST", "misbehaves.take-pieces", 503, 7, ["pieces", ""]]])
+    );
     mount.shut_down(Duration::from_secs(1)).await;
 }
 
