@@ -3,17 +3,13 @@
 //! logged.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 
-use host_interface::{Error, Event, LoadedPlugin};
+use host_interface::{Event, LoadedPlugin};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::site::snapshot::Snapshot;
-
-/// The time limit for an extension to deal with an event.
-const TIME: Duration = Duration::from_secs(5);
 
 /// The extensions that ask for events, and the reports in progress.
 #[derive(Debug, Default)]
@@ -88,18 +84,13 @@ impl Events {
     }
 
     fn report_to(&self, listener: &Listener, event: &Event) {
-        let name = event.name();
-        if !listener.events.iter().any(|wanted| wanted == name) {
+        if !listener.events.iter().any(|wanted| wanted == event.name()) {
             return;
         }
         let Some(plugin) = listener.plugin.upgrade() else { return };
         let (extension, event) = (listener.extension.clone(), event.clone());
         self.run(&Handle::current(), async move {
-            let reported = timeout(TIME, plugin.event(&event)).await;
-            let late = |_| Err(Error::failed("it took too long"));
-            if let Err(error) = reported.unwrap_or_else(late) {
-                tracing::warn!(extension, event = name, %error, "an event was not dealt with");
-            }
+            host_service::report_event(&extension, &plugin, &event).await;
         });
     }
 

@@ -9,10 +9,12 @@ use host_interface::{
     Description, Environment, Event, Host, Library, LoadedPlugin, Parameter, capability,
 };
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::Error;
 
+/// How long a plugin may take to deal with an event.
+const EVENT_TIME: Duration = Duration::from_secs(5);
 /// Extra time to log that a plugin did not finish in time.
 const LOGGING_TIME: Duration = Duration::from_millis(50);
 
@@ -25,6 +27,16 @@ struct Inner {
     base_path: String,
     description: Description,
     plugin: Arc<LoadedPlugin>,
+}
+
+/// Reports an event to the plugin of an extension, and waits for it to deal with the event, for five
+/// seconds at most. An error is only logged.
+pub async fn report_event(extension: &str, plugin: &LoadedPlugin, event: &Event) {
+    let reported = timeout(EVENT_TIME, plugin.event(event)).await;
+    let late = |_| Err(host_interface::Error::failed("it took too long"));
+    if let Err(error) = reported.unwrap_or_else(late) {
+        tracing::warn!(extension, event = event.name(), %error, "an event was not dealt with");
+    }
 }
 
 impl Extension {
@@ -68,13 +80,10 @@ impl Extension {
         &self.0.plugin
     }
 
-    /// Reports an event, if the plugin has asked for it, and waits for the plugin to deal with it. An
-    /// error is only logged.
+    /// Reports an event, if the plugin has asked for it; see [`report_event`].
     pub async fn report(&self, event: &Event) {
-        let wanted = self.description().events.iter().any(|name| name == event.name());
-        if wanted && let Err(error) = self.plugin().event(event).await {
-            let (extension, event) = (self.name(), event.name());
-            tracing::error!(extension, event, %error, "did not deal with an event");
+        if self.description().events.iter().any(|name| name == event.name()) {
+            report_event(self.name(), self.plugin(), event).await;
         }
     }
 

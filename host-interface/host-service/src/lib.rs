@@ -58,7 +58,7 @@ pub use access::{Access, Asked, Asking, is_change};
 pub use answer::ClientAddress;
 pub use changes::{Changes, Slot};
 pub use error::Error;
-pub use extension::Extension;
+pub use extension::{Extension, report_event};
 pub use handled::Handled;
 pub use head::without_body;
 pub use library::open;
