@@ -279,7 +279,8 @@ pub fn id(request: &Request) -> Result<Option<i64>, Error> {
     Ok(text.parse().ok())
 }
 
-/// The query parameters of the known families, decoded. A repeated one is a fault and is left out.
+/// The query parameters of the known families, decoded. Repeated ones that select count as one list;
+/// any other repeated one is a fault and is left out.
 fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
     let mut members: Vec<Member<'_>> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -302,7 +303,14 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
         if !of_lists && name != "sort" && !selects(&name) {
             continue;
         }
-        if members.iter().any(|(known, _)| *known == name) {
+        if let Some((_, known)) = members.iter_mut().find(|(known, _)| *known == name) {
+            // Clients send a list either in one parameter or in one for each member.
+            if selects(&name) {
+                let known = known.to_mut();
+                known.push(',');
+                known.push_str(&value);
+                continue;
+            }
             let detail = format!("{} is given more than once.", short(&name));
             faults.push(Fault::at_parameter(FaultKind::RepeatedParameter, &name, detail));
             continue;
