@@ -26,7 +26,7 @@ pub enum Intent {
 }
 
 /// How many records a body may include: more than anyone buys at once.
-const MAX_PARTS: usize = 1_000;
+pub const MAX_PARTS: usize = 1_000;
 
 /// The record that a body describes, and its faults.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! rendered and parsed back unchanged, and everything else is refused. The expectations are
 //! computed here, from the specification. `PROPTEST_CASES=1000000` tries more.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use host_interface::{Method, Request};
@@ -21,6 +22,11 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use crate::support::bare::JsonHeaders;
+use crate::support::document::Document;
+
+thread_local! {
+    static SCHEMAS: RefCell<Document> = RefCell::new(Document::of_the_store());
+}
 
 fn request(body: &[u8]) -> Request {
     Request::builder(0, Method::Post).headers(JsonHeaders).body(body.to_vec()).build()
@@ -261,6 +267,38 @@ proptest! {
             for fault in &draft.faults {
                 prop_assert!(!fault.detail.is_empty() && fault.source.is_some(), "{:?}", fault);
             }
+        }
+    }
+
+    /// A client that checks its bodies against the schemas may send whatever the store accepts.
+    #[test]
+    fn an_accepted_body_matches_its_schema((resource, text) in body()) {
+        let request = request(text.as_bytes());
+        // Numbers between two that a double can represent are rounded before they are compared.
+        let exact = !text.contains("999999999999.99999") && !text.contains("922337203685477580");
+        let json = serde_json::from_str::<Json>(&text).ok().filter(|_| resource.crud && exact);
+        let Some(json) = json else { return Ok(()) };
+        for (intent, form) in [(Intent::Create, "new"), (Intent::Update, "change")] {
+            let id = (intent == Intent::Update).then_some(1);
+            let Ok(body) = Body::read(&request, resource, id) else { continue };
+            let mut draft = Draft::read(resource, &body, intent);
+            // No record has such a key, which is looked up later.
+            let nobody = resource.fields().any(|field| {
+                let key = matches!(field.kind, Kind::Key(_));
+                let least = i64::from(!field.zero_is_none);
+                key && matches!(draft.given(field), Ok(Some(Value::Int(key))) if *key < least)
+            });
+            if nobody || !draft.take_faults().is_empty() {
+                continue;
+            }
+            // Creating a stock record needs the key of its product, which is read elsewhere.
+            if resource.kind == "inventory" && form == "new" && !body.has("shop_product_id") {
+                continue;
+            }
+            let form = if json.get("data").is_some() { format!("{form}.document") } else { form.to_owned() };
+            let schema = format!("#/components/schemas/{}.{form}", resource.kind);
+            let faults = SCHEMAS.with_borrow_mut(|schemas| schemas.faults(&schema, &json));
+            prop_assert_eq!(faults, None, "{}", text);
         }
     }
 

@@ -2,21 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use host_service::{Refusal, RequestIds};
+use http_body_util::BodyExt as _;
+use plugin::app::openapi::properties::{self, Property};
 use plugin::model::relation::Many;
 use serde_json::Value;
 
-use crate::support::harness::{ROOT, Shop};
-
-/// The schema behind a reference, or the schema itself.
-fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    match schema.get("$ref").and_then(Value::as_str) {
-        Some(reference) => {
-            let found = document.pointer(reference.trim_start_matches('#'));
-            resolve(document, found.unwrap_or_else(|| panic!("{reference} exists")))
-        }
-        None => schema,
-    }
-}
+use crate::support::document::Document;
+use crate::support::harness::{MEDIA_TYPE, ROOT, Role, Shop};
 
 /// Every reference in the document, wherever it is.
 fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
@@ -77,71 +70,33 @@ fn attributes_and_relationships_of_a_resource_have_different_names() {
         for attribute in shown.chain([resource.key, "type", "id"]) {
             assert!(!distinct.contains(attribute), "{}: {attribute}", resource.kind);
         }
-        let list = &document["components"]["schemas"][format!("{}.list", resource.kind)];
-        let documented = &list["properties"]["data"]["items"]["properties"]["relationships"];
+        let record = &document["components"]["schemas"][format!("{}.resource", resource.kind)];
+        let documented = &record["properties"]["relationships"];
         for name in documented["properties"].as_object().into_iter().flat_map(|names| names.keys())
         {
             assert!(distinct.contains(name.as_str()), "{}: {name}", resource.kind);
         }
     }
-    let order = &document["components"]["schemas"]["orders.document"]["properties"]["data"];
+    let order = &document["components"]["schemas"]["orders.resource"];
     let names = order["properties"]["relationships"]["properties"].as_object().unwrap();
     assert_eq!(names.keys().collect::<Vec<_>>(), ["orderstatus", "history", "items"]);
 }
 
-/// Whether a value matches a schema, as far as the document uses JSON Schema.
-fn check(document: &Value, schema: &Value, value: &Value, at: &str) {
-    let schema = resolve(document, schema);
-    if let Some(types) = schema.get("type") {
-        let types: Vec<&str> = match types {
-            Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-            other => other.as_str().into_iter().collect(),
-        };
-        let actual = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_i64() => "integer",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        assert!(types.contains(&actual), "{at}: {value} is none of {types:?}");
-    }
-    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
-        assert!(words.contains(value), "{at}: {value} is none of {words:?}");
-    }
-    if let Some(items) = schema.get("items") {
-        for item in value.as_array().into_iter().flatten() {
-            check(document, items, item, at);
-        }
-    }
-    let Some(members) = value.as_object() else { return };
-    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        assert!(members.contains_key(name), "{at}: {name} is missing");
-    }
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, member) in members {
-        let at = format!("{at}/{name}");
-        match properties.and_then(|properties| properties.get(name)) {
-            Some(schema) => check(document, schema, member, &at),
-            None => {
-                assert_ne!(schema.get("additionalProperties"), Some(&Value::Bool(false)), "{at}")
-            }
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn responses_and_examples_match_the_document() {
+async fn answers_match_their_schemas_whatever_the_client_selects() {
     let shop = Shop::filled().await;
-    let document: Value = serde_json::from_str(&shop.site.openapi().unwrap()[0]).unwrap();
-    assert_eq!(document["servers"][0]["url"], ROOT);
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        let operation = &methods["get"];
-        if operation.is_null() {
-            continue;
-        }
+    let mut document =
+        Document::new(serde_json::from_str(&shop.site.openapi().unwrap()[0]).unwrap());
+    assert_eq!(document.json["servers"][0]["url"], ROOT);
+    // The administrator of this shop has a voucher.
+    let voucher = serde_json::json!({
+        "voucher_value": 1, "email_to": "administrator@example.com",
+    });
+    shop.create("/vouchers", voucher).await;
+    let reads = document.operations().filter(|(method, ..)| *method == "get");
+    let reads: Vec<(String, Value)> =
+        reads.map(|(_, path, operation)| (path.to_owned(), operation.clone())).collect();
+    for (path, operation) in reads {
         let id = match path.as_str() {
             // The customers in demo data are guests.
             "/customers/{id}/addresses" | "/customers/{id}/orders" => "0",
@@ -150,35 +105,77 @@ async fn responses_and_examples_match_the_document() {
             _ => "1",
         };
         let real = path.replace("{id}", id);
-        let answer = shop.get(&real).send().await.expect(200).json();
-        let content = &operation["responses"]["200"]["content"]["application/vnd.api+json"];
-        check(&document, &content["schema"], &answer, path);
-    }
-    // The administrator of this shop has a voucher.
-    shop.create(
-        "/vouchers",
-        serde_json::json!({
-            "voucher_value": 1, "email_to": "administrator@example.com",
-        }),
-    )
-    .await;
-    let mine = shop.get("/vouchers/mine").send().await.expect(200);
-    assert_eq!(mine.total(), 1);
-    let schema = &document["components"]["schemas"]["vouchers.mine.list"];
-    check(&document, schema, &mine.json(), "/vouchers/mine");
-
-    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
-        let example = schema.get("example").unwrap_or_else(|| panic!("{name} has an example"));
-        check(&document, schema, example, name);
-    }
-    for name in document["components"]["responses"].as_object().unwrap().keys() {
-        let response = &document["components"]["responses"][name];
-        let content = &response["content"]["application/vnd.api+json"];
-        check(&document, &content["schema"], &content["example"], name);
+        let content = &operation["responses"]["200"]["content"][MEDIA_TYPE];
+        let schema = content["schema"]["$ref"].as_str().unwrap();
+        let whole = shop.get(&real).send().await.expect(200);
+        document.check_at(schema, &whole.json(), &path);
+        let headers = operation["responses"]["200"]["headers"].as_object().unwrap();
+        for (name, header) in headers {
+            let header = document.resolve(header);
+            assert_eq!(
+                whole.headers.contains_key(name),
+                header["required"] == true,
+                "{path} {name}"
+            );
+        }
+        let parameters = operation["parameters"].as_array().unwrap().clone();
+        for parameter in parameters {
+            let parameter = document.resolve(&parameter).clone();
+            let name = parameter["name"].as_str().unwrap();
+            let all = &parameter["schema"]["items"]["enum"];
+            for some in all.as_array().into_iter().flatten().filter_map(Value::as_str).chain([""]) {
+                if name.starts_with("fields[") || (name == "include" && !some.is_empty()) {
+                    let part = shop.get(&format!("{real}?page[limit]=3&{name}={some}"));
+                    let part = match path.ends_with("{id}") || path == "/config" {
+                        true => shop.get(&format!("{real}?{name}={some}")),
+                        false => part,
+                    };
+                    let part = part.send().await.expect(200).json();
+                    document.check_at(schema, &part, &format!("{path} {name}={some}"));
+                }
+            }
+        }
     }
 }
 
-/// The store accepts the example of a body.
+/// An example stands wherever a reader needs one, and fits.
+#[test]
+fn examples_match_their_schemas() {
+    let mut document = Document::of_the_store();
+    let json = document.json.clone();
+    let components = &json["components"];
+    for (name, schema) in components["schemas"].as_object().unwrap() {
+        assert!(!schema["example"].is_null(), "{name} has an example");
+        document.check(name, &schema["example"]);
+    }
+    for part in ["headers", "parameters"] {
+        for (name, value) in components[part].as_object().unwrap() {
+            assert!(!value["example"].is_null(), "{name} has an example");
+            let schema = format!("#/components/{part}/{name}/schema");
+            document.check_at(&schema, &value["example"], name);
+        }
+    }
+    for (name, response) in components["responses"].as_object().unwrap() {
+        if name != "NotModified" {
+            document.check("errors", &response["content"][MEDIA_TYPE]["example"]);
+        }
+    }
+    let mut bodies = 0;
+    for (method, path, operation) in Document::of_the_store().operations() {
+        let content = &operation["requestBody"]["content"]["application/json"];
+        for (form, schema) in [("fields", 0), ("document", 1)] {
+            if content.is_object() {
+                let schema = content["schema"]["anyOf"][schema]["$ref"].as_str().unwrap();
+                let example = &content["examples"][form]["value"];
+                document.check_at(schema, example, &format!("{method} {path}"));
+                bodies += 1;
+            }
+        }
+    }
+    assert!(bodies > 60, "{bodies}");
+}
+
+/// The store accepts the example of a body in each form.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_of_each_new_record_is_accepted() {
     let shop = Shop::stocked().await;
@@ -197,8 +194,190 @@ async fn the_example_of_each_new_record_is_accepted() {
             }
         }
         let path = format!("/{}", resource.kind);
-        shop.post(&path, example).send().await.expect(201);
+        let made = shop.post(&path, example.clone()).send().await.expect(201).json();
+        let record = format!("{path}/{}", made["data"]["id"].as_str().unwrap());
+        shop.delete(&record).send().await.expect(204);
+        let data = serde_json::json!({"type": resource.kind, "attributes": example});
+        shop.post(&path, serde_json::json!({"data": data})).send().await.expect(201);
     }
+}
+
+/// A document of JSON:API has an id only where the path has it, too.
+#[test]
+fn the_schemas_of_documents_refuse_an_id_that_the_store_assigns() {
+    let mut document = Document::of_the_store();
+    for (body, allowed) in [
+        ("manufacturers.new", false),
+        ("manufacturers.change", true),
+        ("orderhistories.new", false),
+        ("vouchers.adjustment.new", true),
+        ("inventory.adjustment.new", true),
+        ("inventory.adjustments.new", false),
+    ] {
+        let name = format!("#/components/schemas/{body}.document");
+        let mut example = document.json.pointer(&name[1..]).unwrap()["example"].clone();
+        document.check_at(&name, &example, body);
+        example["data"]["id"] = "1".into();
+        assert_eq!(document.faults(&name, &example).is_none(), allowed, "{body}");
+    }
+}
+
+/// Whoever reads a schema need not guess what a property is.
+#[test]
+fn every_property_has_a_description_and_the_table_of_them_nothing_else() {
+    let document = Document::of_the_store();
+    let mut described = BTreeSet::new();
+    let mut missing = Vec::new();
+    let mut look = |at: &str, schema: &Value| {
+        let mut open = vec![(at.to_owned(), schema)];
+        while let Some((at, schema)) = open.pop() {
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                let at = format!("{at}/{name}");
+                let text = document.resolve(property)["description"].as_str().unwrap_or_default();
+                let sentence =
+                    text.starts_with(|c: char| !c.is_whitespace()) && text.ends_with('.');
+                if !sentence {
+                    missing.push(at.clone());
+                }
+                described.insert((at.clone(), text.to_owned()));
+            }
+            let inner = schema.as_object().into_iter().flatten();
+            open.extend(inner.filter(|(name, _)| *name != "example").flat_map(|(name, inner)| {
+                let at = match name.as_str() {
+                    "properties" | "items" | "anyOf" => at.clone(),
+                    name => format!("{at}/{name}"),
+                };
+                let members = inner.as_array().into_iter().flatten();
+                members
+                    .map({
+                        let at = at.clone();
+                        move |member| (at.clone(), member)
+                    })
+                    .chain(inner.is_object().then(|| (at.clone(), inner)))
+                    .collect::<Vec<_>>()
+            }));
+        }
+    };
+    for (name, schema) in document.json["components"]["schemas"].as_object().unwrap() {
+        look(name, schema);
+    }
+    assert!(missing.is_empty(), "without a description: {missing:?}");
+
+    let mut seen = BTreeSet::new();
+    for Property { kinds, name, meaning, .. } in properties::all() {
+        assert!(meaning.ends_with('.') && !meaning.contains(".."), "{name}: {meaning}");
+        for kind in kinds.split(", ") {
+            assert!(seen.insert((kind, name)), "{kind}/{name} occurs twice");
+            let used = described.iter().any(|(at, text)| {
+                let own = at.strip_prefix(kind).is_some_and(|rest| rest.starts_with('.'));
+                own && at.ends_with(&format!("/{name}")) && text.starts_with(meaning)
+            });
+            assert!(used, "no {kind} has the property {name}");
+        }
+    }
+    for line in include_str!("../../../plugin/src/app/openapi/properties.txt").lines() {
+        assert!(line.is_empty() || line.starts_with("# ") || line.contains(": "), "{line}");
+    }
+}
+
+#[test]
+fn every_component_is_used() {
+    let document = Document::of_the_store().json;
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    for part in ["headers", "parameters", "responses", "schemas"] {
+        for name in document["components"][part].as_object().unwrap().keys() {
+            let reference = format!("#/components/{part}/{name}");
+            // No operation of the document answers this one, but any path does.
+            let used = found.contains(&reference.as_str()) || name == "MethodNotAllowed";
+            assert!(used, "{reference}");
+        }
+    }
+}
+
+/// The host has its own table of errors, which the document repeats.
+#[test]
+fn the_errors_of_the_host_are_documented_as_it_sends_them() {
+    let mut document = Document::of_the_store();
+    let ids = RequestIds::new().unwrap();
+    let allow = "GET, HEAD".to_owned();
+    for (name, refusal) in [
+        ("Unauthorised", Refusal::Unauthorised),
+        ("MethodNotAllowed", Refusal::MethodNotAllowed { allow }),
+        ("NotAcceptable", Refusal::NotAcceptable { media_type: MEDIA_TYPE.to_owned() }),
+        ("RequestTimeout", Refusal::BodyTooSlow),
+        ("ContentTooLarge", Refusal::BodyTooLarge { limit: 1 }),
+        ("Internal", Refusal::Internal),
+        ("Unavailable", Refusal::Unavailable),
+        ("Timeout", Refusal::Timeout),
+    ] {
+        let response = refusal.response(&ids.of(&Default::default(), false));
+        let (parts, body) = response.into_parts();
+        let body = futures_util::FutureExt::now_or_never(body.collect()).unwrap().unwrap();
+        let sent: Value = serde_json::from_slice(&body.to_bytes()).unwrap();
+        document.check("errors", &sent);
+        let documented = document.json["components"]["responses"][name].clone();
+        let example = &documented["content"][MEDIA_TYPE]["example"]["errors"][0];
+        for member in ["status", "code", "title"] {
+            assert_eq!(example[member], sent["errors"][0][member], "{name}");
+        }
+        assert_eq!(parts.status.as_u16(), example["status"], "{name}");
+        for (header, value) in documented["headers"].as_object().unwrap() {
+            let required = document.resolve(value)["required"] == true;
+            let always = ["Vary", "X-Request-Id"].contains(&header.as_str());
+            assert!(!required || always || parts.headers.contains_key(header), "{name} {header}");
+        }
+    }
+}
+
+/// Requests that fail in each way that can be brought about from outside.
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_are_documented_where_they_occur() {
+    let shop = Shop::stocked().await;
+    let mut document = Document::of_the_store();
+    let body = || serde_json::json!({"ordering": 1});
+    let one = "/manufacturers/1";
+    let twice = || shop.post("/manufacturers", serde_json::json!({"manufacturer_name": "Oak"}));
+    twice().header("idempotency-key", "k").send().await.expect(201);
+    let reused = shop.post("/manufacturers", serde_json::json!({"manufacturer_name": "Elm"}));
+    let tag = shop.get(one).send().await.expect(200).headers["etag"].to_str().unwrap().to_owned();
+    for (method, path, ask, status) in [
+        ("get", "/manufacturers/{id}", shop.get(one).header("if-none-match", &tag), 304),
+        ("get", "/manufacturers", shop.get("/manufacturers?page[limit]=0"), 400),
+        ("get", "/manufacturers", shop.get("/manufacturers").without("authorization"), 401),
+        ("delete", "/manufacturers/{id}", shop.delete(one).by(Role::Manager), 403),
+        ("get", "/manufacturers/{id}", shop.get("/manufacturers/99"), 404),
+        ("put", "/manufacturers/{id}", shop.request("PUT", one), 405),
+        ("get", "/manufacturers", shop.get("/manufacturers").header("accept", "*/*"), 406),
+        ("patch", "/manufacturers/{id}", shop.patch(one, body()).header("if-match", "\"9\""), 412),
+        ("patch", "/manufacturers/{id}", shop.patch(one, body()).text(&" ".repeat(2 << 20)), 413),
+        (
+            "patch",
+            "/manufacturers/{id}",
+            shop.patch(one, body()).header("content-encoding", "gzip"),
+            415,
+        ),
+        ("post", "/manufacturers", reused.header("idempotency-key", "k"), 422),
+    ] {
+        let answer = ask.send().await.expect(status);
+        let operation = &document.json["paths"][path][method]["responses"];
+        let response = match status {
+            405 => document.json["components"]["responses"]["MethodNotAllowed"].clone(),
+            status => document.resolve(&operation[status.to_string()]).clone(),
+        };
+        assert!(response.is_object(), "{method} {path} {status}");
+        for (name, header) in response["headers"].as_object().unwrap() {
+            let required = document.resolve(header)["required"] == true;
+            assert_eq!(answer.headers.contains_key(name), required, "{status} {name}");
+        }
+        if status != 304 {
+            document.check("errors", &answer.json());
+        }
+    }
+    shop.site.set_parameter("require_if_match", &1.into()).await.unwrap();
+    shop.patch(one, body()).send().await.expect(428);
+    let responses = &document.json["paths"]["/manufacturers/{id}"]["patch"]["responses"];
+    assert!(responses["428"].is_object());
 }
 
 /// The patterns for strings accept what the store accepts, and nothing else.

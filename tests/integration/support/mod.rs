@@ -5,6 +5,7 @@ pub mod bare;
 pub mod browser;
 pub mod certificate;
 pub mod databases;
+pub mod document;
 pub mod fixture;
 pub mod harness;
 pub mod ledger;

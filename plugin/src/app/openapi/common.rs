@@ -1,13 +1,16 @@
-//! The parts of the OpenAPI document that routes share: parameters, errors, and the schemas around
-//! every record.
+//! The parts of the OpenAPI document that routes share: parameters, and the schemas around every
+//! record.
 
 use serde_json::{Map, Value, json};
 
-use crate::error::FaultKind;
+use super::{properties, schema};
+use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
-use crate::wire::document::MEDIA_TYPE;
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT};
+
+/// An `Idempotency-Key`: 1 to 255 visible characters, or as many within quotes.
+const KEY: &str = "^(\"|[!#-~][!-~]{0,254}|\"[!-~]{0,253}[!#-~]|\"[!-~]{1,255}\")$";
 
 /// The parameters that routes share.
 pub(super) fn parameters() -> Map<String, Value> {
@@ -29,13 +32,21 @@ pub(super) fn parameters() -> Map<String, Value> {
             "schema": {"type": "string"},
             "example": "\"17\"",
         },
+        "if-none-match": {
+            "name": "If-None-Match",
+            "in": "header",
+            "description": "The ETag of the content that you have: if it is still the same, the \
+                answer is 304 without a body. Several are separated by commas.",
+            "schema": {"type": "string"},
+            "example": "W/\"3c1-9a0364b9e99bb480\"",
+        },
         "idempotency-key": {
             "name": "Idempotency-Key",
             "in": "header",
             "description": "A key of your choice, such as a UUID, that no other request of yours has: a \
                 request that is sent again under its key is not done again, and gets the first answer. \
                 Quotes around it do not count.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+            "schema": {"type": "string", "pattern": KEY},
             "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
         },
         "page.offset": {
@@ -55,95 +66,74 @@ pub(super) fn parameters() -> Map<String, Value> {
         "list.direction": {
             "name": "list[direction]",
             "in": "query",
-            "description": "Ascending or descending.",
-            "schema": {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
+            "description": "Ascending, which is the default with list[ordering], or descending.",
+            "schema": {"type": "string", "enum": ["asc", "desc"]},
             "example": "desc",
         },
     }))
 }
 
-/// The headers that responses share.
-pub(super) fn headers() -> Value {
-    json!({
-        "ETag": {
-            "description": "The version of the record and a digest of the document, as a strong tag.",
-            "schema": {"type": "string"},
-            "example": "\"17-0f343b0931126a20\"",
-        },
-        "Idempotent-Replayed": {
-            "description": "Sent if this is the answer to an earlier request with the same \
-                Idempotency-Key.",
-            "schema": {"type": "string", "const": "true"},
-            "example": "true",
-        },
-    })
-}
-
-/// The responses to requests that fail.
-pub(super) fn error_responses() -> Value {
-    let responses = ERRORS.iter().map(|(name, description, kind)| {
-        // The codes of errors that the host answers are not in the store's table of errors.
-        let (status, code, title) = match *name {
-            "Unauthorised" => (401, "unauthorised", "Unauthorised"),
-            "NotAcceptable" => (406, "not_acceptable", "Not acceptable"),
-            _ => kind.row(),
-        };
-        let error = json!({
-            "status": status, "code": code, "title": title, "detail": description,
-        });
-        let response = json!({
-            "description": description,
-            "content": {MEDIA_TYPE: {
-                "schema": reference("schemas", "errors"),
-                "example": {"errors": [error]},
-            }},
-        });
-        ((*name).to_owned(), response)
-    });
-    Value::Object(responses.collect())
-}
-
 /// The schemas that do not belong to a resource.
 pub(super) fn schemas() -> Map<String, Value> {
-    let link = json!({"type": "string", "format": "uri-reference"});
+    let link = |description: &str| json!({"type": "string", "format": "uri-reference", "description": description});
+    let related = json!({
+        "type": "object",
+        "description": "Where the related records are.",
+        "required": ["related"],
+        "properties": {"related": link("The path of the related record, or of the list of them.")},
+    });
     object(json!({
         "links": {
             "type": "object",
+            "description": "Paths without the name of the host.",
             "required": ["self"],
             "properties": {
-                "self": link, "first": link, "prev": link, "next": link, "last": link,
+                "self": link("The path of what has the link, with the parameters that count."),
+                "first": link("The first page."),
+                "prev": link("The page before, if there is one."),
+                "next": link("The next page, if there is one."),
+                "last": link("The last page."),
             },
             "example": {"self": "/api/index.php/v1/shop/zones"},
         },
         "meta": {
             "type": "object",
+            "description": "How long the whole list is.",
             "required": ["total-pages", "total"],
-            "properties": {
-                "total-pages": {"type": "integer", "minimum": 0},
-                "total": {"type": "integer", "minimum": 0},
-            },
+            "properties": totals(),
             "example": {"total-pages": 3, "total": 45},
         },
         "version": {
             "type": "object",
+            "description": "The version of the record, for If-Match.",
             "required": [VERSION],
             "properties": {VERSION: {
                 "type": "integer",
+                "format": "int64",
                 "minimum": 1,
-                "description": "One more after each change of the record.",
+                "description": "1 for a new record, and one more after each change.",
             }},
             "example": {VERSION: 1},
         },
+        "identifier": {
+            "type": "object",
+            "description": "A record, by its type and its id.",
+            "required": ["type", "id"],
+            "properties": {
+                "type": {"type": "string", "description": "The type of the record."},
+                "id": {"type": "string", "description": "The key of the record, as text."},
+            },
+            "example": {"type": "countries", "id": "84"},
+        },
         "relationship": {
             "type": "object",
-            "description": "The records that this record refers to.",
+            "description": "The record that this record refers to.",
             "required": ["data"],
             "properties": {
-                "links": {"type": "object", "properties": {"related": link}},
+                "links": related,
                 "data": {
-                    "type": ["object", "null"],
-                    "required": ["type", "id"],
-                    "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
+                    "anyOf": [reference("schemas", "identifier"), {"type": "null"}],
+                    "description": "The record; null is none.",
                 },
             },
             "example": {
@@ -153,98 +143,139 @@ pub(super) fn schemas() -> Map<String, Value> {
         },
         "relationship.list": {
             "type": "object",
-            "description": "The records that belong to this record; its data if they are included.",
+            "description": "The records that belong to this record.",
             "required": ["links"],
             "properties": {
-                "links": {"type": "object", "required": ["related"], "properties": {"related": link}},
-                "data": {"type": "array", "items": {
-                    "type": "object",
-                    "required": ["type", "id"],
-                    "properties": {"type": {"type": "string"}, "id": {"type": "string"}},
-                }},
+                "links": related,
+                "data": {
+                    "type": "array",
+                    "description": "The records, if the answer includes them.",
+                    "items": reference("schemas", "identifier"),
+                },
             },
             "example": {
                 "links": {"related": "/api/index.php/v1/shop/orders/7/items"},
                 "data": [{"type": "orderitems", "id": "1"}],
             },
         },
-        "included": {
-            "type": "array",
-            "description": "The related records that the client asked for.",
-            "maxItems": MAX_INCLUDED,
-            "items": {
-                "type": "object",
-                "required": ["type", "id", "attributes", "links"],
-                "properties": {
-                    "type": {"type": "string"},
-                    "id": {"type": "string"},
-                    "attributes": {"type": "object"},
-                    "relationships": {"type": "object"},
-                    "links": reference("schemas", "links"),
+        "resource": {
+            "type": "object",
+            "description": "A record of any type; its schema is that of the data in a document of \
+                the type.",
+            "required": ["type", "id", "attributes", "links"],
+            "properties": {
+                "type": {"type": "string", "description": "The type of the record."},
+                "id": {"type": "string", "description": "The key of the record, as text."},
+                "attributes": {"type": "object", "description": "The fields of the record."},
+                "relationships": {
+                    "type": "object",
+                    "description": "The records that the record refers to, and those that belong \
+                        to it.",
                 },
+                "links": reference("schemas", "links"),
+                "meta": reference("schemas", VERSION),
             },
-            "example": [{
+            "example": {
                 "type": "taxprofiles",
                 "id": "1",
                 "attributes": {"shop_taxprofile_id": 1, "taxprofile_name": "Standard", "enabled": 1},
                 "links": {"self": "/api/index.php/v1/shop/taxprofiles/1"},
-            }],
+                "meta": {VERSION: 1},
+            },
         },
-        "any.document": {
-            "type": "object",
-            "required": ["links", "data"],
-            "properties": {
-                "links": reference("schemas", "links"),
-                "data": {
-                    "type": "object",
-                    "required": ["type", "id", "attributes"],
-                    "properties": {
-                        "type": {"type": "string"},
-                        "id": {"type": "string"},
-                        "attributes": {"type": "object"},
-                    },
-                },
-            },
-            "example": {
-                "links": {"self": "/api/index.php/v1/shop/config"},
-                "data": {"type": "config", "id": "1", "attributes": {"default_currency": "EUR"}},
-            },
+        "included": {
+            "type": "array",
+            "description": "The related records that the client asked for.",
+            "maxItems": MAX_INCLUDED,
+            "items": reference("schemas", "resource"),
+            "example": [],
         },
         "errors": {
             "type": "object",
+            "description": "Why the request failed.",
             "required": ["errors"],
-            "properties": {"errors": {"type": "array", "minItems": 1, "items": {
-                "type": "object",
-                "required": ["status", "code", "title", "detail"],
-                "properties": {
-                    "status": {"type": "integer"},
-                    "code": {"type": "string"},
-                    "title": {"type": "string"},
-                    "detail": {"type": "string"},
-                    "source": {
-                        "type": "object",
-                        "properties": {
-                            "pointer": {"type": "string"},
-                            "parameter": {"type": "string"},
-                            "header": {"type": "string"},
+            "properties": {"errors": {
+                "type": "array",
+                "description": "Every fault of the request.",
+                "minItems": 1,
+                "items": reference("schemas", "error"),
+            }},
+            "example": {"errors": [failed()]},
+        },
+        "error": {
+            "type": "object",
+            "description": "A fault of the request.",
+            "required": ["status", "code", "title", "detail"],
+            "properties": {
+                "status": {
+                    "type": "integer",
+                    "minimum": 400,
+                    "maximum": 599,
+                    "description": "The status of HTTP. The answer has the lowest of its errors.",
+                },
+                "code": {
+                    "type": "string",
+                    "pattern": "^[a-z_]+$",
+                    "description": "The kind of fault, for programs: its meaning never changes.",
+                },
+                "title": {"type": "string", "description": "The kind of fault in words."},
+                "detail": {"type": "string", "description": "The fault, as a sentence for people."},
+                "source": {
+                    "type": "object",
+                    "description": "The part of the request that has the fault.",
+                    "properties": {
+                        "pointer": {
+                            "type": "string",
+                            "format": "json-pointer",
+                            "description": "The place in the body.",
                         },
-                    },
-                    "meta": {
-                        "type": "object",
-                        "description": "What a program needs to go on, such as the current_version \
-                            of a record that has another one than the client expects.",
+                        "parameter": {
+                            "type": "string",
+                            "description": "The name of the parameter of the query.",
+                        },
+                        "header": {"type": "string", "description": "The name of the header."},
                     },
                 },
-            }}},
-            "example": {"errors": [{
-                "status": 422,
-                "code": "invalid_value",
-                "title": "Invalid value",
-                "detail": "enabled must be 0 or 1.",
-                "source": {"pointer": "/enabled"},
-            }]},
+                "meta": {
+                    "type": "object",
+                    "description": "Numbers that a program needs to go on.",
+                    "properties": {"current_version": {
+                        "type": "integer",
+                        "format": "int64",
+                        "minimum": 1,
+                        "description": "The version of a record that has another one than the \
+                            client expects.",
+                    }, "quantity": {
+                        "type": "integer",
+                        "format": "int64",
+                        "minimum": 0,
+                        "description": "How many pieces are in stock where a change of the stock is \
+                            refused.",
+                    }},
+                },
+            },
+            "example": failed(),
         },
     }))
+}
+
+/// The members that the `meta` of every list has.
+pub(super) fn totals() -> Value {
+    let number = |text: &str| json!({"type": "integer", "format": "int64", "minimum": 0, "description": text});
+    json!({
+        "total-pages": number("How many pages there are of this length."),
+        "total": number("How many records there are on all pages."),
+    })
+}
+
+fn failed() -> Value {
+    json!({
+        "status": 422,
+        "code": "invalid_value",
+        "title": "Invalid value",
+        "detail": "enabled must be 0 or 1.",
+        "source": {"pointer": "/enabled"},
+    })
 }
 
 /// The members of an object.
@@ -255,41 +286,13 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// The errors that any route may answer, followed by those of some routes only.
-const ERRORS: [(&str, &str, FaultKind); 12] = [
-    ("BadRequest", "The query, a header or the body is malformed.", FaultKind::InvalidParameter),
-    (
-        "Unauthorised",
-        "The token is missing or wrong, or its user has no access to the API.",
-        FaultKind::Forbidden,
-    ),
-    ("Forbidden", "The user lacks the permission.", FaultKind::Forbidden),
-    ("NotFound", "There is no such record.", FaultKind::NotFound),
-    ("NotAcceptable", "The Accept header does not name the media type.", FaultKind::Forbidden),
-    (
-        "RequestInProgress",
-        "A request with the same Idempotency-Key is in progress; try again.",
-        FaultKind::RequestInProgress,
-    ),
-    (
-        "VersionMismatch",
-        "The record has another version than If-Match names.",
-        FaultKind::VersionMismatch,
-    ),
-    (
-        "UnsupportedEncoding",
-        "The body is compressed or otherwise encoded.",
-        FaultKind::UnsupportedEncoding,
-    ),
-    ("Unprocessable", "A value breaks a rule.", FaultKind::InvalidValue),
-    (
-        "PreconditionRequired",
-        "The site requires If-Match, and it is missing.",
-        FaultKind::PreconditionRequired,
-    ),
-    ("Internal", "The store failed to answer.", FaultKind::Internal),
-    ("Unavailable", "The store is temporarily unavailable; try again.", FaultKind::Unavailable),
-];
+/// An example value of a field of a resource, or of a view of it.
+pub(super) fn example_of(resource: &Resource, view: &str, field: &Field) -> Value {
+    match properties::example(view, resource.kind, field.name) {
+        Some(text) => json!(text),
+        None => schema::example_of(field),
+    }
+}
 
 /// A schema of a resource.
 pub(super) fn named(resource: &Resource, name: &str) -> Value {

@@ -1,8 +1,11 @@
 //! The OpenAPI 3.1 document of the store, generated from the resources and the routes. No resource
 //! is mentioned by name.
 
+mod answers;
+mod bodies;
 mod common;
 mod operations;
+pub mod properties;
 pub mod schema;
 mod schemas;
 mod selection;
@@ -10,9 +13,10 @@ mod selection;
 use serde_json::{Map, Value, json};
 
 use super::routes::Endpoint;
-use crate::model::resource::Resource;
+use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
-use crate::service::hooks::Gives;
+use crate::service::hooks::{Gives, Service};
+use bodies::Form;
 use common::reference;
 
 /// The document for a store whose routes are mounted at `root`.
@@ -28,48 +32,9 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     }
     let mut schemas = Map::new();
     for service in SERVICES {
-        let special = service.special.iter().flat_map(|special| {
-            let given = match special.gives {
-                Gives::Part(given, _) | Gives::One(given) | Gives::All(given) => Some(given),
-                Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
-            };
-            let brought = special.takes.and_then(|taken| taken.brings).map(|brings| brings.of);
-            given.into_iter().chain(special.takes).chain(brought)
-        });
-        // A resource without a table has no schema of its own.
-        let own = Some(service.of).filter(|resource| !resource.table.is_empty());
-        for resource in own.into_iter().chain(special) {
-            schemas.extend(schemas::of(resource));
-        }
-    }
-    for special in SERVICES.iter().flat_map(|service| service.special) {
-        match special.gives {
-            Gives::Computed(view, fields) => {
-                let meta = reference("schemas", "meta");
-                let beside = Map::new();
-                schemas.extend(schemas::of_computed(
-                    view,
-                    view.schema_name(),
-                    fields,
-                    meta,
-                    beside,
-                ));
-            }
-            Gives::Report(report) => {
-                let (meta, beside) = schemas::report_meta(report);
-                schemas.extend(schemas::of_computed(
-                    report.of,
-                    report.view,
-                    report.row,
-                    meta,
-                    beside,
-                ));
-            }
-            Gives::Part(..) | Gives::One(_) | Gives::All(_) | Gives::Open => {}
-        }
+        schemas.extend(of_service(service));
     }
     schemas.extend(common::schemas());
-    schemas.extend(schema::of_json().map(|(name, schema)| (name.to_owned(), schema)));
     let mut parameters = common::parameters();
     parameters.extend(selection::parameters());
     json!({
@@ -79,7 +44,8 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "An online store's data as JSON:API. Every request needs the header \
                 Accept: application/vnd.api+json, and a bearer token. Money and other decimals are \
-                strings and exact.",
+                strings and exact. Where a path has GET, it has HEAD as well; other methods than those \
+                named here are answered by 405 (see the response MethodNotAllowed).",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": root}],
@@ -92,12 +58,49 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                 "scheme": "bearer",
                 "description": "The API token of one of the host's users.",
             }},
-            "headers": common::headers(),
+            "headers": answers::headers(),
             "parameters": parameters,
-            "responses": common::error_responses(),
+            "responses": answers::responses(),
             "schemas": schemas,
         },
     })
+}
+
+/// The schemas that the routes of a service use.
+fn of_service(service: &Service) -> Vec<(String, Value)> {
+    let own = service.of;
+    let mut all = Vec::new();
+    // A resource without a table has no schema of its own.
+    if !own.table.is_empty() {
+        all.extend(schemas::of(own));
+        all.push(schemas::list(own));
+    }
+    if own.crud {
+        all.extend(bodies::of(own, Form::New));
+        all.extend(bodies::of(own, Form::Change));
+    }
+    for special in service.special {
+        match special.gives {
+            Gives::Part(given, _) | Gives::One(given) if !std::ptr::eq(given, own) => {
+                all.extend(schemas::of(given));
+            }
+            Gives::Part(..) | Gives::One(_) => {}
+            Gives::All(given) => all.push(schemas::records(given)),
+            Gives::Computed(view, fields) => {
+                let meta = reference("schemas", "meta");
+                let name = view.schema_name();
+                all.extend(schemas::of_computed(view, name, fields, meta, Map::new()));
+            }
+            Gives::Report(report) => {
+                let (meta, beside) = schemas::report_meta(report);
+                let &Report { of, view, row, .. } = report;
+                all.extend(schemas::of_computed(of, view, row, meta, beside));
+            }
+            Gives::Open => all.extend(schemas::of_configuration(own)),
+        }
+        all.extend(special.takes.into_iter().flat_map(|taken| bodies::of(taken, Form::New)));
+    }
+    all
 }
 
 /// A group of routes: its technical name, and the title that people see.

@@ -3,8 +3,10 @@
 use host_interface::Method;
 use serde_json::{Map, Value, json};
 
-use super::common::{named, reference};
-use super::schema::{self, example_of};
+use super::answers::{self, By};
+use super::bodies::{self, Form};
+use super::common::{example_of, named, reference};
+use super::schema;
 use super::selection;
 use crate::app::routes::{Endpoint, Operation};
 use crate::model::resource::{Filter, Resource, Test};
@@ -34,32 +36,32 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
                 let schema = reference("schemas", &format!("{}.list", report.view));
                 ("200", "A page of rows, and the sums of all", Some(schema))
             }
-            Gives::Open => ("200", "The record", Some(reference("schemas", "any.document"))),
+            Gives::Open => ("200", "The record", Some(one())),
         },
     };
-    let mut success = json!({"description": what});
+    let mut headers = Vec::new();
+    if status == "201" {
+        headers.push("Location");
+    }
+    if endpoint.method == Method::Get {
+        headers.push("Cache-Control");
+    }
+    match shows_version(endpoint) {
+        true => headers.push("ETag"),
+        false if endpoint.method == Method::Get => headers.push("ETag.any"),
+        false => {}
+    }
+    if endpoint.method != Method::Get {
+        headers.push("Idempotent-Replayed");
+    }
+    let mut success = json!({"description": what, "headers": answers::references(&headers)});
     if let Some(schema) = schema {
         success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
     }
-    let mut headers = Map::new();
-    if status == "201" {
-        let location = json!({
-            "description": "The path of the record, or of the list that contains it.",
-            "schema": {"type": "string"},
-        });
-        headers.insert("Location".to_owned(), location);
-    }
-    if shows_version(endpoint) {
-        headers.insert("ETag".to_owned(), reference("headers", "ETag"));
-    }
-    if endpoint.method != Method::Get {
-        let replayed = reference("headers", "Idempotent-Replayed");
-        headers.insert("Idempotent-Replayed".to_owned(), replayed);
-    }
-    if !headers.is_empty() {
-        success["headers"] = Value::Object(headers);
-    }
     responses.insert(status.to_owned(), success);
+    if endpoint.method == Method::Get {
+        responses.insert("304".to_owned(), reference("responses", answers::NOT_MODIFIED));
+    }
     let with_id = endpoint.path.contains("{id");
     let is_list = match endpoint.operation {
         Operation::List | Operation::Nested(..) => true,
@@ -68,28 +70,20 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         }
         _ => false,
     };
-    for (status, name, applies) in [
-        ("400", "BadRequest", true),
-        ("401", "Unauthorised", true),
-        ("403", "Forbidden", endpoint.action.is_some()),
-        // A list below a record that does not exist is empty, but a path whose id is not made of
-        // digits does not exist.
-        ("404", "NotFound", with_id),
-        ("406", "NotAcceptable", true),
-        ("409", "RequestInProgress", endpoint.method != Method::Get),
-        ("412", "VersionMismatch", takes_version(endpoint)),
-        ("415", "UnsupportedEncoding", matches!(endpoint.method, Method::Post | Method::Patch)),
-        ("422", "Unprocessable", endpoint.method != Method::Get || is_list),
-        (
-            "428",
-            "PreconditionRequired",
-            matches!(endpoint.operation, Operation::Update | Operation::Delete),
-        ),
-        ("500", "Internal", true),
-        ("503", "Unavailable", true),
-    ] {
+    let has_body = matches!(endpoint.method, Method::Post | Method::Patch);
+    for failure in answers::FAILURES {
+        let applies = match failure.by {
+            By::Any => true,
+            By::Permitted => endpoint.action.is_some(),
+            By::Writes => endpoint.method != Method::Get,
+            By::Bodies => has_body,
+            By::Versions => takes_version(endpoint),
+            By::Required => matches!(endpoint.operation, Operation::Update | Operation::Delete),
+            By::Values => endpoint.method != Method::Get || is_list,
+            By::Unrouted => false,
+        };
         if applies {
-            responses.insert(status.to_owned(), reference("responses", name));
+            responses.insert(failure.status(), reference("responses", failure.name));
         }
     }
     let mut operation = json!({
@@ -99,20 +93,13 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         "parameters": parameters(endpoint, with_id, is_list),
         "responses": responses,
     });
-    if matches!(endpoint.method, Method::Post | Method::Patch) {
-        let input = match endpoint.method {
-            Method::Post => "new",
-            _ => "change",
-        };
+    if has_body {
         let taken = match endpoint.operation {
             Operation::Special(special) => special.takes.unwrap_or(resource),
             _ => resource,
         };
-        let schema = named(taken, input);
-        operation["requestBody"] = json!({
-            "required": true,
-            "content": {"application/json": {"schema": schema}},
-        });
+        let form = if endpoint.method == Method::Post { Form::New } else { Form::Change };
+        operation["requestBody"] = bodies::request(taken, form);
     }
     if let Some(action) = endpoint.action {
         let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
@@ -173,9 +160,10 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     if takes_version(endpoint) {
         parameters.push(reference("parameters", "if-match"));
     }
-    if endpoint.method != Method::Get {
-        parameters.push(reference("parameters", "idempotency-key"));
-    }
+    parameters.push(match endpoint.method {
+        Method::Get => reference("parameters", "if-none-match"),
+        _ => reference("parameters", "idempotency-key"),
+    });
     if matches!(endpoint.operation, Operation::Show) {
         parameters.extend(selection::of(endpoint.resource()));
     }
@@ -261,7 +249,8 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);
             let schema = field.map_or_else(|| json!({}), |field| schema::filter(field.kind));
-            let example = field.map_or(Value::Null, example_of);
+            let example = field
+                .map_or(Value::Null, |field| example_of(resource, resource.schema_name(), field));
             (format!("The value of {name}."), schema, example)
         }
     };

@@ -7,19 +7,33 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::field::Field;
+use crate::model::field::{Field, Initial};
 use crate::model::value::{Form, Kind, decimal_text};
 
-/// A value in an answer.
-pub fn output(kind: Kind, nullable: bool) -> Value {
-    let name = |plain: &str| match nullable {
+/// A schema with what its values mean, before what it says about their form.
+pub fn described(mut schema: Value, meaning: &str) -> Value {
+    let description = match schema["description"].as_str() {
+        Some(form) => format!("{meaning} {form}"),
+        None => meaning.to_owned(),
+    };
+    schema["description"] = json!(description);
+    schema
+}
+
+/// A field in an answer.
+pub fn output(field: &Field) -> Value {
+    let name = |plain: &str| match field.nullable {
         true => json!([plain, "null"]),
         false => json!(plain),
     };
-    match kind {
-        Kind::Int { min, max } => json!({"type": name("integer"), "minimum": min, "maximum": max}),
+    match field.kind {
+        Kind::Int { min, max } => json!({
+            "type": name("integer"), "format": width(min, max), "minimum": min, "maximum": max,
+        }),
         Kind::Flag => json!({"type": "integer", "enum": [0, 1]}),
-        Kind::Decimal { .. } => json!({"type": name("string"), "pattern": DECIMAL}),
+        Kind::Decimal { places, shown, min, .. } => {
+            json!({"type": name("string"), "pattern": shown_decimal(places, shown, min)})
+        }
         Kind::Text { max, form } => {
             let mut schema = json!({"type": "string"});
             if max < usize::MAX {
@@ -36,13 +50,33 @@ pub fn output(kind: Kind, nullable: bool) -> Value {
         Kind::DateTime => {
             json!({"type": name("string"), "pattern": format!("^{}$", date_time())})
         }
-        Kind::Ids => json!({"type": "array", "items": {"type": "integer"}}),
+        Kind::Ids => json!({
+            "type": "array", "items": {"type": "integer", "format": "int64", "minimum": 1},
+        }),
         Kind::Json => json!({"type": "object"}),
-        Kind::Key(_) => json!({"type": name("integer")}),
+        Kind::Key(_) => json!({
+            "type": name("integer"),
+            "format": "int64",
+            "minimum": i64::from(!field.zero_is_none),
+        }),
         Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
-        Kind::User => json!({"type": "integer", "minimum": 0}),
+        Kind::User => json!({"type": "integer", "format": "int64", "minimum": 0}),
         Kind::Email => json!({"type": "string", "maxLength": 254}),
     }
+}
+
+/// The primary key of a record.
+pub fn key() -> Value {
+    json!({"type": "integer", "format": "int64", "minimum": 1})
+}
+
+/// The id of a record to which a field refers, in a relationship.
+pub fn id_for(field: &Field) -> Value {
+    let pattern = match field.kind {
+        Kind::Int { min, max } => digits(min, max),
+        _ => digits(1, i64::MAX),
+    };
+    json!({"type": "string", "pattern": pattern})
 }
 
 /// A field in a body, which accepts more forms than an answer contains.
@@ -70,9 +104,13 @@ pub fn input(field: &Field) -> Value {
             },
         ]}),
         Kind::Text { form: Form::Capitals | Form::Name, .. } | Kind::Choice(_) => {
-            output(field.kind, false)
+            output(&Field { nullable: false, ..*field })
         }
-        Kind::Json => json!({"$ref": "#/components/schemas/json.object"}),
+        Kind::Json => json!({
+            "type": "object",
+            "propertyNames": {"pattern": r"^[^\u0000]*$"},
+            "description": "Any JSON object, nested at most 64 levels deep, without NUL characters.",
+        }),
         Kind::Text { max, form } => text(Some(max), form, field.required),
         Kind::Code { max, .. } => text(Some(max), Form::Free, field.required),
         Kind::Email => {
@@ -128,34 +166,10 @@ pub fn or_empty(schema: Value) -> Value {
     either(schema, empty)
 }
 
-/// The schemas of free JSON, which other schemas refer to: no text in it contains a NUL character.
-pub fn of_json() -> [(&'static str, Value); 2] {
-    let text = json!({"type": "string", "pattern": r"^[^\u0000]*$"});
-    let value = || json!({"$ref": "#/components/schemas/json.value"});
-    let object = json!({
-        "type": "object",
-        "propertyNames": text,
-        "additionalProperties": value(),
-        "description": "Any JSON object, nested at most 64 levels deep.",
-        "example": {},
-    });
-    let any = json!({
-        "anyOf": [
-            text,
-            {"type": ["number", "boolean", "null"]},
-            {"type": "array", "items": value()},
-            {"$ref": "#/components/schemas/json.object"},
-        ],
-        "description": "Any JSON.",
-        "example": null,
-    });
-    [("json.object", object), ("json.value", any)]
-}
-
 /// An example value of a field.
 pub fn example_of(field: &Field) -> Value {
     match field.kind {
-        Kind::Int { min, .. } => json!(min.max(1)),
+        Kind::Int { min, max } => json!(1.clamp(min, max)),
         Kind::Flag => json!(1),
         Kind::Decimal { places, shown, max, .. } => {
             // 19.5, or the greatest value below it that the field can hold.
@@ -165,7 +179,7 @@ pub fn example_of(field: &Field) -> Value {
         Kind::Text { max, form: Form::Capitals } => json!("EURO"[..max.min(4)]),
         Kind::Text { form: Form::Name, .. } => json!("simple"),
         Kind::Text { form: Form::Code | Form::Printable, .. } => json!("SPRING-26"),
-        Kind::Text { .. } => json!(field.name.replace('_', " ")),
+        Kind::Text { max, .. } => json!(&"Any text"[..max.min(8)]),
         Kind::Choice(words) => json!(words.first()),
         Kind::DateTime => json!("2026-01-31T12:00:00"),
         Kind::Ids => json!([1, 2]),
@@ -177,7 +191,37 @@ pub fn example_of(field: &Field) -> Value {
     }
 }
 
+/// What a new record gets where a body omits a field, as a sentence; `None` where its meaning has
+/// it, and for empty text.
+pub fn default_of(field: &Field) -> Option<String> {
+    let value = match (field.initial, field.kind) {
+        (Initial::Unset, _) if field.nullable => "null".to_owned(),
+        (Initial::Int(units), Kind::Decimal { places, shown, .. }) => {
+            decimal_text(units, places, shown)
+        }
+        (Initial::Int(number), _) => number.to_string(),
+        (Initial::Text(text), _) if !text.is_empty() => text.to_owned(),
+        (Initial::Now, _) => "the moment of the request".to_owned(),
+        (Initial::Unset | Initial::Text(_) | Initial::Derived, _) => return None,
+    };
+    Some(format!("Default: {value}."))
+}
+
 const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
+
+/// The pattern of the shortest exact texts of decimals with at least `shown` fraction digits.
+fn shown_decimal(places: u8, shown: u8, min: i64) -> String {
+    let sign = if min < 0 { "-?" } else { "" };
+    let further = match places.saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("([0-9]{{0,{}}}[1-9])?", more - 1),
+    };
+    let fraction = match shown {
+        0 => format!(r"(\.[0-9]{{0,{}}}[1-9])?", places.saturating_sub(1)),
+        _ => format!(r"\.[0-9]{{{shown}}}{further}"),
+    };
+    format!("^{sign}(0|[1-9][0-9]*){fraction}$")
+}
 
 /// 0 or 1 in any accepted form. Not a single list of all forms, because client generators refuse
 /// such a list.
@@ -192,6 +236,22 @@ fn flag() -> Value {
 /// A whole number, also as a string of digits.
 fn whole(min: i64, max: Option<i64>) -> Value {
     let max = max.unwrap_or(i64::MAX);
+    json!({"anyOf": [
+        {"type": "integer", "format": width(min, max), "minimum": min, "maximum": max},
+        {"type": "string", "pattern": digits(min, max)},
+    ]})
+}
+
+/// The format of the whole numbers between two limits.
+fn width(min: i64, max: i64) -> &'static str {
+    match i32::try_from(min).is_ok() && i32::try_from(max).is_ok() {
+        true => "int32",
+        false => "int64",
+    }
+}
+
+/// The pattern of the whole numbers between two limits.
+fn digits(min: i64, max: i64) -> String {
     let mut forms = vec![format!("0*({})", up_to(max.unsigned_abs()))];
     if min <= 0 {
         forms.push("-?0+".to_owned());
@@ -199,10 +259,7 @@ fn whole(min: i64, max: Option<i64>) -> Value {
     if min < 0 {
         forms.push(format!("-0*({})", up_to(min.unsigned_abs())));
     }
-    json!({"anyOf": [
-        {"type": "integer", "format": "int64", "minimum": min, "maximum": max},
-        {"type": "string", "pattern": format!("^({})$", forms.join("|"))},
-    ]})
+    format!("^({})$", forms.join("|"))
 }
 
 /// The pattern of the numbers from 1 to `max`.

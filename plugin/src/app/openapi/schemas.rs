@@ -1,345 +1,415 @@
-//! Schemas of resources and of computed lists: attributes of rows and of records, documents, and
-//! bodies.
+//! Schemas of answers: records and computed rows, their lists and documents.
+//!
+//! `fields` leaves out attributes and relationships, so no answer must have a particular one.
 
-use host_interface::Method;
+use host_interface::{Parameter, ParameterKind};
 use serde_json::{Map, Value, json};
 
-use super::common::{named, reference};
-use super::schema::{self, example_of, output};
+use super::common::{self, example_of, named, reference};
+use super::properties::meaning;
+use super::schema::{self, described, output};
 use crate::model::field::{Access, Field};
+use crate::model::parameters;
 use crate::model::relation::Many;
 use crate::model::resource::{Report, Resource, VERSION};
 use crate::resources::{REGISTRY, SERVICES};
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::Gives;
 
-/// The schemas of a resource: its attributes in lists and in single documents, its documents, and
-/// its bodies.
-pub(super) fn of(resource: &'static Resource) -> Map<String, Value> {
+/// The schemas of the records of a resource: the attributes, the record, and its document.
+pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
     let kind = resource.kind;
-    let of = resource.schema_name();
-    let schema = |name: &str| named(resource, name);
-    let list: Vec<&Field> = resource.list.iter().collect();
-    let shown: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
-    let relationships = |fields: &[&Field]| -> Map<String, Value> {
-        let related = fields.iter().copied().chain(resource.hidden).map(Field::relationship);
-        let schema = || reference("schemas", "relationship");
-        related.flatten().map(|related| (related.name.to_owned(), schema())).collect()
-    };
-    let object = |attributes: &str, fields: &[&Field]| {
-        let mut required = vec!["type", "id", "attributes"];
-        let mut properties = json!({
-            "type": {"const": kind},
-            "id": {"type": "string", "pattern": "^[0-9]+$"},
-            "attributes": schema(attributes),
-        });
-        let always = relationships(fields);
-        if !always.is_empty() {
-            required.push("relationships");
-        }
-        // Others are shown where their records are included.
-        let mut relationships = relationships(&shown);
-        let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment.to_owned());
-        let list = || reference("schemas", "relationship.list");
-        relationships.extend(lists.map(|name| (name, list())));
-        if !relationships.is_empty() {
-            properties["relationships"] = json!({
-                "type": "object",
-                "required": always.keys().collect::<Vec<_>>(),
-                "properties": relationships,
-                "additionalProperties": false,
-            });
-        }
-        if resource.has_own_route() {
-            required.push("links");
-        }
-        properties["links"] = reference("schemas", "links");
-        if resource.versioned {
-            required.push("meta");
-            properties["meta"] = reference("schemas", VERSION);
-        }
-        json!({"type": "object", "required": required, "properties": properties})
-    };
-    let record = |fields: &[&Field]| {
-        let mut record = json!({"type": kind, "id": "1"});
-        record["attributes"] = example(resource, fields);
-        let related = relationships(fields).into_iter();
-        let related: Map<String, Value> =
-            related.map(|(name, _)| (name, json!({"data": null}))).collect();
-        if !related.is_empty() {
-            record["relationships"] = json!(related);
-        }
-        if resource.has_own_route() {
-            record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
-        }
-        if resource.versioned {
-            record["meta"] = json!({VERSION: 1});
-        }
-        record
-    };
-    let mut schemas = Map::new();
-    let mut add = |name: &str, schema: Value| schemas.insert(format!("{of}.{name}"), schema);
-    add("row", attributes(resource, &list));
-    add("record", attributes(resource, &shown));
-    add(
-        "list",
-        json!({
+    let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
+    let mut properties = json!({
+        "type": {"type": "string", "const": kind, "description": "The type of the record."},
+        "id": {
+            "type": "string",
+            "pattern": "^[0-9]+$",
+            "description": "The key of the record, as text.",
+        },
+        "attributes": named(resource, "attributes"),
+    });
+    let mut required = vec!["type", "id", "attributes"];
+    let to_one = all.iter().copied().chain(resource.hidden).filter_map(Field::relationship);
+    let to_one = to_one.map(|related| (related.name, reference("schemas", "relationship")));
+    let lists = Many::of(resource, REGISTRY)
+        .map(|many| (many.nested.segment, reference("schemas", "relationship.list")));
+    let relationships: Map<String, Value> =
+        to_one.chain(lists).map(|(name, schema)| (name.to_owned(), schema)).collect();
+    if !relationships.is_empty() {
+        properties["relationships"] = json!({
             "type": "object",
-            "required": ["links", "data", "meta"],
-            "properties": {
-                "links": reference("schemas", "links"),
-                "data": {"type": "array", "items": object("row", &list)},
-                "included": reference("schemas", "included"),
-                "meta": reference("schemas", "meta"),
-            },
-            "example": {
-                "links": {"self": format!("/api/index.php/v1/shop/{kind}")},
-                "data": [record(&list)],
-                "meta": {"total-pages": 1, "total": 1},
-            },
-        }),
-    );
-    let specials = || SERVICES.iter().flat_map(|service| service.special);
-    let taken = specials().filter_map(|special| special.takes);
-    let mut brought = REGISTRY.iter().chain(taken).filter_map(|other| other.brings);
-    if !resource.crud && brought.any(|brings| std::ptr::eq(brings.of, resource)) {
-        add("new", body(resource, true));
-    }
-    let mut all = specials().map(|special| special.gives);
-    if all.any(|gives| matches!(gives, Gives::All(given) if std::ptr::eq(given, resource))) {
-        add(
-            "records",
-            json!({
-                "type": "object",
-                "required": ["links", "data"],
-                "properties": {
-                    "links": reference("schemas", "links"),
-                    "data": {"type": "array", "items": object("record", &shown)},
-                },
-                "example": {
-                    "links": {"self": format!("/api/index.php/v1/shop/{kind}/adjust")},
-                    "data": [record(&shown)],
-                },
-            }),
-        );
+            "description": "The records that the record refers to, and those that belong to it.",
+            "additionalProperties": false,
+            "properties": relationships,
+        });
     }
     if resource.has_own_route() {
-        let mut document = json!({
+        required.push("links");
+        properties["links"] = reference("schemas", "links");
+    }
+    if resource.versioned {
+        required.push("meta");
+        properties["meta"] = reference("schemas", VERSION);
+    }
+    let record = json!({
+        "type": "object",
+        "description": format!("A record of the type {kind}: the {}.", resource.singular),
+        "required": required,
+        "properties": properties,
+        "example": record(resource, &all),
+    });
+    let mut document = json!({
+        "type": "object",
+        "description": "A record.",
+        "required": ["links", "data"],
+        "properties": {
+            "links": reference("schemas", "links"),
+            "data": named(resource, "resource"),
+            "included": reference("schemas", "included"),
+        },
+        "example": {
+            "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
+            "data": record["example"],
+        },
+    });
+    if let Some(name) = version_beside(resource) {
+        document["properties"]["meta"] = json!({
             "type": "object",
-            "required": ["links", "data"],
-            "properties": {
-                "links": reference("schemas", "links"),
-                "data": object("record", &shown),
-                "included": reference("schemas", "included"),
-            },
-            "example": {
-                "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
-                "data": record(&shown),
-            },
+            "description": "Only in the answer to the request that creates the record.",
+            "required": [name],
+            "properties": {name: {
+                "type": "integer",
+                "format": "int64",
+                "minimum": 1,
+                "description": "The version that the whole has with the new record.",
+            }},
         });
-        if let Some(name) = version_beside(resource) {
-            document["properties"]["meta"] = json!({
-                "type": "object",
-                "description": "Only in the answer to the request that creates the record.",
-                "required": [name],
-                "properties": {name: {"type": "integer", "minimum": 1}},
-            });
-        }
-        add("document", document);
     }
-    let is_posted = special(resource).iter().any(|special| special.method == Method::Post);
-    if resource.crud || is_posted {
-        add("new", body(resource, true));
-    }
-    if resource.crud {
-        add("change", body(resource, false));
+    let mut schemas = vec![
+        (name(resource, "attributes"), attributes(resource, &all)),
+        (name(resource, "resource"), record),
+    ];
+    if resource.has_own_route() {
+        schemas.push((name(resource, "document"), document));
     }
     schemas
 }
 
-/// The service that the resource's file defines; `None` for a view of a resource.
-fn service(resource: &Resource) -> Option<&'static Service> {
-    SERVICES.iter().find(|service| std::ptr::eq(service.of, resource))
+/// The schema of all records that a request has changed.
+pub(super) fn records(resource: &'static Resource) -> (String, Value) {
+    let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
+    let schema = json!({
+        "type": "object",
+        "description": "The changed records, each once.",
+        "required": ["links", "data"],
+        "properties": {
+            "links": reference("schemas", "links"),
+            "data": {
+                "type": "array",
+                "description": "The records, in the order in which the request first names them.",
+                "items": named(resource, "resource"),
+            },
+        },
+        "example": {
+            "links": {"self": format!("/api/index.php/v1/shop/{}/adjust", resource.kind)},
+            "data": [record(resource, &all)],
+        },
+    });
+    (name(resource, "records"), schema)
 }
 
-fn special(resource: &Resource) -> &'static [Special] {
-    service(resource).map_or(&[], |service| service.special)
+/// The schema of a list of records.
+pub(super) fn list(resource: &'static Resource) -> (String, Value) {
+    let kind = resource.kind;
+    let shown: Vec<&Field> = resource.list.iter().collect();
+    let names: Vec<&str> =
+        std::iter::once(resource.key).chain(shown.iter().map(|field| field.name)).collect();
+    let schema = json!({
+        "type": "object",
+        "description": format!(
+            "A page of records. Without fields[{kind}], each has {}.", names.join(", ")
+        ),
+        "required": ["links", "data", "meta"],
+        "properties": {
+            "links": reference("schemas", "links"),
+            "data": {
+                "type": "array",
+                "description": "The records of the page.",
+                "items": named(resource, "resource"),
+            },
+            "included": reference("schemas", "included"),
+            "meta": reference("schemas", "meta"),
+        },
+        "example": {
+            "links": {"self": format!("/api/index.php/v1/shop/{kind}")},
+            "data": [record(resource, &shown)],
+            "meta": {"total-pages": 1, "total": 1},
+        },
+    });
+    (name(resource, "list"), schema)
+}
+
+fn name(resource: &Resource, suffix: &str) -> String {
+    format!("{}.{suffix}", resource.schema_name())
 }
 
 /// The member of `meta` with the version of the record that this one is part of.
 fn version_beside(resource: &Resource) -> Option<&'static str> {
-    special(resource).iter().find_map(|special| match special.gives {
-        Gives::Part(_, name) => Some(name),
-        Gives::One(_) | Gives::All(_) | Gives::Computed(..) | Gives::Report(_) | Gives::Open => {
-            None
+    let mut services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
+    services.find_map(|service| {
+        service.special.iter().find_map(|special| match special.gives {
+            Gives::Part(_, name) => Some(name),
+            Gives::One(_) | Gives::All(_) => None,
+            Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
+        })
+    })
+}
+
+/// An example of a record with these fields.
+fn record(resource: &Resource, fields: &[&Field]) -> Value {
+    let kind = resource.kind;
+    let key = std::iter::once((resource.key.to_owned(), json!(1)));
+    let shown = fields
+        .iter()
+        .map(|field| (field.name.to_owned(), example_of(resource, resource.schema_name(), field)));
+    let attributes: Map<String, Value> = key.chain(shown).collect();
+    let mut record = json!({"type": kind, "id": "1", "attributes": attributes});
+    let related = fields.iter().copied().chain(resource.hidden).filter_map(Field::relationship);
+    let related: Map<String, Value> =
+        related.map(|related| (related.name.to_owned(), json!({"data": null}))).collect();
+    if !related.is_empty() {
+        record["relationships"] = json!(related);
+    }
+    if resource.has_own_route() {
+        record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
+    }
+    if resource.versioned {
+        record["meta"] = json!({VERSION: 1});
+    }
+    record
+}
+
+/// The attributes of a record.
+fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
+    let meaning = |name: &str| meaning(resource.schema_name(), resource.kind, name);
+    let mut properties = Map::new();
+    let key = described(schema::key(), meaning(resource.key));
+    properties.insert(resource.key.to_owned(), key);
+    for field in fields {
+        let mut schema = described(output(field), meaning(field.name));
+        if matches!(field.access, Access::ReadOnly | Access::Touched) {
+            schema["readOnly"] = json!(true);
         }
+        if meaning(field.name).contains("Deprecated:") {
+            schema["deprecated"] = json!(true);
+        }
+        properties.insert(field.name.to_owned(), schema);
+    }
+    json!({
+        "type": "object",
+        "description": "The fields of the record.",
+        "additionalProperties": false,
+        "properties": properties,
+        "example": record(resource, fields)["attributes"],
     })
 }
 
 /// The `meta` of a report, and an example of its members beyond those of a list.
 pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
-    let (row, example) = columns(report.totals);
-    let row = json!({"type": "object", "required": row.keys().collect::<Vec<_>>(),
-        "additionalProperties": false, "properties": row});
+    let (row, example) = columns(report.of, report.view, report.totals);
+    let row = json!({
+        "type": "object",
+        "description": "The sums of all rows.",
+        "required": row.keys().collect::<Vec<_>>(),
+        "additionalProperties": false,
+        "properties": row,
+    });
     let (totals, example) = match report.by_currency {
         true => (json!({"type": "array", "items": row}), json!([example])),
         false => (row, json!(example)),
     };
-    let day = json!({"type": "string", "format": "date"});
-    let mut properties = json!({
-        "total-pages": {"type": "integer", "minimum": 0},
-        "total": {"type": "integer", "minimum": 0},
-        "totals": totals,
-    });
+    let day = |text: &str| json!({"type": "string", "format": "date", "description": text});
+    let mut properties = common::totals();
+    let sums = "The sums of the whole range, for each currency.";
+    properties["totals"] = match report.by_currency {
+        true => described(totals.clone(), sums),
+        false => totals.clone(),
+    };
     let mut beside = Map::new();
     if report.of_days {
         properties["range"] = json!({
             "type": "object",
+            "description": "The days that the report covers.",
             "required": ["date_from", "date_to"],
-            "properties": {"date_from": day, "date_to": day},
+            "properties": {"date_from": day("The first day."), "date_to": day("The last day.")},
         });
         let range = json!({"date_from": "2026-01-01", "date_to": "2026-01-31"});
         beside.insert("range".to_owned(), range);
     }
     beside.insert("totals".to_owned(), example.clone());
     if report.previous {
-        properties["previous"] = totals;
+        let sums = "The sums of the preceding range of the same length, for each currency.";
+        properties["previous"] = described(totals, sums);
         beside.insert("previous".to_owned(), example);
     }
     let required: Vec<String> = match &properties {
         Value::Object(properties) => properties.keys().cloned().collect(),
         _ => Vec::new(),
     };
-    let meta = json!({"type": "object", "required": required, "properties": properties});
+    let meta = json!({
+        "type": "object",
+        "description": "How long the whole report is, and its sums.",
+        "required": required,
+        "properties": properties,
+    });
     (meta, beside)
 }
 
 /// The schemas of fields, and an example of each.
-fn columns(fields: &[Field]) -> (Map<String, Value>, Map<String, Value>) {
-    let properties = fields
-        .iter()
-        .map(|field| (field.name.to_owned(), output(field.kind, field.nullable)))
-        .collect();
-    let example = fields.iter().map(|field| (field.name.to_owned(), example_of(field))).collect();
+fn columns(
+    of: &Resource,
+    view: &str,
+    fields: &[Field],
+) -> (Map<String, Value>, Map<String, Value>) {
+    let properties = fields.iter().map(|field| {
+        let mut schema = described(output(field), meaning(view, of.kind, field.name));
+        schema["readOnly"] = json!(true);
+        (field.name.to_owned(), schema)
+    });
+    let properties = properties.collect();
+    let example =
+        fields.iter().map(|field| (field.name.to_owned(), example_of(of, view, field))).collect();
     (properties, example)
 }
 
 /// The schemas of a list of computed records: their attributes do not include a key.
 pub(super) fn of_computed(
-    view: &Resource,
-    name: &str,
+    of: &Resource,
+    view: &str,
     fields: &[Field],
     meta: Value,
     beside: Map<String, Value>,
-) -> [(String, Value); 2] {
-    let (properties, example) = columns(fields);
+) -> [(String, Value); 3] {
+    let (properties, example) = columns(of, view, fields);
+    let kind = of.kind;
     let mut page = Map::from_iter([("total-pages".to_owned(), json!(1))]);
     page.insert("total".to_owned(), json!(1));
     page.extend(beside);
-    let row = json!({
+    let row = json!({"type": kind, "id": "1", "attributes": example});
+    let attributes = json!({
         "type": "object",
-        "required": properties.keys().collect::<Vec<_>>(),
+        "description": "What the row shows.",
         "additionalProperties": false,
         "properties": properties,
         "example": example,
     });
+    let record = json!({
+        "type": "object",
+        "description": "A row, which is computed and has no route of its own.",
+        "required": ["type", "id", "attributes"],
+        "properties": {
+            "type": {"type": "string", "const": kind, "description": "The type of the row."},
+            "id": {"type": "string", "description": "What identifies the row."},
+            "attributes": reference("schemas", &format!("{view}.attributes")),
+        },
+        "example": row,
+    });
     let list = json!({
         "type": "object",
+        "description": "A page of rows.",
         "required": ["links", "data", "meta"],
         "properties": {
             "links": reference("schemas", "links"),
-            "data": {"type": "array", "items": {
-                "type": "object",
-                "required": ["type", "id", "attributes"],
-                "properties": {
-                    "type": {"const": view.kind},
-                    "id": {"type": "string"},
-                    "attributes": reference("schemas", &format!("{name}.row")),
-                },
-            }},
+            "data": {
+                "type": "array",
+                "description": "The rows of the page.",
+                "items": reference("schemas", &format!("{view}.resource")),
+            },
             "meta": meta,
         },
         "example": {
-            "links": {"self": format!("/api/index.php/v1/shop/{}", view.kind)},
-            "data": [{"type": view.kind, "id": "1", "attributes": example}],
+            "links": {"self": format!("/api/index.php/v1/shop/{}", view.replace('.', "/"))},
+            "data": [row],
             "meta": page,
         },
     });
-    [(format!("{name}.row"), row), (format!("{name}.list"), list)]
+    [
+        (format!("{view}.attributes"), attributes),
+        (format!("{view}.resource"), record),
+        (format!("{view}.list"), list),
+    ]
 }
 
-fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
-    let mut properties = Map::new();
-    properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
-    for field in fields {
-        properties.insert(field.name.to_owned(), output(field.kind, field.nullable));
-    }
-    let required: Vec<&String> = properties.keys().collect();
-    json!({
-        "type": "object",
-        "required": required,
-        "additionalProperties": false,
-        "properties": properties,
-        "example": example(resource, fields),
-    })
-}
-
-/// The body that a client may send.
-fn body(resource: &Resource, new: bool) -> Value {
-    let may_set = |field: &&Field| match field.access {
-        Access::Open => true,
-        Access::Once => new,
-        Access::ReadOnly | Access::Touched => false,
-    };
-    let fields: Vec<&Field> = resource.fields().filter(may_set).collect();
-    let mut properties = Map::new();
-    // Where creating a record means completing another one, the client gives its key.
-    let gives_key = new && service(resource).is_some_and(|service| service.create.is_some());
-    if gives_key {
-        properties.insert(resource.key.to_owned(), json!({"type": "integer", "minimum": 1}));
-    }
-    for field in &fields {
-        properties.insert(field.name.to_owned(), schema::input(field));
-    }
-    // A client may send back what it has read, so fields that only the server sets are accepted and
-    // ignored.
-    let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
-    for name in std::iter::once(resource.key).chain(shown) {
-        let ignored = || json!({"readOnly": true, "description": "Ignored."});
-        properties.entry(name).or_insert_with(ignored);
-    }
-    if let Some(brings) = resource.brings.filter(|_| new) {
-        let items = named(brings.of, "new");
-        properties.insert(brings.name.to_owned(), json!({"type": "array", "items": items}));
-    }
-    let mut schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": properties,
-    });
-    let mut required: Vec<&str> =
-        fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    if gives_key {
-        required.push(resource.key);
-    }
-    let shown: Vec<&&Field> = fields.iter().filter(|field| !new || field.required).collect();
-    let mut example: Map<String, Value> = shown
-        .into_iter()
-        .take(if new { usize::MAX } else { 1 })
-        .map(|field| (field.name.to_owned(), example_of(field)))
+/// The schemas of the record whose attributes are the parameters of the site.
+pub(super) fn of_configuration(resource: &Resource) -> [(String, Value); 3] {
+    let kind = resource.kind;
+    let declared = parameters::declared();
+    let example: Map<String, Value> = declared
+        .iter()
+        .map(|parameter| (parameter.name.clone(), parameter.default.clone()))
         .collect();
-    if new && !required.is_empty() {
-        if gives_key {
-            example.insert(resource.key.to_owned(), json!(1));
-        }
-        schema["required"] = json!(required);
-    }
-    schema["example"] = Value::Object(example);
-    schema
+    let example = json!({"type": kind, "id": "1", "attributes": example,
+        "links": {"self": format!("/api/index.php/v1/shop/{kind}")}});
+    let properties: Map<String, Value> =
+        declared.iter().map(|parameter| (parameter.name.clone(), value_of(parameter))).collect();
+    let attributes = json!({
+        "type": "object",
+        "description": "The parameters of the store.",
+        "properties": properties,
+        "example": example["attributes"],
+    });
+    let record = json!({
+        "type": "object",
+        "description": "The configuration.",
+        "required": ["type", "id", "attributes", "links"],
+        "properties": {
+            "type": {"type": "string", "const": kind, "description": "The type of the record."},
+            "id": {"type": "string", "const": "1", "description": "There is one record only."},
+            "attributes": named(resource, "attributes"),
+            "links": reference("schemas", "links"),
+        },
+        "example": example,
+    });
+    let document = json!({
+        "type": "object",
+        "description": "The configuration.",
+        "required": ["links", "data"],
+        "properties": {
+            "links": reference("schemas", "links"), "data": named(resource, "resource"),
+        },
+        "example": {"links": example["links"], "data": example},
+    });
+    [
+        (name(resource, "attributes"), attributes),
+        (name(resource, "resource"), record),
+        (name(resource, "document"), document),
+    ]
 }
 
-fn example(resource: &Resource, fields: &[&Field]) -> Value {
-    let mut example = Map::new();
-    example.insert(resource.key.to_owned(), json!(1));
-    example.extend(fields.iter().map(|field| (field.name.to_owned(), example_of(field))));
-    Value::Object(example)
+/// The values of a parameter. Its description is the one that administrators see.
+fn value_of(parameter: &Parameter) -> Value {
+    let limits = &parameter.limits;
+    let integer = || {
+        let mut schema = json!({"type": "integer", "format": "int64"});
+        let limits = [("minimum", &limits.least), ("maximum", &limits.greatest)];
+        for (name, limit) in limits {
+            if let Some(limit) = limit.as_ref().and_then(|limit| limit.parse::<i64>().ok()) {
+                schema[name] = json!(limit);
+            }
+        }
+        schema
+    };
+    let mut schema = match parameter.kind {
+        ParameterKind::Text | ParameterKind::Decimal => json!({"type": "string"}),
+        ParameterKind::Integer => integer(),
+        ParameterKind::Flag => json!({"type": "integer", "enum": [0, 1]}),
+        ParameterKind::IntegerList => json!({"type": "array", "items": integer()}),
+        _ => json!({}),
+    };
+    if let Some(length) = limits.length {
+        let list = parameter.kind == ParameterKind::IntegerList;
+        schema[if list { "maxItems" } else { "maxLength" }] = json!(length);
+    }
+    schema["readOnly"] = json!(true);
+    described(schema, &parameter.description)
 }

@@ -45,13 +45,19 @@ pub(super) fn of(resource: &'static Resource) -> Vec<Value> {
 /// The parameter with the order of a list.
 pub(super) fn sort(resource: &Resource) -> Value {
     let names = std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name));
-    let both = names.flat_map(|name| [name.to_owned(), format!("-{name}")]);
+    let both = names.clone().flat_map(|name| [name.to_owned(), format!("-{name}")]);
+    // Generators would number the values that begin with a minus.
+    let constants = names.flat_map(|name| [name.to_owned(), format!("{name}_descending")]);
     json!({
         "name": "sort",
         "in": "query",
         "description": "The field to order by; the greatest value comes first after a minus. Not \
             together with list[ordering] or list[direction].",
-        "schema": {"type": "string", "enum": both.collect::<Vec<String>>()},
+        "schema": {
+            "type": "string",
+            "enum": both.collect::<Vec<String>>(),
+            "x-enum-varnames": constants.collect::<Vec<String>>(),
+        },
         "example": format!("-{}", resource.key),
     })
 }
@@ -71,8 +77,7 @@ fn named(kind: &str, names: Vec<impl Into<Value>>) -> Value {
     json!({
         "name": format!("fields[{kind}]"),
         "in": "query",
-        "description": "The attributes that the answer has. It lacks the others then, even where \
-            its schema requires them. Empty means none.",
+        "description": "The attributes that the answer has. Empty means none.",
         "style": "form",
         "explode": false,
         "schema": {"type": "array", "items": {"type": "string", "enum": names}},
@@ -91,8 +96,8 @@ fn fields(resource: &'static Resource) -> Value {
         "name": format!("fields[{kind}]"),
         "in": "query",
         "description": format!(
-            "The attributes and relationships that {kind} have in the answer, in lists too. It \
-             lacks the others then, even where its schema requires them. Empty means none."
+            "The attributes and relationships that {kind} have in the answer; in lists, too, all of \
+             them can be named. Empty means none."
         ),
         "style": "form",
         "explode": false,
