@@ -15,9 +15,12 @@ fn main() {
     if ["sh", "curl", "jq"].iter().all(found) {
         println!("cargo::rustc-cfg=shell_tools");
     }
-    for (variable, cfg) in
-        [("TEST_BROWSER", "browser"), ("TEST_GALERA", "galera"), ("TEST_REPLICA", "replica")]
-    {
+    for (variable, cfg) in [
+        ("TEST_BROWSER", "browser"),
+        ("TEST_CLIENTS", "clients"),
+        ("TEST_GALERA", "galera"),
+        ("TEST_REPLICA", "replica"),
+    ] {
         println!("cargo::rerun-if-env-changed={variable}");
         println!("cargo::rustc-check-cfg=cfg({cfg})");
         if std::env::var(variable).is_ok_and(|value| !value.is_empty()) {

@@ -3,6 +3,8 @@
 mod access;
 #[cfg(engine = "sqlite")] // A body is parsed before any SQL.
 mod bodies;
+#[cfg(engine = "sqlite")] // `engines` checks that engines answer alike.
+mod clients;
 #[cfg(engine = "sqlite")] // Parsers use no database.
 mod generated;
 mod links;

@@ -18,3 +18,4 @@ pub mod smtp;
 pub mod tables;
 pub mod visitor;
 pub mod waiting;
+pub mod workshop;

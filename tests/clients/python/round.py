@@ -1,0 +1,230 @@
+"""A round through the store with the client that openapi-python-client makes of its OpenAPI document:
+what an integrator does in a day, against a running host."""
+
+import os
+import uuid
+from decimal import Decimal
+
+from online_store_client import AuthenticatedClient
+from online_store_client import models as m
+from online_store_client.api.config import config_show
+from online_store_client.api.inventory import (
+    inventory_adjust,
+    inventory_adjust_all,
+    inventory_show,
+)
+from online_store_client.api.manufacturers import (
+    manufacturers_create,
+    manufacturers_delete,
+    manufacturers_show,
+    manufacturers_update,
+)
+from online_store_client.api.orderhistories import orderhistories_create
+from online_store_client.api.orderitems import orderitems_list_of_orders
+from online_store_client.api.orders import orders_create, orders_show
+from online_store_client.api.products import products_list
+from online_store_client.api.reports import reports_sales
+from online_store_client.api.stockmovements import stockmovements_list_of_inventory
+from online_store_client.api.vouchers import vouchers_adjust, vouchers_create
+from online_store_client.types import UNSET
+
+store = AuthenticatedClient(
+    base_url=os.environ["STORE_ROOT"],
+    token=os.environ["STORE_TOKEN"],
+    headers={"Accept": "application/vnd.api+json"},
+    raise_on_unexpected_status=True,
+)
+
+
+def succeeds(response, status, kind):
+    """The document of an answer."""
+    assert response.status_code == status, response.content
+    assert isinstance(response.parsed, kind), response.parsed
+    return response.parsed
+
+
+def fails(response, status):
+    """The first error of an answer."""
+    return succeeds(response, status, m.Errors).errors[0]
+
+
+def listed():
+    page = products_list.sync_detailed(
+        client=store,
+        fieldsproducts=[
+            m.ProductsListFieldsproductsItem.PRODUCT_NAME,
+            m.ProductsListFieldsproductsItem.PRICE,
+            m.ProductsListFieldsproductsItem.UPC,
+        ],
+        fieldsmanufacturers=[m.ProductsListFieldsmanufacturersItem.MANUFACTURER_NAME],
+        include=[m.ProductsListIncludeItem.MANUFACTURER, m.ProductsListIncludeItem.TAXPROFILE],
+        sort=m.ProductsListSort.PRICE_DESCENDING,
+        filterenabled=True,
+        pageoffset=2,
+        pagelimit=3,
+    )
+    page = succeeds(page, 200, m.ProductsList)
+    assert len(page.data) == 3
+    for record in page.data:
+        assert set(record.attributes.to_dict()) == {"product_name", "price", "upc"}
+        assert record.attributes.sku is UNSET
+    prices = [Decimal(record.attributes.price) for record in page.data]
+    assert prices == sorted(prices, reverse=True)
+    assert {record.type_ for record in page.included} == {"manufacturers", "taxprofiles"}
+
+    seen = 0
+    more = True
+    while more:
+        page = products_list.sync_detailed(client=store, pageoffset=seen, pagelimit=25)
+        page = succeeds(page, 200, m.ProductsList)
+        seen += len(page.data)
+        more = page.links.next_ is not UNSET
+        assert more == (seen < page.meta.total)
+
+
+def written():
+    key = str(uuid.uuid4())
+
+    def create():
+        body = m.ManufacturersNew(manufacturer_name="Birch and Oak", enabled=True)
+        return manufacturers_create.sync_detailed(client=store, body=body, idempotency_key=key)
+
+    made, again = create(), create()
+    first = succeeds(made, 201, m.ManufacturersDocument)
+    assert made.content == again.content
+    assert "Idempotent-Replayed" not in made.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert made.headers["Location"] == first.data.links.self_
+
+    number = int(first.data.id)
+
+    def change(ordering, tag):
+        body = m.ManufacturersChange(ordering=ordering)
+        return manufacturers_update.sync_detailed(number, client=store, body=body, if_match=tag)
+
+    tag = made.headers["ETag"]
+    changed = change(7, tag)
+    assert succeeds(changed, 200, m.ManufacturersDocument).data.attributes.ordering == 7
+    conflict = fails(change(8, tag), 412)
+    assert conflict.code == "version_mismatch"
+    assert conflict.meta.current_version == first.data.meta.version + 1
+
+    tag = changed.headers["ETag"]
+    same = manufacturers_show.sync_detailed(number, client=store, if_none_match=tag)
+    assert same.status_code == 304 and same.content == b""
+
+    attributes = m.ManufacturersChange(ordering=2**40)
+    document = m.ManufacturersChangeDocument(
+        data=m.ManufacturersChangeDocumentData(attributes=attributes, type_="manufacturers")
+    )
+    wrong = manufacturers_update.sync_detailed(number, client=store, body=document)
+    assert fails(wrong, 422).source.pointer == "/data/attributes/ordering"
+
+    removed = manufacturers_delete.sync_detailed(number, client=store, if_match=tag)
+    assert removed.status_code == 204
+    gone = manufacturers_show.sync_detailed(number, client=store)
+    assert fails(gone, 404).code == "record_not_found"
+
+
+def ordered():
+    items = [
+        m.OrderitemsNew(product_id=1, orderitem_quantity=2, orderitem_price="19.99"),
+        m.OrderitemsNew(product_id=2, orderitem_quantity=1, orderitem_price="0.02"),
+    ]
+    made = orders_create.sync_detailed(
+        client=store,
+        body=m.OrdersNew(user_email="ada@example.com", items=items),
+        idempotency_key=str(uuid.uuid4()),
+    )
+    made = succeeds(made, 201, m.OrdersDocument)
+    assert made.data.attributes.order_total == "40.00"
+    number, version = int(made.data.id), made.data.meta.version
+    lines = succeeds(
+        orderitems_list_of_orders.sync_detailed(number, client=store), 200, m.OrderitemsList
+    )
+    amounts = [line.attributes.orderitem_finalprice for line in lines.data]
+    assert amounts == ["39.98", "0.02"]
+
+    entry = orderhistories_create.sync_detailed(
+        number,
+        client=store,
+        body=m.OrderhistoriesNew(order_state_id=7, comment="Handed over to the carrier."),
+        if_match=f'"{version}"',
+    )
+    assert succeeds(entry, 201, m.OrderhistoriesDocument).meta.order_version == version + 1
+    whole = orders_show.sync_detailed(
+        number, client=store, include=[m.OrdersShowIncludeItem.HISTORY_ORDERSTATUS]
+    )
+    whole = succeeds(whole, 200, m.OrdersDocument)
+    assert whole.data.attributes.orderstatus_name == "Shipped"
+    assert len(whole.data.relationships.history.data) == 2
+
+
+def adjusted():
+    body = m.VouchersNew(voucher_value="50", email_to="ada@example.com")
+    voucher = succeeds(
+        vouchers_create.sync_detailed(client=store, body=body), 201, m.VouchersDocument
+    )
+
+    def debit(amount):
+        body = m.VouchersAdjustmentNew(
+            adjustment_type=m.VouchersAdjustmentNewAdjustmentType.DEBIT,
+            amount=amount,
+            reason="Paid at the till",
+        )
+        return vouchers_adjust.sync_detailed(int(voucher.data.id), client=store, body=body)
+
+    rest = succeeds(debit("12.50"), 200, m.VouchersBalanceDocument)
+    assert rest.data.attributes.remaining_balance == "37.50"
+    assert fails(debit("40"), 422).code == "refused"
+
+
+def stocked():
+    before = inventory_show.sync_detailed(1, client=store)
+    before = succeeds(before, 200, m.InventoryDocument).data.attributes
+
+    def change(delta, expected):
+        body = m.InventoryAdjustmentNew(
+            quantity_delta=delta, expected_quantity=expected, reason="Counted"
+        )
+        return inventory_adjust.sync_detailed(1, client=store, body=body)
+
+    after = succeeds(change(5, before.quantity), 200, m.InventoryDocument)
+    assert after.data.attributes.quantity == before.quantity + 5
+    changed = fails(change(5, before.quantity), 422)
+    assert (changed.code, changed.meta.quantity) == ("stock_changed", before.quantity + 5)
+    assert fails(change(-before.quantity - 6, None), 422).code == "insufficient_stock"
+
+    steps = [
+        m.InventoryStepNew(sku=before.sku, quantity_delta=-3, reason="Sold"),
+        m.InventoryStepNew(shop_product_id=2, quantity_delta=1, reason="Delivered"),
+    ]
+    body = m.InventoryAdjustmentsNew(adjustments=steps)
+    both = inventory_adjust_all.sync_detailed(client=store, body=body)
+    both = succeeds(both, 200, m.InventoryRecords)
+    assert [record.id for record in both.data] == ["1", "2"]
+    ledger = stockmovements_list_of_inventory.sync_detailed(1, client=store, pagelimit=2)
+    ledger = succeeds(ledger, 200, m.StockmovementsList)
+    assert [entry.attributes.quantity_delta for entry in ledger.data] == [-3, 5]
+
+
+def reported():
+    sales = reports_sales.sync_detailed(
+        client=store,
+        filterperiod=m.ReportsSalesFilterperiodType0.MONTH,
+        fieldsreports=[m.ReportsSalesFieldsreportsItem.NET_SALES],
+    )
+    sales = succeeds(sales, 200, m.ReportsSalesList)
+    assert all(set(row.attributes.to_dict()) == {"net_sales"} for row in sales.data)
+    assert all(total.orders > 0 and Decimal(total.net_sales) > 0 for total in sales.meta.totals)
+    config = succeeds(config_show.sync_detailed(client=store), 200, m.ConfigDocument)
+    assert config.data.attributes.default_currency == "EUR"
+
+
+listed()
+written()
+ordered()
+adjusted()
+stocked()
+reported()
+print("The round is done.")

@@ -1,0 +1,217 @@
+// A round through the store with the types that openapi-typescript makes of its OpenAPI document:
+// what an integrator does in a day, checked by the compiler and against a running host.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.js";
+
+const store = createClient<paths>({
+  baseUrl: process.env["STORE_ROOT"] ?? "",
+  headers: {
+    Accept: "application/vnd.api+json",
+    Authorization: `Bearer ${process.env["STORE_TOKEN"]}`,
+  },
+});
+
+interface Outcome<T> {
+  data?: T;
+  error?: components["schemas"]["errors"];
+  response: Response;
+}
+
+/** The document of a request that succeeds. */
+async function succeeds<T>(request: Promise<Outcome<T>>, status: number): Promise<T & {}> {
+  const { data, error, response } = await request;
+  assert.equal(response.status, status, JSON.stringify(error));
+  assert.ok(data !== undefined && data !== null);
+  return data;
+}
+
+/** The first error of a request that fails. */
+async function fails(request: Promise<Outcome<unknown>>, status: number) {
+  const { error, response } = await request;
+  assert.equal(response.status, status);
+  const first = error?.errors[0];
+  assert.ok(first);
+  return first;
+}
+
+function tag(response: Response): string {
+  const found = response.headers.get("etag");
+  assert.ok(found);
+  return found;
+}
+
+async function list() {
+  const page = await succeeds(
+    store.GET("/products", {
+      params: {
+        query: {
+          "fields[products]": ["product_name", "price", "upc"],
+          "fields[manufacturers]": ["manufacturer_name"],
+          include: ["manufacturer"],
+          sort: "-price",
+          "filter[enabled]": 1,
+          "page[offset]": 2,
+          "page[limit]": 3,
+        },
+      },
+    }),
+    200,
+  );
+  assert.equal(page.data.length, 3);
+  for (const { attributes } of page.data) {
+    assert.deepEqual(Object.keys(attributes).sort(), ["price", "product_name", "upc"]);
+  }
+  const prices = page.data.map(({ attributes }) => Number(attributes.price));
+  assert.deepEqual(prices, [...prices].sort((one, other) => other - one));
+  assert.ok(page.included && page.included.every(({ type }) => type === "manufacturers"));
+
+  let seen = 0;
+  for (let more = true; more; ) {
+    const query = { "page[offset]": seen, "page[limit]": 25 };
+    const { data, links, meta } = await succeeds(store.GET("/products", { params: { query } }), 200);
+    seen += data.length;
+    more = links.next !== undefined;
+    assert.equal(more, seen < meta.total);
+  }
+}
+
+async function write() {
+  const create = () =>
+    store.POST("/manufacturers", {
+      params: { header: { "Idempotency-Key": key } },
+      body: { manufacturer_name: "Birch and Oak", enabled: true },
+    });
+  const key = randomUUID();
+  const made = await create();
+  const first = await succeeds(Promise.resolve(made), 201);
+  const again = await create();
+  assert.deepEqual(again.data, first);
+  assert.equal(made.response.headers.get("idempotent-replayed"), null);
+  assert.equal(again.response.headers.get("idempotent-replayed"), "true");
+  assert.equal(made.response.headers.get("location"), first.data.links.self);
+
+  const path = { id: Number(first.data.id) };
+  const known = { "If-Match": tag(made.response) };
+  const change = (ordering: number, header: { "If-Match"?: string }) =>
+    store.PATCH("/manufacturers/{id}", { params: { path, header }, body: { ordering } });
+  const changed = await change(7, known);
+  assert.equal((await succeeds(Promise.resolve(changed), 200)).data.attributes.ordering, 7);
+  const conflict = await fails(change(8, known), 412);
+  assert.equal(conflict.code, "version_mismatch");
+  assert.equal(conflict.meta?.current_version, first.data.meta.version + 1);
+
+  const header = { "If-None-Match": tag(changed.response) };
+  const same = await store.GET("/manufacturers/{id}", { params: { path, header } });
+  assert.equal(same.response.status, 304);
+
+  const document = { data: { type: "manufacturers" as const, attributes: { enabled: 2 as 1 } } };
+  const wrong = store.PATCH("/manufacturers/{id}", { params: { path }, body: document });
+  assert.equal((await fails(wrong, 422)).source?.pointer, "/data/attributes/enabled");
+
+  const current = { "If-Match": tag(changed.response) };
+  const removal = { params: { path, header: current } };
+  assert.equal((await store.DELETE("/manufacturers/{id}", removal)).response.status, 204);
+  const gone = store.GET("/manufacturers/{id}", { params: { path } });
+  assert.equal((await fails(gone, 404)).code, "record_not_found");
+}
+
+async function order() {
+  const made = await succeeds(
+    store.POST("/orders", {
+      params: { header: { "Idempotency-Key": randomUUID() } },
+      body: {
+        user_email: "ada@example.com",
+        items: [
+          { product_id: 1, orderitem_quantity: 2, orderitem_price: "19.99" },
+          { product_id: 2, orderitem_quantity: 1, orderitem_price: "0.02" },
+        ],
+      },
+    }),
+    201,
+  );
+  assert.equal(made.data.attributes.order_total, "40.00");
+  const path = { id: Number(made.data.id) };
+  const items = await succeeds(store.GET("/orders/{id}/items", { params: { path } }), 200);
+  const amounts = items.data.map(({ attributes }) => attributes.orderitem_finalprice);
+  assert.deepEqual(amounts, ["39.98", "0.02"]);
+
+  const entry = await succeeds(
+    store.POST("/orders/{id}/history", {
+      params: { path, header: { "If-Match": `"${made.data.meta.version}"` } },
+      body: { order_state_id: 7, notify_customer: 0, comment: "Handed over to the carrier." },
+    }),
+    201,
+  );
+  assert.equal(entry.meta?.order_version, made.data.meta.version + 1);
+  const query = { include: ["history.orderstatus" as const] };
+  const whole = await succeeds(store.GET("/orders/{id}", { params: { path, query } }), 200);
+  assert.equal(whole.data.attributes.orderstatus_name, "Shipped");
+  assert.equal(whole.data.relationships?.history?.data?.length, 2);
+}
+
+async function adjust() {
+  const voucher = await succeeds(
+    store.POST("/vouchers", { body: { voucher_value: "50", email_to: "ada@example.com" } }),
+    201,
+  );
+  const path = { id: Number(voucher.data.id) };
+  const debit = (amount: string) =>
+    store.POST("/vouchers/{id}/adjust", {
+      params: { path },
+      body: { adjustment_type: "debit", amount, reason: "Paid at the till" },
+    });
+  const rest = await succeeds(debit("12.50"), 200);
+  assert.equal(rest.data.attributes.remaining_balance, "37.50");
+  assert.equal((await fails(debit("40"), 422)).code, "refused");
+}
+
+async function stock() {
+  const path = { id: 1 };
+  const before = await succeeds(store.GET("/inventory/{id}", { params: { path } }), 200);
+  const { sku = "", quantity = 0 } = before.data.attributes;
+  const change = (quantity_delta: number, expected_quantity: number | null) =>
+    store.POST("/inventory/{id}/adjust", {
+      params: { path },
+      body: { quantity_delta, expected_quantity, reason: "Counted" },
+    });
+  const after = await succeeds(change(5, quantity), 200);
+  assert.equal(after.data.attributes.quantity, quantity + 5);
+  const changed = await fails(change(5, quantity), 422);
+  assert.equal(changed.code, "stock_changed");
+  assert.equal(changed.meta?.quantity, quantity + 5);
+  assert.equal((await fails(change(-quantity - 6, null), 422)).code, "insufficient_stock");
+
+  const adjustments = [
+    { sku, quantity_delta: -3, reason: "Sold" },
+    { shop_product_id: 2, quantity_delta: 1, reason: "Delivered", reference: "D-4711" },
+  ];
+  const body = { adjustments };
+  const both = await succeeds(store.POST("/inventory/adjust", { body }), 200);
+  assert.deepEqual(both.data.map(({ id }) => id), ["1", "2"]);
+  const query = { "page[limit]": 2 };
+  const ledger = await succeeds(
+    store.GET("/inventory/{id}/ledger", { params: { path, query } }),
+    200,
+  );
+  const deltas = ledger.data.map(({ attributes }) => attributes.quantity_delta);
+  assert.deepEqual(deltas, [-3, 5]);
+}
+
+async function report() {
+  const query = { "filter[period]": "month" as const, "fields[reports]": ["net_sales" as const] };
+  const sales = await succeeds(store.GET("/reports/sales", { params: { query } }), 200);
+  assert.ok(sales.data.every(({ attributes }) => Object.keys(attributes).join() === "net_sales"));
+  assert.ok(sales.meta.totals.every(({ orders, net_sales }) => orders > 0 && Number(net_sales) > 0));
+  const config = await succeeds(store.GET("/config"), 200);
+  assert.equal(config.data.attributes.default_currency, "EUR");
+}
+
+await list();
+await write();
+await order();
+await adjust();
+await stock();
+await report();
+console.log("The round is done.");
