@@ -20,6 +20,7 @@ CODES = {
     "refused": "the deletion of a core order status",
     "insufficient_stock": "more pieces taken than are in stock",
     "stock_changed": "another quantity than the client expects",
+    "too_many_faults": "more adjustments of products that do not exist than are reported",
 }
 
 # Refusals by a rule between two values, or of a value that JSON Schema cannot tell from others.

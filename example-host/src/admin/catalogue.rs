@@ -1,6 +1,8 @@
 //! The routes of extensions, read from their OpenAPI documents for the pages. Everything in a
 //! document is optional; a page omits the parts that a document omits.
 
+use std::collections::HashSet;
+
 use host_interface::Method;
 use once_cell::sync::OnceCell;
 use serde_json::Value;
@@ -272,6 +274,8 @@ impl Body {
     fn read(document: &Value, media_type: &str, schema: &Value) -> Self {
         let required: Vec<&str> = members(&schema["required"]).filter_map(Value::as_str).collect();
         let known = schema["properties"].as_object().into_iter().flatten();
+        // Clients may send back what only the server sets, and need not know about it.
+        let known = known.filter(|(_, schema)| schema["readOnly"] != true);
         let known = known.map(|(name, schema)| Member {
             name: name.clone(),
             takes: takes(resolved(document, schema)),
@@ -302,10 +306,13 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
 }
 
-/// The media type and the schema of a request or an answer that has one.
+/// The media type and the schema of a request or an answer that has one. Of several schemas it is the
+/// first.
 fn content<'a>(document: &'a Value, of: &'a Value) -> Option<(&'a str, &'a Value)> {
     let (media_type, content) = of["content"].as_object()?.iter().next()?;
-    Some((media_type, resolved(document, &content["schema"])))
+    let schema = resolved(document, &content["schema"]);
+    let schema = schema["anyOf"].get(0).map_or(schema, |first| resolved(document, first));
+    Some((media_type, schema))
 }
 
 fn members(value: &Value) -> impl Iterator<Item = &Value> {
@@ -332,15 +339,26 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// A short description of the values of a member.
+/// What a member means, as far as the document has it, and a short description of its values.
 fn takes(schema: &Value) -> String {
-    if let Some(words) = schema["enum"].as_array() {
-        return words.iter().map(plain).collect::<Vec<_>>().join(", ");
-    }
-    let kinds = types(schema).join(" or ");
-    match schema["maxLength"].as_u64() {
-        Some(length) => format!("{kinds}, up to {length} characters"),
-        None => kinds,
+    let form = match (schema["enum"].as_array(), schema["anyOf"].as_array()) {
+        (Some(words), _) => words.iter().map(plain).collect::<Vec<_>>().join(", "),
+        (None, Some(forms)) => {
+            let mut kinds: Vec<&str> = forms.iter().flat_map(types).collect();
+            let mut seen = HashSet::new();
+            kinds.retain(|kind| seen.insert(*kind));
+            kinds.join(" or ")
+        }
+        (None, None) => types(schema).join(" or "),
+    };
+    let form = match schema["maxLength"].as_u64() {
+        Some(length) => format!("{form}, up to {length} characters"),
+        None => form,
+    };
+    match schema["description"].as_str() {
+        Some(meaning) if !form.is_empty() => format!("{meaning} ({form})"),
+        Some(meaning) => meaning.to_owned(),
+        None => form,
     }
 }
 
@@ -376,7 +394,14 @@ mod tests {
                     ],
                     "requestBody": {"content": {"application/json": {"schema": {
                         "required": ["name"],
-                        "properties": {"name": {"type": ["string", "null"], "maxLength": 9}},
+                        "properties": {
+                            "name": {"type": ["string", "null"], "maxLength": 9},
+                            "count": {
+                                "anyOf": [{"type": "integer"}, {"type": "string"}],
+                                "description": "How many.",
+                            },
+                            "id": {"readOnly": true},
+                        },
                         "example": {"name": "x"},
                     }}}},
                     "responses": {"204": {"description": "Done"}},
@@ -403,9 +428,13 @@ mod tests {
         );
         let body = operation.and_then(|of| of.body.as_ref());
         assert_eq!(body.map(|of| of.example.as_str()), Some("{\n  \"name\": \"x\"\n}"));
-        let member = body.and_then(|of| of.members.first());
-        let takes = member.map(|of| (of.takes.as_str(), of.required));
-        assert_eq!(takes, Some(("string or null, up to 9 characters", true)));
+        let members = body.map(|of| of.members.as_slice()).unwrap_or_default();
+        let takes: Vec<_> = members.iter().map(|of| (of.takes.as_str(), of.required)).collect();
+        let expected = [
+            ("string or null, up to 9 characters", true),
+            ("How many. (integer or string)", false),
+        ];
+        assert_eq!(takes, expected);
         let answers = operation.map(|of| of.answers.as_slice()).unwrap_or_default();
         assert!(answers.len() == 1 && answers.iter().all(Answer::is_good));
     }

@@ -25,7 +25,8 @@ async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() 
     for text in [
         "/api/index.php/v1/shop/manufacturers",
         "<code>store.create</code> on",
-        "&#34;manufacturer_name&#34;: &#34;manufacturer name&#34;",
+        "The name of the manufacturer. (string, up to 255 characters)",
+        "&#34;manufacturer_name&#34;: &#34;Birch and Oak&#34;",
         "A value breaks a rule.",
         "name=\"sure\" value=\"yes\" required",
     ] {
@@ -132,6 +133,11 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
         ("show", &[("path-id", "1")], "200 OK"),
         ("create", &[("body", "{"), ("sure", "yes")], "400 Bad Request"),
         ("create", &[("body", "{\"enabled\": 2}"), ("sure", "yes")], "400 Bad Request"),
+        (
+            "delete",
+            &[("path-id", "1"), ("header-If-Match", "\"9\""), ("sure", "yes")],
+            "412 Precondition Failed",
+        ),
         ("delete", &[("path-id", "1"), ("sure", "yes")], "204 No Content"),
         ("delete", &[("path-id", "1"), ("sure", "yes")], "404 Not Found"),
     ] {
