@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::acl::{Action, Asset, Grant};
 use crate::error::Error;
 use crate::job::Job;
-use crate::panel::Panel;
+use crate::panel::{DetailPanel, Panel};
 use crate::parameter::Parameter;
 use crate::route::Route;
 
@@ -46,6 +46,9 @@ pub struct Description {
     /// The panels that it contributes to the first page of the administration.
     #[serde(default)]
     pub panels: Vec<Panel>,
+    /// The panels that it contributes where the administration shows one request or one record.
+    #[serde(default)]
+    pub detail_panels: Vec<DetailPanel>,
     /// Whether [`Plugin::authenticate`](crate::Plugin::authenticate) is to be asked.
     #[serde(default)]
     pub authenticates: bool,
@@ -126,6 +129,12 @@ impl Description {
         self
     }
 
+    /// Contributes panels about single requests and records.
+    pub fn detail_panels(mut self, panels: impl IntoIterator<Item = DetailPanel>) -> Self {
+        self.detail_panels.extend(panels);
+        self
+    }
+
     /// Has the host ask [`Plugin::authenticate`](crate::Plugin::authenticate).
     pub fn authenticates(mut self) -> Self {
         self.authenticates = true;
@@ -164,6 +173,7 @@ impl Description {
         retain::<Asset>(&mut members, "assets", &mut ignored);
         retain::<Grant>(&mut members, "grants", &mut ignored);
         retain::<Panel>(&mut members, "panels", &mut ignored);
+        retain::<DetailPanel>(&mut members, "detail_panels", &mut ignored);
         retain::<Job>(&mut members, "jobs", &mut ignored);
         let description: Self =
             serde_json::from_value(Value::Object(members)).map_err(Error::contract)?;
@@ -201,6 +211,10 @@ mod tests {
                 {"method": "GET", "pattern": "v1/{id:hex}", "name": "all.hex", "handler": 2},
                 {"method": "GET", "pattern": "v1/{id:digits}", "name": "all", "handler": 1, "cached": true}
             ],
+            "detail_panels": [
+                {"name": "spoken", "sound": "bell"},
+                {"name": "moved", "title": "", "action": "", "asset": "", "orders": ["paid"]}
+            ],
             "jobs": [{"name": "tidy", "at": "midnight"}],
             "requires": ["time_travel"]
         }"#;
@@ -208,8 +222,12 @@ mod tests {
         let routes: Vec<&str> = description.routes.iter().map(|route| &*route.name).collect();
         assert_eq!(routes, ["all"]);
         assert_eq!(description.requires, ["time_travel"]);
+        // What a panel is about in a later version only is nothing to a host of this one.
+        assert_eq!(description.detail_panels, [DetailPanel::new("moved", "", "", "")]);
         let about: Vec<_> = description.ignored.iter().map(|line| line.split_at(17).0).collect();
-        assert_eq!(about, ["routes: all.query", "routes: all.hex: ", "jobs: tidy: missi"]);
+        let expected =
+            ["routes: all.query", "routes: all.hex: ", "detail_panels: sp", "jobs: tidy: missi"];
+        assert_eq!(about, expected);
         Ok(())
     }
 }

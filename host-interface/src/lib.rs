@@ -72,7 +72,7 @@
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
 //! | `names` | the names of calls, capabilities and facts |
-//! | `panel` | panels for the first page of the administration: charts and tables as data |
+//! | `panel` | panels for the first page of the administration, and about one request or record: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |
 //! | `user` | a user as plugins see one, and how one is looked up |
@@ -124,7 +124,7 @@ pub use log::{Level, LogRecord};
 pub use mail::Mail;
 pub use metric::{Metric, MetricKind, Sample};
 pub use names::{capability, fact};
-pub use panel::{Chart, ChartKind, Panel, PanelContent, Point, Table};
+pub use panel::{Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table};
 pub use parameter::{Limits, Parameter, ParameterKind};
 pub use plugin::{Difference, Plugin};
 pub use progress::{Progress, ProgressHandle};

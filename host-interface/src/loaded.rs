@@ -17,8 +17,10 @@ use crate::future::RawFuture;
 use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
-use crate::panel::PanelContent;
-use crate::plugin::{Copying, Demo, Difference, Named, Nothing, PluginObject, Recount, Setting};
+use crate::panel::{PanelContent, Subject};
+use crate::plugin::{
+    Copying, Demo, Detail, Difference, Named, Nothing, PluginObject, Recount, Setting,
+};
 use crate::progress::{Listeners, Progress};
 use crate::request::Request;
 use crate::response::Response;
@@ -142,6 +144,17 @@ impl LoadedPlugin {
     /// When the plugin could not, panicked, or has no such panel.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
         self.call(name::PANEL, &Named { name: name.to_owned() }).await
+    }
+
+    /// The content of one of [`Description::detail_panels`] about a request or a record that the panel is
+    /// declared to be about. To be called only for a user who has the permission to see it.
+    ///
+    /// # Errors
+    /// When the plugin could not, panicked, or has no such panel, and [`Error::Unsupported`] if it does not
+    /// know detail panels or this kind of subject.
+    pub async fn detail_panel(&self, name: &str, subject: &Subject) -> Result<PanelContent, Error> {
+        let input = Detail { name: name.to_owned(), subject: subject.clone() };
+        self.call(name::DETAIL_PANEL, &input).await
     }
 
     /// Asks the plugin for the user with these credentials, if it [authenticates](Description::authenticates).

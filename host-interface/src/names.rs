@@ -48,6 +48,7 @@ pub(crate) mod plugin {
     pub(crate) const HEALTH: &str = "health";
     pub(crate) const METRICS: &str = "metrics";
     pub(crate) const PANEL: &str = "panel";
+    pub(crate) const DETAIL_PANEL: &str = "detail_panel";
     pub(crate) const AUTHENTICATE: &str = "authenticate";
     pub(crate) const CHECK_PARAMETER: &str = "check_parameter";
     pub(crate) const EVENT: &str = "event";

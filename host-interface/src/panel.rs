@@ -1,5 +1,5 @@
-//! Panels that a plugin contributes to the first page of the administration: charts and tables, as
-//! data. How they are drawn is the host's.
+//! Panels that a plugin contributes to the administration, on its first page or where it shows one request
+//! or record: charts and tables, as data. How and where they are drawn is the host's.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -32,7 +32,100 @@ impl Panel {
     }
 }
 
-/// What a [`Panel`] shows, from top to bottom.
+/// A panel about one request or one record, for example what the request has moved. The host shows it where
+/// users look at that request or record, such as in an audit trail, to those who have the permission, and
+/// asks [`Plugin::detail_panel`](crate::Plugin::detail_panel) for its content each time. A host of an older
+/// version shows nothing.
+///
+/// ```
+/// use host_interface::DetailPanel;
+///
+/// let panel = DetailPanel::new("movements", "Stock movements", "look", "com_stock")
+///     .about_requests_to(["stock.adjust"])
+///     .about_records(["products"]);
+/// assert_eq!(panel.routes, ["stock.adjust"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DetailPanel {
+    /// The name, unique among the detail panels of the plugin: lower-case letters, digits and underscores.
+    pub name: String,
+    /// Its heading. It is also the text of links to it.
+    pub title: String,
+    /// The [action](crate::Action) that a user needs to see it.
+    pub action: String,
+    /// The [asset](crate::Asset) that the action is needed on.
+    pub asset: String,
+    /// The [names](crate::Route::name) of the routes whose requests it is about.
+    #[serde(default)]
+    pub routes: Vec<String>,
+    /// Whether it is about the requests to all routes of the plugin.
+    #[serde(default)]
+    pub all_routes: bool,
+    /// The kinds of records that it is about. The kind of a record is the segment before its id in the paths
+    /// of its routes: `products` in `v1/products/{id:digits}`.
+    #[serde(default)]
+    pub records: Vec<String>,
+}
+
+impl DetailPanel {
+    /// A panel for users who may do `action` to `asset`. It is about nothing yet.
+    pub fn new(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        action: impl Into<String>,
+        asset: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            action: action.into(),
+            asset: asset.into(),
+            routes: Vec::new(),
+            all_routes: false,
+            records: Vec::new(),
+        }
+    }
+
+    /// Makes it about the requests to these routes, by their names.
+    pub fn about_requests_to<N: Into<String>>(
+        mut self,
+        routes: impl IntoIterator<Item = N>,
+    ) -> Self {
+        self.routes.extend(routes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Makes it about the requests to all routes of the plugin.
+    pub fn about_all_requests(mut self) -> Self {
+        self.all_routes = true;
+        self
+    }
+
+    /// Makes it about the records of these kinds.
+    pub fn about_records<K: Into<String>>(mut self, kinds: impl IntoIterator<Item = K>) -> Self {
+        self.records.extend(kinds.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// What the content of a [`DetailPanel`] is to be about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Subject {
+    /// The request with this [id](crate::Request::id). It may be long ago, and may have changed nothing.
+    Request(String),
+    /// A record, which may have been deleted, or never have existed.
+    Record {
+        /// Its kind, one of [`DetailPanel::records`].
+        kind: String,
+        /// Its id as it stands in paths. A user may have entered it, so it can be any text.
+        id: String,
+    },
+}
+
+/// What a [`Panel`] or a [`DetailPanel`] shows, from top to bottom.
 ///
 /// ```
 /// use host_interface::{Chart, PanelContent, Table};

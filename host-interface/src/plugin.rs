@@ -18,7 +18,7 @@ use crate::host::{HostHandle, answer};
 use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
-use crate::panel::PanelContent;
+use crate::panel::{PanelContent, Subject};
 use crate::panic::{Contained, catch};
 use crate::progress::ProgressHandle;
 use crate::request::Request;
@@ -124,6 +124,18 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         name: String,
     ) -> impl Future<Output = Result<PanelContent, Error>> + Send {
         async move { Err(Error::Contract(format!("there is no panel {name:?}"))) }
+    }
+
+    /// The content of one of [`Description::detail_panels`] about this subject, for a user who has the
+    /// permission to see it. It is part of a page with other things, so it should be short: of many rows the
+    /// newest hundred or so, and a note that there are more.
+    fn detail_panel(
+        self: Arc<Self>,
+        name: String,
+        subject: Subject,
+    ) -> impl Future<Output = Result<PanelContent, Error>> + Send {
+        let _ = subject;
+        async move { Err(Error::Contract(format!("there is no detail panel {name:?}"))) }
     }
 
     /// Identifies the user by these credentials. Called only for plugins that authenticate, see
@@ -239,6 +251,13 @@ pub(crate) struct Named {
     pub(crate) name: String,
 }
 
+/// The input of [`Plugin::detail_panel`] as it crosses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Detail {
+    pub(crate) name: String,
+    pub(crate) subject: Subject,
+}
+
 /// The input of [`Plugin::check_parameter`] as it crosses.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Setting {
@@ -293,6 +312,9 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             name::HEALTH => answer(input, |_: Nothing| plugin.health()),
             name::METRICS => answer(input, |_: Nothing| plugin.metrics()),
             name::PANEL => answer(input, |Named { name }| plugin.panel(name)),
+            name::DETAIL_PANEL => {
+                answer(input, |Detail { name, subject }| plugin.detail_panel(name, subject))
+            }
             name::AUTHENTICATE => answer(input, |credentials| plugin.authenticate(credentials)),
             name::CHECK_PARAMETER => {
                 answer(input, |Setting { name, value }| plugin.check_parameter(name, value))

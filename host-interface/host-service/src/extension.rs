@@ -105,14 +105,15 @@ impl Extension {
             if extensions.iter().any(|other| other.base_path() != extension.base_path()) {
                 return wrong("has another base path than the other extensions");
             }
-            let mut panels = HashSet::new();
-            if let Some(panel) = description.panels.iter().find(|panel| !panels.insert(&panel.name))
-            {
-                return wrong(&format!("has two panels of the name {}", panel.name));
-            }
-            let mut jobs = HashSet::new();
-            if let Some(job) = description.jobs.iter().find(|job| !jobs.insert(&job.name)) {
-                return wrong(&format!("has two jobs of the name {}", job.name));
+            let Description { panels, detail_panels, jobs, .. } = description;
+            for (what, repeated) in [
+                ("panels", repeated(panels.iter().map(|panel| &panel.name))),
+                ("detail panels", repeated(detail_panels.iter().map(|panel| &panel.name))),
+                ("jobs", repeated(jobs.iter().map(|job| &job.name))),
+            ] {
+                if let Some(name) = repeated {
+                    return wrong(&format!("has two {what} of the name {name}"));
+                }
             }
             let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
             if let Some(parameter) =
@@ -149,6 +150,12 @@ impl Extension {
             tracing::error!("an extension blocks its thread while it shuts down");
         }
     }
+}
+
+/// The first name that occurs a second time.
+fn repeated<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = HashSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
 }
 
 /// A site uses a name as a key and in file names, so it must have the form that the contract defines.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use host_interface::{
-    CONTRACT_VERSION, Caller, ChartKind, Credentials, Denial, Environment, Error, Headers, Host,
-    HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric, MetricKind, Panel,
-    Principal, Progress, Request, Response, User, UserQuery, Verdict, fact,
+    CONTRACT_VERSION, Caller, ChartKind, Credentials, Denial, DetailPanel, Environment, Error,
+    Headers, Host, HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric,
+    MetricKind, Panel, Principal, Progress, Request, Response, Subject, User, UserQuery, Verdict,
+    capability, fact,
 };
 use serde_json::{Map, Value, json};
 
@@ -481,6 +482,44 @@ async fn a_panel_crosses_as_data() {
     let failed = plugin.panel("silence").await;
     assert!(matches!(&failed, Err(Error::Failed(_))), "{failed:?}");
     assert_eq!(panicked(plugin.panel("noise").await), "the secret of the panel");
+}
+
+#[tokio::test]
+async fn a_detail_panel_is_about_the_request_or_the_record_that_the_host_names() {
+    let (plugin, _) = plugin("misbehaves");
+    let declared = plugin.describe().unwrap().detail_panels;
+    let visits = DetailPanel::new("visits", "The <b>visits</b>", "fixture.look", "com_fixture")
+        .about_requests_to(["misbehaves.echo"])
+        .about_records(["echo", "pending"]);
+    assert_eq!(declared[0], visits);
+    assert!(declared[1].all_routes && declared[1].routes.is_empty());
+    let request = Subject::Request("r-1".to_owned());
+    let record = Subject::Record { kind: "echo".to_owned(), id: "7 \"quoted\"\n".to_owned() };
+    for (subject, note) in
+        [(&request, "About the request r-1."), (&record, "About echo 7 \"quoted\"\n.")]
+    {
+        let content = plugin.detail_panel("visits", subject).await.unwrap();
+        assert_eq!(content.note, note);
+        assert_eq!(content.table.unwrap().rows, [["Ann", "a <i>walk</i>", "2"]]);
+    }
+    let failed = plugin.detail_panel("silence", &record).await;
+    assert!(matches!(&failed, Err(Error::Failed(_))), "{failed:?}");
+    assert_eq!(panicked(plugin.detail_panel("noise", &record).await), "the secret of the panel");
+}
+
+#[tokio::test]
+async fn a_plugin_without_detail_panels_declares_none_and_refuses_to_show_one() {
+    let subject = Subject::Request("r-1".to_owned());
+    let environment = Environment::new("sqlite://nowhere.db").capabilities([capability::USERS]);
+    for name in ["authenticates", "plugin_1_0"] {
+        let library = host_interface::open(&fixture(name)).unwrap();
+        let plugin = library.create(Small::default(), &environment).unwrap();
+        assert_eq!(plugin.describe().unwrap().detail_panels, [], "{name}");
+        // A library of a version without this call does not know its name.
+        let refused = plugin.detail_panel("any", &subject).await;
+        let expected = matches!(&refused, Err(Error::Unsupported(_) | Error::Contract(_)));
+        assert!(expected, "{name}: {refused:?}");
+    }
 }
 
 #[tokio::test]
