@@ -11,7 +11,7 @@ use crate::support::harness::{Answer, Role, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
-const PAGES: [&str; 23] = [
+const PAGES: [&str; 24] = [
     "/",
     "/users",
     "/users/new",
@@ -34,6 +34,7 @@ const PAGES: [&str; 23] = [
     "/api/webservices-shop/products.list",
     "/api/webservices-shop/products.create",
     "/audit",
+    "/audit?type=inventory&id=1",
     "/account",
 ];
 
@@ -188,7 +189,7 @@ async fn panels_of_any_extension_are_drawn() {
     seen.says("<polyline class=\"line\" points=\"5,0 15,100\"/>");
     seen.says("<title>4 May: -2 degrees</title>");
     seen.says("<span class=\"most\">Highest: 10.5 degrees</span>");
-    seen.says("<td data-label=\"Sky\">&#60;i&#62;blue&#60;/i&#62;</td>");
+    seen.says("<td data-label=\"Sky\" class=\"words\">&#60;i&#62;blue&#60;/i&#62;</td>");
     seen.says("<p class=\"hint\">Nobody knows why.</p>");
     // A panel that fails or panics does not affect the rest of the page, and its message goes to
     // the log only.

@@ -1,14 +1,20 @@
-//! The page of the audit trail: who changed what, newest first, with filters. It is read-only.
+//! The page of the audit trail: who changed what, newest first, with filters. It is read-only. Where the
+//! filter is about one request or record, the panels of extensions about it come first; what is in them
+//! is theirs.
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::http::StatusCode;
+use host_interface::Subject;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, Time};
 
-use crate::watch::audit::{self, Cursor, Entry, Filter, Listed, Origin, Place, Record};
+use crate::watch::audit::{self, Cursor, Entry, Filter, Origin, Place, Record};
 
+use super::panels::{self, Detail, Drawn};
 use crate::admin::form::Form;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
@@ -24,7 +30,10 @@ const MOMENT: StaticFormatDescription =
 #[template(path = "admin/audit.html")]
 struct Page {
     layout: Layout,
-    listed: Listed,
+    /// The panels about the request or the record of the filter.
+    panels: Vec<Drawn>,
+    /// The entries, each with the titles of the panels about its request.
+    entries: Vec<(Entry, String)>,
     wanted: Filter,
     /// The days of the filter, for the form.
     since: String,
@@ -61,9 +70,23 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     };
     let newer = listed.newer.as_ref().map(|place| beside("before", place));
     let older = listed.older.as_ref().map(|place| beside("after", place));
+    let details = panels::details(&visit);
+    let subject = subject(&wanted, &listed.entries);
+    let panels = match &subject {
+        Some(subject) => {
+            let chosen = chosen(&details, subject, &listed.entries);
+            panels::about(&visit, subject, chosen).await
+        }
+        None => Vec::new(),
+    };
+    let entries = listed.entries.into_iter().map(|entry| {
+        let titles = titles(&details, &entry, subject.as_ref());
+        (entry, titles)
+    });
     show(&Page {
         layout: visit.layout("Audit trail"),
-        listed,
+        panels,
+        entries: entries.collect(),
         since: day(&wanted.since),
         until: day(&wanted.until),
         wanted,
@@ -90,6 +113,49 @@ fn wanted(query: &Form) -> Filter {
             _ => Cursor::Start,
         },
     }
+}
+
+/// What the filter is about: one request, or else one record.
+fn subject(wanted: &Filter, entries: &[Entry]) -> Option<Subject> {
+    let Record { kind, id } = &wanted.record;
+    if wanted.request.is_empty() {
+        let is_one = !kind.is_empty() && !id.is_empty();
+        return is_one.then(|| Subject::Record { kind: kind.clone(), id: id.clone() });
+    }
+    let ids: BTreeSet<&str> = entries.iter().map(|entry| &*entry.request).collect();
+    let id = match ids.first() {
+        // The id may be that of a client, which can send the same one many times.
+        Some(own) if !ids.contains(&*wanted.request) => (ids.len() == 1).then_some(own)?,
+        // A request without an entry has changed nothing, or its entry is no longer kept.
+        _ => wanted.request.as_str(),
+    };
+    Some(Subject::Request(id.to_owned()))
+}
+
+/// The panels about a request or a record.
+fn chosen<'a>(details: &[Detail<'a>], subject: &Subject, entries: &[Entry]) -> Vec<Detail<'a>> {
+    let is_about = |detail: &&Detail<'a>| match subject {
+        Subject::Record { kind, .. } => detail.is_about_records(kind),
+        Subject::Request(id) => {
+            let mut routes = entries.iter().filter(|entry| entry.request == *id).peekable();
+            match routes.peek() {
+                Some(_) => routes.any(|entry| detail.is_about_requests_to(&entry.route)),
+                None => detail.is_about_requests(),
+            }
+        }
+        _ => false,
+    };
+    details.iter().filter(is_about).copied().collect()
+}
+
+/// The titles of the panels about the request of an entry, unless the page shows them already.
+fn titles(details: &[Detail<'_>], entry: &Entry, shown: Option<&Subject>) -> String {
+    let is_shown = matches!(shown, Some(Subject::Request(id)) if *id == entry.request);
+    if entry.request.is_empty() || is_shown {
+        return String::new();
+    }
+    let about = details.iter().filter(|detail| detail.is_about_requests_to(&entry.route));
+    about.map(Detail::title).collect::<Vec<_>>().join(", ")
 }
 
 /// Parses a position from an address.

@@ -59,7 +59,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         groups: visit.site.groups().await?.len(),
         routes: state.descriptions().iter().map(|of| of.routes.len()).sum(),
         hour: hour(visit.site.traffic().hour()),
-        panels: panels::drawn(&visit).await,
+        panels: panels::of_dashboard(&visit).await,
         refusals: visit.site.traffic().refusals(),
         extensions: visit.site.extensions().await?,
         version: env!("CARGO_PKG_VERSION"),

@@ -1,8 +1,12 @@
-//! The panels that extensions contribute to the dashboard, each for users with its permission.
+//! The panels that extensions contribute to pages, each for users with its permission: those of the
+//! dashboard, and those about one request or record. All are asked for and drawn in the same way.
 
 use std::time::Duration;
 
-use host_interface::{ChartKind, Description, LoadedPlugin, Panel, PanelContent, Table};
+use futures_util::future::join_all;
+use host_interface::{
+    ChartKind, Description, DetailPanel, Error, LoadedPlugin, Panel, PanelContent, Subject, Table,
+};
 use tokio::time::timeout;
 
 use super::chart::{Chart, Shown};
@@ -18,33 +22,107 @@ pub(crate) struct Drawn {
     pub(crate) title: String,
     /// The charts, each with its heading.
     pub(crate) charts: Vec<(String, Chart)>,
-    pub(crate) table: Option<Table>,
+    pub(crate) table: Option<Rows>,
     /// A sentence, for example the reason why there is no content.
     pub(crate) note: String,
 }
 
-/// The panels of all extensions.
-pub(crate) async fn drawn(visit: &Visit) -> Vec<Drawn> {
-    let mut drawn = Vec::new();
-    for (extension, plugin) in visit.site.plugins() {
-        for panel in &extension.panels {
-            let content = match withheld(visit, extension, panel) {
-                Some(why) => PanelContent::new().note(why),
-                None => content(extension, plugin, panel).await,
-            };
-            let id = format!("{}-{}", extension.name, panel.name);
-            drawn.push(draw(id, &panel.title, content));
-        }
+/// A table with the alignment of its columns.
+pub(crate) struct Rows {
+    /// The heading of each column, and whether it has numbers only.
+    pub(crate) columns: Vec<(String, bool)>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// A panel about a request or a record, as an extension has declared it.
+#[derive(Clone, Copy)]
+pub(crate) struct Detail<'a> {
+    extension: &'a Description,
+    plugin: &'a LoadedPlugin,
+    panel: &'a DetailPanel,
+}
+
+/// What a panel of either kind declares.
+struct Declared<'a> {
+    extension: &'a str,
+    name: &'a str,
+    title: &'a str,
+    action: &'a str,
+    asset: &'a str,
+}
+
+/// The panels of the dashboard, of all extensions.
+pub(crate) async fn of_dashboard(visit: &Visit) -> Vec<Drawn> {
+    let panels = visit.site.plugins().flat_map(|(extension, plugin)| {
+        extension.panels.iter().map(move |panel| {
+            let Panel { name, title, action, asset, .. } = panel;
+            let declared = Declared { extension: &extension.name, name, title, action, asset };
+            drawn(visit, declared, plugin.panel(name))
+        })
+    });
+    // At the same time, so that those that hang delay the page once.
+    join_all(panels).await
+}
+
+/// The panels that all extensions declare about requests and records.
+pub(crate) fn details(visit: &Visit) -> Vec<Detail<'_>> {
+    let all = visit.site.plugins().flat_map(|(extension, plugin)| {
+        extension.detail_panels.iter().map(move |panel| Detail { extension, plugin, panel })
+    });
+    all.collect()
+}
+
+/// Draws these panels about a request or a record.
+pub(crate) async fn about(visit: &Visit, subject: &Subject, panels: Vec<Detail<'_>>) -> Vec<Drawn> {
+    let panels = panels.into_iter().map(|Detail { extension, plugin, panel }| {
+        let DetailPanel { name, title, action, asset, .. } = panel;
+        let declared = Declared { extension: &extension.name, name, title, action, asset };
+        drawn(visit, declared, plugin.detail_panel(name, subject))
+    });
+    join_all(panels).await
+}
+
+impl<'a> Detail<'a> {
+    pub(crate) fn title(&self) -> &'a str {
+        &self.panel.title
     }
-    drawn
+
+    /// Whether it is about some requests.
+    pub(crate) fn is_about_requests(&self) -> bool {
+        self.panel.all_routes || !self.panel.routes.is_empty()
+    }
+
+    /// Whether it is about the requests to the route of this name.
+    pub(crate) fn is_about_requests_to(&self, route: &str) -> bool {
+        let is_own = || self.extension.routes.iter().any(|own| own.name == route);
+        self.panel.routes.iter().any(|name| name == route) || self.panel.all_routes && is_own()
+    }
+
+    /// Whether it is about the records of this kind.
+    pub(crate) fn is_about_records(&self, kind: &str) -> bool {
+        self.panel.records.iter().any(|of| of == kind)
+    }
+}
+
+/// A panel with its content, which is asked for only if the user may see it.
+async fn drawn(
+    visit: &Visit,
+    panel: Declared<'_>,
+    content: impl Future<Output = Result<PanelContent, Error>>,
+) -> Drawn {
+    let content = match withheld(visit, &panel) {
+        Some(why) => PanelContent::new().note(why),
+        None => shown(&panel, content).await,
+    };
+    draw(format!("{}-{}", panel.extension, panel.name), panel.title, content)
 }
 
 /// The reason why the user may not see a panel, if any.
-fn withheld(visit: &Visit, extension: &Description, panel: &Panel) -> Option<String> {
+fn withheld(visit: &Visit, panel: &Declared<'_>) -> Option<String> {
     let snapshot = visit.site.state().snapshot();
-    let Panel { action, asset, .. } = panel;
-    if !snapshot.enabled(&extension.name) {
-        return Some(format!("The extension {} is disabled.", extension.name));
+    let Declared { extension, action, asset, .. } = panel;
+    if !snapshot.enabled(extension) {
+        return Some(format!("The extension {extension} is disabled."));
     }
     if !snapshot.access.allows(visit.session.user, action, asset) {
         return Some(format!("You lack the permission {action} on {asset}."));
@@ -52,13 +130,17 @@ fn withheld(visit: &Visit, extension: &Description, panel: &Panel) -> Option<Str
     None
 }
 
-async fn content(extension: &Description, plugin: &LoadedPlugin, panel: &Panel) -> PanelContent {
+/// The content, or a sentence in its place if there is none in time.
+async fn shown(
+    panel: &Declared<'_>,
+    content: impl Future<Output = Result<PanelContent, Error>>,
+) -> PanelContent {
     let failed = |error: &dyn std::fmt::Display| {
-        let (extension, panel) = (&extension.name, &panel.name);
-        tracing::error!(extension, panel, %error, "a panel could not be shown");
+        let Declared { extension, name, .. } = panel;
+        tracing::error!(extension, panel = name, %error, "a panel could not be shown");
         PanelContent::new().note(format!("The extension {extension} cannot show this now."))
     };
-    match timeout(PANEL_TIME, plugin.panel(&panel.name)).await {
+    match timeout(PANEL_TIME, content).await {
         Ok(Ok(content)) => content,
         Ok(Err(error)) => failed(&error),
         Err(late) => failed(&late),
@@ -80,7 +162,23 @@ fn draw(id: String, title: &str, content: PanelContent) -> Drawn {
         (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
     });
     let charts = charts.collect();
-    Drawn { id, title: title.to_owned(), charts, table, note }
+    Drawn { id, title: title.to_owned(), charts, table: table.map(aligned), note }
+}
+
+/// A table whose columns of numbers are known, because they are aligned at their ends.
+fn aligned(table: Table) -> Rows {
+    let Table { columns, rows, .. } = table;
+    let has_numbers =
+        |nth: usize| rows.iter().filter_map(|row| row.get(nth)).all(|cell| is_number(cell));
+    let columns = columns.into_iter().enumerate();
+    let columns = columns.map(|(nth, heading)| (heading, has_numbers(nth))).collect();
+    Rows { columns, rows }
+}
+
+/// Whether a cell is a decimal, or empty.
+fn is_number(cell: &str) -> bool {
+    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// A decimal as a whole number of its smallest unit, so that decimals can be compared. Negative
@@ -102,5 +200,14 @@ mod tests {
         assert_eq!(units("0.123456"), 12_345);
         assert_eq!(units("7"), 700_000);
         assert_eq!(units("-3.00"), 0);
+    }
+
+    #[test]
+    fn a_column_has_numbers_if_each_of_its_cells_is_one_or_empty() {
+        let table = Table::new(["Day", "Sold", "Of", "Why"])
+            .row(["3 May", "-7", "1.50", ""])
+            .row(["4 May", "+12", "", "rain"]);
+        let numbers = aligned(table).columns.into_iter().map(|(_, numbers)| numbers);
+        assert_eq!(numbers.collect::<Vec<_>>(), [false, true, true, false]);
     }
 }

@@ -9,6 +9,6 @@ mod writer;
 
 pub(crate) use self::actor::Actor;
 pub(crate) use self::entry::{Entry, Means, Origin, Record};
-pub(crate) use self::list::{Cursor, Filter, Listed, list};
+pub(crate) use self::list::{Cursor, Filter, list};
 pub(crate) use self::rows::{Place, copy};
 pub(crate) use self::writer::{Audit, Writing, begin};
