@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use host_interface::{
     Action, Asset, Description, Grant, HostHandle, Job, PanelContent, Request, Response, Route,
+    Subject,
 };
 
 use crate::bulk::demo;
@@ -53,10 +54,15 @@ impl App {
     /// # Errors
     /// Database errors.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
-        match name {
-            panels::SALES => panels::sales(&self.shop).await,
-            _ => Err(Error::Contract("the host asked for a panel that was never declared")),
-        }
+        panels::content(name, &self.shop).await
+    }
+
+    /// Computes the content of a panel about a request or a record.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn detail_panel(&self, name: &str, subject: &Subject) -> Result<PanelContent, Error> {
+        panels::detail(name, subject, &self.shop).await
     }
 
     /// Does a job.
@@ -133,6 +139,7 @@ pub fn describe() -> Description {
         .parameters(parameters::declared())
         .demo_options(demo::options())
         .panels(panels::declared())
+        .detail_panels(panels::details())
         .jobs([Job::new(SWEEP_KEYS, SWEEP_EVERY)])
         .permissions(
             [

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use host_interface::{
     Description, Difference, Environment, HostHandle, Method, Metric, PanelContent, Plugin,
-    ProgressHandle, Request, Response,
+    ProgressHandle, Request, Response, Subject,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -104,6 +104,14 @@ impl Plugin for ShopPlugin {
 
     async fn panel(self: Arc<Self>, name: String) -> Result<PanelContent, host_interface::Error> {
         self.run(|app| async move { app.panel(&name).await }).await
+    }
+
+    async fn detail_panel(
+        self: Arc<Self>,
+        name: String,
+        subject: Subject,
+    ) -> Result<PanelContent, host_interface::Error> {
+        self.run(|app| async move { app.detail_panel(&name, &subject).await }).await
     }
 
     async fn job(self: Arc<Self>, name: String) -> Result<(), host_interface::Error> {

@@ -3,8 +3,8 @@
 //!
 //! `approach` decides how the records of a page are found; `probe` has the queries needed for this,
 //! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
-//! changes, `once` that of the keys of writes, `skus` that of the search for products, and `copy` that
-//! of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
+//! changes, `once` that of the keys of writes, `skus` that of the search for products, `movements` that of
+//! ledgers, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
 //! search; the tables and triggers of kept numbers are in `kept`.
 
 pub mod approach;
@@ -13,6 +13,7 @@ mod conditions;
 mod copy;
 pub mod dialect;
 pub mod kept;
+mod movements;
 mod once;
 mod probe;
 mod read;
@@ -26,6 +27,7 @@ pub use copy::{
     all_groups, all_rows, copy_in, count_rows, delete_rows, give_keys_above, insert_at_once,
     insert_keyed, insert_many, insert_rows, keys_follow, last_key,
 };
+pub use movements::{Entries, newest_stock_movements, newest_voucher_movements};
 pub use once::{Kept, Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
 use crate::support::harness::{Role, Shop};
-use crate::support::visitor::{PASSWORD, id, shop};
+use crate::support::visitor::{PASSWORD, Visitor, id, shop};
+
+use super::audit_trail::audited;
 
 /// Makes the last entry of the password expire.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
@@ -269,6 +271,27 @@ async fn a_signed_in_user_tries_a_route() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn what_a_request_moved_and_the_ledger_of_its_product_are_a_link_away() {
+    let shop = shop().await;
+    let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "5", "quantity": 5});
+    let lamp = shop.create("/products", lamp).await;
+    let body = json!({"quantity_delta": 2, "reason": "Counted"});
+    shop.post(&format!("/inventory/{lamp}/adjust"), body).send().await.expect(200);
+    let browser = Browser::of(&shop, "superuser", PHONE).await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    audited(&mut ann, "origin=api", 2).await;
+    browser.press("Audit").await;
+    browser.is_at("Audit trail").await;
+    browser.press_on("tbody tr:first-child a[href*='request=']").await;
+    browser.says("main h2", "Stock movements").await;
+    assert_eq!(browser.text("[data-label=Difference]").await, "2");
+    browser.press_on(".changes a[href*='type=inventory']").await;
+    browser.says(".numbers tbody tr:last-child [data-label=Reason]", "product created").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn only_copying_needs_a_script() {
     let shop = shop().await;
     let browser = Browser::open(&shop, DESK).await;
@@ -358,6 +381,7 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         ("audit", "/audit".to_owned()),
         ("audit-some", "/audit?origin=api&type=products&since=2026-01-01".to_owned()),
         ("audit-none", "/audit?user=nobody".to_owned()),
+        ("audit-record", "/audit?type=products&id=7".to_owned()),
         ("account", "/account".to_owned()),
         ("missing", "/nothing".to_owned()),
     ]
@@ -453,6 +477,11 @@ async fn busy(shop: &Shop) {
         shop.get("/products").send().await.expect(200);
         let price = json!({"price": format!("{number}.50")});
         shop.patch("/products/7", price).by(Role::Manager).send().await.expect(200);
+    }
+    let long = "Found to be broken after delivery, ".repeat(7);
+    for (delta, reason) in [(12, "Counted"), (-3, &*long)] {
+        let body = json!({"quantity_delta": delta, "reason": reason, "reference": "Till 4"});
+        shop.post("/inventory/7/adjust", body).by(Role::Manager).send().await.expect(200);
     }
     shop.create("/manufacturers", json!({"manufacturer_name": "Weiß & Söhne"})).await;
     shop.get("/orders").by(Role::Nobody).send().await.expect(401);

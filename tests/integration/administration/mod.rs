@@ -5,6 +5,7 @@ mod api_explorer;
 mod audit_trail;
 #[cfg(engine = "sqlite")] // Templates and styles do not depend on the engine.
 mod browser;
+mod details;
 mod extensions;
 mod pages;
 mod sessions;

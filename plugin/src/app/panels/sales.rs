@@ -1,7 +1,7 @@
 //! The panel of sales on the first page of the administration. It is made from the sums of the report, so
 //! that both always show the same numbers, and reads no table itself.
 
-use host_interface::{Chart, Panel, PanelContent, Table};
+use host_interface::{Chart, PanelContent, Table};
 use time::Date;
 use time::macros::format_description;
 
@@ -12,28 +12,20 @@ use crate::reports::sales::{Sales, Sums};
 use crate::service::call::Shop;
 use crate::store;
 
-/// The panel's name.
-pub(super) const SALES: &str = "sales";
-
 /// How many currencies get a chart; those with the most orders come first.
 const CHARTS: usize = 3;
-
-/// The panels to declare to the host.
-pub(super) fn declared() -> [Panel; 1] {
-    [Panel::new(SALES, "Sales of the last 30 days", "store.view", "com_shop.reports")]
-}
 
 /// The panel of the report as it is without filters.
 ///
 /// # Errors
 /// Those of the report.
-pub(super) async fn sales(shop: &Shop) -> Result<PanelContent, Error> {
+pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let today = time::UtcDateTime::now().date();
     let asked = Asked::read("", "", &[], &*shop.parameters.current()?, today)?;
-    Ok(content(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
+    Ok(drawn(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
 }
 
-fn content(sales: &Sales) -> PanelContent {
+fn drawn(sales: &Sales) -> PanelContent {
     let totals = sales.currencies().map(|currency| (currency, sales.total(currency)));
     let mut totals: Vec<(&str, Sums)> = totals.filter(|(_, sums)| sums.orders > 0).collect();
     // Of those with the same number of orders, the first in the alphabet stays the first.

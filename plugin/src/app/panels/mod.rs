@@ -1,0 +1,52 @@
+//! The panels of the administration: what is declared to the host, and which file has the content of
+//! which. Knows nothing of how a host draws them.
+
+mod movements;
+mod sales;
+
+use host_interface::{DetailPanel, Panel, PanelContent, Subject};
+
+use crate::error::Error;
+use crate::service::call::{Shop, VIEW, asset};
+
+const SALES: &str = "sales";
+
+/// The panels of the first page.
+pub(super) fn declared() -> [Panel; 1] {
+    [Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports"))]
+}
+
+/// The panels about single requests and records.
+pub(super) fn details() -> impl Iterator<Item = DetailPanel> {
+    movements::LEDGERS.iter().map(|ledger| {
+        DetailPanel::new(ledger.panel, ledger.title, VIEW, asset(ledger.governed_by))
+            .about_requests_to(ledger.routes.iter().copied())
+            .about_records(ledger.records.iter().copied())
+    })
+}
+
+/// The content of a panel of the first page.
+///
+/// # Errors
+/// Database errors.
+pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Error> {
+    match name {
+        SALES => sales::content(shop).await,
+        _ => Err(UNDECLARED),
+    }
+}
+
+/// The content of a panel about a request or a record.
+///
+/// # Errors
+/// Database errors.
+pub(super) async fn detail(
+    name: &str,
+    subject: &Subject,
+    shop: &Shop,
+) -> Result<PanelContent, Error> {
+    let ledger = movements::LEDGERS.iter().find(|ledger| ledger.panel == name);
+    movements::content(ledger.ok_or(UNDECLARED)?, subject, shop).await
+}
+
+const UNDECLARED: Error = Error::Contract("the host asked for a panel that was never declared");
