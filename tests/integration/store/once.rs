@@ -195,16 +195,6 @@ async fn a_malformed_key_is_refused_and_a_read_ignores_it() {
     shop.get("/manufacturers").header("idempotency-key", "a b").send().await.expect(200);
 }
 
-/// Two hosts where the database is a server, and one otherwise.
-async fn hosts(place: &Place, sink: &Sink) -> Vec<Served> {
-    let environment = &[("HOST_SMTP_URL", &*sink.url())];
-    let mut hosts = vec![place.serve_with(environment).await];
-    if Engine::of_this_run() != Engine::Sqlite {
-        hosts.push(place.serve_with(environment).await);
-    }
-    hosts
-}
-
 /// Sends one request many times at the same moment, through all hosts: one does it, and all get the
 /// same bytes, which are returned.
 async fn twins(hosts: &[Served], token: &str, path: &str, body: &Value, key: &str) -> Value {
@@ -229,7 +219,7 @@ async fn of_32_twins_on_all_hosts_one_writes_and_all_get_its_answer() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let hosts = hosts(&place, &sink).await;
+    let hosts = place.serve_twice_with(&[("HOST_SMTP_URL", &sink.url())]).await;
     let client = Client::of(&hosts[0], &token);
     let product = json!({"product_name": "Lamp", "price": "5", "sku": "L-1", "quantity": 100});
     let product = client.create("/products", product).await;

@@ -13,6 +13,7 @@ use plugin::wire::request::{Listing, Scope};
 use serde_json::{Value as Json, json};
 
 use crate::support::bare::Bare;
+use crate::support::waiting::eventually;
 
 #[test]
 fn page_limits_and_list_lengths_need_few_statements() {
@@ -120,7 +121,13 @@ async fn pages_filters_and_changes_prepare_few_statements() {
 async fn executed(store: &Bare) -> i64 {
     let count = "SELECT CAST(variable_value AS SIGNED) FROM information_schema.session_status \
                  WHERE variable_name = 'COM_STMT_EXECUTE'";
-    let mut transaction = store.app.shop.store.begin_read().await.unwrap();
+    let store = &store.app.shop.store;
+    // A request does not wait for the end of what it has read, after which its connection returns.
+    eventually("the connections have returned", async || {
+        store.usage().iter().all(|pool| pool.busy == 0).then_some(())
+    })
+    .await;
+    let mut transaction = store.begin_read().await.unwrap();
     let executed = transaction.numbers(Statement::fixed(count, Vec::new())).await.unwrap()[0];
     // Returns the connection at once, so that the next request uses it.
     transaction.commit().await.unwrap();

@@ -7,10 +7,9 @@ use plugin::sql::Statement;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::databases::Engine;
 use crate::support::harness::{Answer, Role, Shop};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served};
+use crate::support::process::Place;
 
 /// The adjustment of one product.
 fn step(delta: i64) -> Value {
@@ -367,15 +366,6 @@ async fn a_product_is_found_by_exactly_one_of_its_skus() {
     assert!(shop.get("/products?filter[sku_exact]=").send().await.expect(200).total() > 1);
 }
 
-/// Two hosts where the database is a server, and otherwise one.
-async fn hosts(place: &Place) -> Vec<Served> {
-    let mut hosts = vec![place.serve().await];
-    if Engine::of_this_run() != Engine::Sqlite {
-        hosts.push(place.serve().await);
-    }
-    hosts
-}
-
 /// The ledger of a product must lead from 0 to its quantity without a gap.
 async fn expect_chain(client: &Client, product: i64) {
     let record = client.expect(200, "GET", &format!("/inventory/{product}"), None).await;
@@ -395,7 +385,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
     const CLIENTS: usize = 64;
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let hosts = hosts(&place).await;
+    let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     for number in 0..PRODUCTS {
         let product =
@@ -447,7 +437,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
 async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_other() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let hosts = hosts(&place).await;
+    let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     for number in 0..8 {
         let product = json!({"product_name": "Lamp", "sku": format!("L-{number}"), "quantity": 40});
@@ -482,7 +472,7 @@ async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_o
 async fn of_parallel_orders_for_the_last_pieces_only_those_pass_that_get_theirs() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let hosts = hosts(&place).await;
+    let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     let product = client.create("/products", json!({"product_name": "Lamp", "quantity": 5})).await;
     let line = json!({"product_id": product, "orderitem_quantity": 2, "take_stock": 1});

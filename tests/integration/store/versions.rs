@@ -17,7 +17,7 @@ use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::harness::{ROOT, Shop};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served};
+use crate::support::process::Place;
 use crate::support::project::sources;
 
 /// The records to change, and others that they refer to.
@@ -309,20 +309,11 @@ async fn values_joined_from_another_record_change_only_the_digest() {
     }
 }
 
-/// Two hosts where the database is a server, and twice the same one otherwise.
-async fn hosts(place: &Place) -> Vec<Served> {
-    let mut hosts = vec![place.serve().await];
-    if Engine::of_this_run() != Engine::Sqlite {
-        hosts.push(place.serve().await);
-    }
-    hosts
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_100_parallel_changes_with_the_same_tag_succeeds() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let hosts = hosts(&place).await;
+    let hosts = place.serve_twice_with(&[]).await;
     let product = json!({"product_name": "Lamp", "quantity": 5});
     let key = Client::of(&hosts[0], &token).create("/products", product).await;
     let order = json!({"user_email": "ada@example.com"});

@@ -61,6 +61,16 @@ impl Place {
         format!("sqlite://{}", self.data("shop.db").display())
     }
 
+    /// Two hosts with this environment where the database is a server, which several may share, and
+    /// otherwise one.
+    pub async fn serve_twice_with(&self, environment: &[(&str, &str)]) -> Vec<Served> {
+        let mut hosts = vec![self.serve_with(environment).await];
+        if self.database.engine != Engine::Sqlite {
+            hosts.push(self.serve_with(environment).await);
+        }
+        hosts
+    }
+
     /// The store of the site, to be used beside its hosts.
     pub fn store(&self) -> Store {
         let url = match self.database.engine {
