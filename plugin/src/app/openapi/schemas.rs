@@ -159,8 +159,11 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
     services.find_map(|service| {
         service.special.iter().find_map(|special| match special.gives {
             Gives::Part(_, name) => Some(name),
-            Gives::One(_) | Gives::All(_) => None,
-            Gives::Computed(..) | Gives::Report(_) | Gives::Open => None,
+            Gives::One(_)
+            | Gives::All(_)
+            | Gives::Computed(..)
+            | Gives::Report(_)
+            | Gives::Open => None,
         })
     })
 }

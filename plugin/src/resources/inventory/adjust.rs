@@ -105,17 +105,15 @@ pub(super) async fn all(call: &Call<'_>) -> Result<Response, Error> {
     }
     let mut order = Vec::new();
     for (step, product) in draft.parts.iter_mut().zip(&named) {
-        let by =
-            if step.given(&SKU)?.is_some_and(|sku| !sku.is_empty()) { &*SKU } else { &*PRODUCT };
+        let by = if sku(step)?.is_some() { &*SKU } else { &*PRODUCT };
         match product {
             Some(product) => {
                 take(step, *product, by, &mut stock)?;
                 order.push(*product);
             }
             None if step.faults.is_empty() => {
-                let sku = step.get(&SKU)?.map(short);
-                let detail =
-                    format!("There is no variant with the SKU {:?}.", sku.unwrap_or_default());
+                let sku = sku(step)?.map(short).unwrap_or_default();
+                let detail = format!("There is no variant with the SKU {sku:?}.");
                 step.fault_at(FaultKind::MissingReference, by.name, detail);
             }
             None => {}
@@ -148,10 +146,9 @@ fn check(draft: &mut Draft, body: &Body<'_>) -> Result<(), Error> {
     }
     for step in &mut draft.parts {
         refuse_nothing(step)?;
-        let named = step.given(&SKU)?.is_some_and(|sku| !sku.is_empty());
-        match (named, step.get(&PRODUCT)?) {
-            (true, Some(_)) => step.refuse(&PRODUCT, "Give either sku or shop_product_id."),
-            (false, None) if step.faults.is_empty() => {
+        match (sku(step)?, step.get(&PRODUCT)?) {
+            (Some(_), Some(_)) => step.refuse(&PRODUCT, "Give either sku or shop_product_id."),
+            (None, None) if step.faults.is_empty() => {
                 let detail = "Either sku or shop_product_id is required.";
                 step.fault_at(FaultKind::MissingField, SKU.name, detail);
             }
@@ -168,6 +165,11 @@ fn refuse_nothing(draft: &mut Draft) -> Result<(), Error> {
     Ok(())
 }
 
+/// The SKU by which a step names its product; an empty one names none.
+fn sku(step: &Draft) -> Result<Option<&str>, Error> {
+    Ok(step.get(&SKU)?.filter(|sku| !sku.is_empty()))
+}
+
 /// The product of each step; `None` for a SKU that no variant has.
 async fn products(
     steps: &[Draft],
@@ -175,7 +177,7 @@ async fn products(
 ) -> Result<Vec<Option<i64>>, Error> {
     let mut skus = Vec::new();
     for step in steps {
-        skus.push(step.get(&SKU)?.filter(|sku| !sku.is_empty()).map(fold));
+        skus.push(sku(step)?.map(fold));
     }
     let sought: Vec<String> = skus.iter().flatten().cloned().collect();
     let mut found = HashMap::new();
