@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::panel::{DetailPanel, Panel};
 use crate::parameter::Parameter;
-use crate::route::Route;
+use crate::route::{Method, Route};
 
 /// What a plugin declares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -175,8 +175,14 @@ impl Description {
         retain::<Panel>(&mut members, "panels", &mut ignored);
         retain::<DetailPanel>(&mut members, "detail_panels", &mut ignored);
         retain::<Job>(&mut members, "jobs", &mut ignored);
-        let description: Self =
+        let mut description: Self =
             serde_json::from_value(Value::Object(members)).map_err(Error::contract)?;
+        for route in &mut description.routes {
+            if route.waits && route.method != Method::Get {
+                route.waits = false;
+                ignored.push(format!("routes: {}: waits, which only a GET route may", route.name));
+            }
+        }
         Ok(Self { ignored, ..description })
     }
 }
@@ -228,6 +234,18 @@ mod tests {
         let expected =
             ["routes: all.query", "routes: all.hex: ", "detail_panels: sp", "jobs: tidy: missi"];
         assert_eq!(about, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn only_a_get_route_waits() -> Result<(), Error> {
+        let route = |method| Route::new(method, "v1/news", format!("news.{method}"), 0).waits();
+        let sent = Description::new("1").routes([Method::Get, Method::Post].map(route));
+        let text = serde_json::to_string(&sent).map_err(Error::contract)?;
+        let read = Description::read(&text)?;
+        let waits: Vec<bool> = read.routes.iter().map(|route| route.waits).collect();
+        assert_eq!(waits, [true, false]);
+        assert_eq!(read.ignored, ["routes: news.POST: waits, which only a GET route may"]);
         Ok(())
     }
 }

@@ -119,6 +119,15 @@ impl LoadedPlugin {
         self.call(name::RECOUNT, &input).await
     }
 
+    /// Notes that the site's database was restored from a backup.
+    ///
+    /// # Errors
+    /// When the plugin could not, or panicked. [`Error::Unsupported`] if it does not know the call, and so
+    /// has reported nothing to others that it would have to take back.
+    pub async fn restored(&self) -> Result<(), Error> {
+        self.call(name::RESTORED, &Nothing {}).await
+    }
+
     /// Checks whether the plugin and its database can answer now.
     ///
     /// # Errors

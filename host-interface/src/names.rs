@@ -24,6 +24,9 @@ pub mod fact {
     pub const CLIENT_ADDRESS: &str = "client.address";
     /// Of a request: the header `traceparent`, as W3C Trace Context defines it.
     pub const TRACE_PARENT: &str = "trace.parent";
+    /// Of a request to a route that [waits](crate::Route::waits): for how many seconds the plugin may hold
+    /// the answer open, from `1` to `60`. See [`Request::wait`](crate::Request::wait).
+    pub const WAIT: &str = "wait";
     /// Of a caller: the user's name to sign in with.
     pub const USER_USERNAME: &str = "user.username";
     /// Of a caller: the user's name to show.
@@ -45,6 +48,7 @@ pub(crate) mod plugin {
     pub(crate) const DEMO: &str = "demo";
     pub(crate) const COPY: &str = "copy";
     pub(crate) const RECOUNT: &str = "recount";
+    pub(crate) const RESTORED: &str = "restored";
     pub(crate) const HEALTH: &str = "health";
     pub(crate) const METRICS: &str = "metrics";
     pub(crate) const PANEL: &str = "panel";

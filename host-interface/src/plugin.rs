@@ -107,6 +107,12 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async { Ok(Vec::new()) }
     }
 
+    /// Called after the site's database was restored from a backup. What the plugin has reported to others
+    /// since that backup is not true any more, so that they have to start over.
+    fn restored(self: Arc<Self>) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
+    }
+
     /// Whether the plugin and its database can answer now.
     fn health(self: Arc<Self>) -> impl Future<Output = Result<(), Error>> + Send {
         async { Ok(()) }
@@ -309,6 +315,7 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             name::RECOUNT => answer(input, |Recount { repair, task }| {
                 plugin.recount(repair, host.listener(task))
             }),
+            name::RESTORED => answer(input, |_: Nothing| plugin.restored()),
             name::HEALTH => answer(input, |_: Nothing| plugin.health()),
             name::METRICS => answer(input, |_: Nothing| plugin.metrics()),
             name::PANEL => answer(input, |Named { name }| plugin.panel(name)),

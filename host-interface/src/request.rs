@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use abi_stable::StableAbi;
 use abi_stable::sabi_trait::TD_Opaque;
@@ -10,6 +11,7 @@ use abi_stable::std_types::{RBox, ROption, RSlice, RStr, Tuple2};
 use crate::body::Body;
 use crate::caller::Caller;
 use crate::chunk::Chunk;
+use crate::names::fact;
 use crate::panic::{Contained, attempt};
 use crate::route::Method;
 
@@ -109,6 +111,27 @@ impl Request {
     /// Something that the host knows about the request, by its name: see [`fact`](crate::fact).
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.0.fact(RStr::from_str(name)).into_option().map(RStr::into)
+    }
+
+    /// For how long the plugin may hold the answer open, if there is nothing to answer yet. `None` where it
+    /// answers at once: the client did not ask to wait (`Prefer: wait=30`), the route does not
+    /// [wait](crate::Route::waits), or the host has no place for it or knows no waiting.
+    ///
+    /// The host's time limit for the request begins after the wait. A plugin that lets requests wait asks
+    /// for [`Event::Stopping`](crate::Event::Stopping), and answers them then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use host_interface::{Method, Request, fact};
+    ///
+    /// let request = Request::builder(0, Method::Get).fact(fact::WAIT, "30").build();
+    /// assert_eq!(request.wait(), Some(Duration::from_secs(30)));
+    /// assert_eq!(Request::builder(0, Method::Get).build().wait(), None);
+    /// ```
+    pub fn wait(&self) -> Option<Duration> {
+        let seconds = self.fact(fact::WAIT)?.parse().ok()?;
+        (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
     /// The id that the response and every log line about this request have.

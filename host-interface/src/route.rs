@@ -64,6 +64,11 @@ pub struct Route {
     /// [`Request::take_stream`](crate::Request::take_stream).
     #[serde(default)]
     pub streams: bool,
+    /// Whether a request to it may hold its answer open, see [`Request::wait`](crate::Request::wait). Only
+    /// a `GET` may: on a route of another method a host leaves it out, and names the route in
+    /// [`Description::ignored`](crate::Description::ignored).
+    #[serde(default)]
+    pub waits: bool,
     /// The plugin's key for the route, which the host passes back in
     /// [`Request::handler`](crate::Request::handler).
     pub handler: u32,
@@ -83,6 +88,7 @@ impl Route {
             name: name.into(),
             public: false,
             streams: false,
+            waits: false,
             handler,
         }
     }
@@ -96,6 +102,12 @@ impl Route {
     /// Takes a large body in pieces.
     pub fn streams(mut self) -> Self {
         self.streams = true;
+        self
+    }
+
+    /// Lets requests hold their answers open.
+    pub fn waits(mut self) -> Self {
+        self.waits = true;
         self
     }
 }

@@ -42,7 +42,7 @@ pub enum LogFormat {
 pub struct ServerSettings {
     /// The origins whose pages may call the API, for example `https://www.example.com`.
     pub cors_origins: Vec<String>,
-    /// How long a request may take, its body included.
+    /// How long a request may take, its body included, and without the time for which it waits.
     pub request_timeout: Duration,
     /// How long a client may take to send a request's headers.
     pub header_timeout: Duration,
@@ -55,6 +55,9 @@ pub struct ServerSettings {
     /// How many connections one client may have, by its address; an IPv6 network counts as one
     /// client.
     pub connections_per_address: usize,
+    /// How many requests may wait for something to answer; their connections count towards neither
+    /// limit for so long. With 0 none waits.
+    pub waiters: usize,
     /// The maximum size of a request's body in bytes.
     pub body_limit: usize,
     /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
@@ -91,6 +94,7 @@ impl Default for ServerSettings {
             stall_timeout: Duration::from_secs(10),
             connections: 1024,
             connections_per_address: 256,
+            waiters: 1000,
             body_limit: 1024 * 1024,
             stream_above: 64 * 1024,
             tls: None,
@@ -169,10 +173,12 @@ impl Settings {
             number(name, "a number of seconds greater than 0", default.as_secs())
                 .map(Duration::from_secs)
         };
-        let seconds_or_none = |name, default| match get(name).as_deref() {
+        let number_or_none = |name, expected, default| match get(name).as_deref() {
             Some("0") => Ok(0),
-            _ => number(name, "a number of seconds, or 0 for none", default),
+            _ => number(name, expected, default),
         };
+        let seconds_or_none =
+            |name, default| number_or_none(name, "a number of seconds, or 0 for none", default);
         let count = |name, expected, default: usize| {
             number(name, expected, default as u64)
                 .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
@@ -220,6 +226,12 @@ impl Settings {
                     "a number greater than 0",
                     default.connections_per_address,
                 )?,
+                waiters: number_or_none(
+                    "HOST_WAITERS",
+                    "a number, or 0 for none",
+                    default.waiters as u64,
+                )
+                .map(|number| usize::try_from(number).unwrap_or(usize::MAX))?,
                 body_limit: count(
                     "HOST_BODY_LIMIT",
                     "a number of bytes greater than 0",
@@ -347,5 +359,8 @@ mod tests {
         let drain = |value| read("HOST_DRAIN_TIME", value).map(|all| all.server.drain_time);
         assert_eq!((drain("0"), drain("10")), (Ok(Duration::ZERO), Ok(Duration::from_secs(10))));
         assert!(drain("-1").is_err() && drain("x").is_err());
+        let waiters = |value| read("HOST_WAITERS", value).map(|all| all.server.waiters);
+        assert_eq!((waiters("0"), waiters("7"), waiters("")), (Ok(0), Ok(7), Ok(1000)));
+        assert!(waiters("-1").is_err() && waiters("x").is_err());
     }
 }

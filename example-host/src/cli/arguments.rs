@@ -42,6 +42,8 @@ Environment variables (in addition to those named above):
   HOST_STOP_TIMEOUT     seconds allowed for stopping, after that [default: 25]
   HOST_CONNECTIONS      simultaneous connections [default: 1024]
   HOST_CONNECTIONS_PER_ADDRESS  simultaneous connections of one client [default: 256]
+  HOST_WAITERS          requests that may wait, whose connections are not counted meanwhile; 0 for
+                        none [default: 1000]
   HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate for HTTPS and of its key [default: none]
   HOST_HSTS_MAX_AGE     seconds for which browsers use only HTTPS after a visit by HTTPS; 0 sends no
                         such header [default: 31536000]
@@ -117,6 +119,9 @@ pub(super) enum Command {
     Check,
     /// Correct the stored counts and sums that differ from the records, and print them.
     Recount,
+    /// Note that the databases were restored from a backup, before hosts serve them: clients that keep a
+    /// copy of the data then start over.
+    Restored,
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
     /// Print the OpenAPI document of the extensions' routes.

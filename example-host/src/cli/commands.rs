@@ -51,6 +51,7 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
         Command::Demo(_) => Some("demo"),
         Command::Recount => Some("recount"),
+        Command::Restored => Some("restored"),
         Command::Copy(_) => Some("copy"),
         Command::Group(GroupCommand::List)
         | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
@@ -105,6 +106,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
             }
         }
         Command::Recount => print(site.recount(true, Bar::new).await?.iter().map(difference)),
+        Command::Restored => Ok(site.note_restored().await?),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
         Command::Openapi => print(site.openapi()?),
     }

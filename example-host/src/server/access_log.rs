@@ -2,8 +2,8 @@
 //! span, the line in the access log, and the headers of every response.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, State};
@@ -17,11 +17,14 @@ use crate::watch::metrics::Guard;
 use super::client::{self, Peer};
 use super::context::Context;
 use super::host_header;
+use super::limits::Permit;
+use super::waits::{self, Waited};
 
 /// Gives the request its id, passes it on, and logs the outcome.
 pub(crate) async fn observe(
     State(context): State<Arc<Context>>,
     Extension(peer): Extension<Peer>,
+    Extension(permit): Extension<Weak<Permit>>,
     mut request: Request<Body>,
     next: Next,
 ) -> Response<Body> {
@@ -31,11 +34,14 @@ pub(crate) async fn observe(
     let span = tracing::info_span!("request", request_id = id.as_str());
     let client = client::of(peer, request.headers(), &context.trusted_proxies);
     request.extensions_mut().insert(ClientAddress(client));
+    let metrics = context.api.access().site.metrics();
+    let waited = Waited::default();
+    request.extensions_mut().insert(waits::on_wait(permit, Arc::clone(metrics), waited.clone()));
     let mut line = Line {
         began: Instant::now(),
         span: span.clone(),
         client,
-        _in_flight: context.api.access().site.metrics().request(),
+        _in_flight: metrics.request(),
         context: Arc::clone(&context),
         id: id.clone(),
         method: request.method().clone(),
@@ -43,6 +49,7 @@ pub(crate) async fn observe(
         status: CLIENT_GONE,
         bytes: 0,
         handled: Handled::default(),
+        waited,
     };
 
     let mut response = match host_header::validate(&mut request) {
@@ -79,6 +86,7 @@ struct Line {
     status: u16,
     bytes: u64,
     handled: Handled,
+    waited: Waited,
 }
 
 impl Drop for Line {
@@ -86,7 +94,9 @@ impl Drop for Line {
         let _entered = self.span.enter();
         let took = self.began.elapsed();
         let site = &self.context.api.access().site;
-        site.metrics().answered(&self.handled.route, self.status, took);
+        let waited = self.waited.time();
+        let without_wait = waited.is_none().then_some(took);
+        site.metrics().answered(&self.handled.route, self.status, without_wait);
         if self.context.api.below(self.uri.path()).is_some() {
             site.traffic().answered(self.status);
         }
@@ -97,10 +107,15 @@ impl Drop for Line {
             route = &*self.handled.route,
             status = self.status,
             bytes = self.bytes,
-            duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            duration_us = micros(took),
+            waited_us = waited.map(micros),
             user = self.handled.user,
             client = %self.client,
             client_request_id = self.id.of_client(),
         );
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

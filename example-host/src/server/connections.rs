@@ -221,8 +221,8 @@ impl Connection {
     }
 }
 
-/// Adds the peer to each request, marks the connection as busy while a request is answered, and
-/// tells the client with the answer if the server is about to stop.
+/// Adds the peer and the permit of the connection to each request, marks the connection as busy while
+/// a request is answered, and tells the client with the answer if the server is about to stop.
 struct Watched<S> {
     peer: Peer,
     permit: Arc<Permit>,
@@ -242,6 +242,7 @@ where
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
+        request.extensions_mut().insert(Arc::downgrade(&self.permit));
         let busy = Busy::new(&self.permit);
         let phases = self.phases.clone();
         let answering = self.inner.call(request);

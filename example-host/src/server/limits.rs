@@ -1,5 +1,6 @@
 //! The limit on the number of connections, in total and for one client. At the limit, the
-//! connection that has been idle for longest is closed in favour of a new one.
+//! connection that has been idle for longest is closed in favour of a new one. A connection whose
+//! request waits is left out, and is limited by the number of those who may wait.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -35,6 +36,14 @@ struct Slot {
     /// Whether there has been a request.
     used: AtomicBool,
     eviction: Notify,
+}
+
+/// A connection that is left out of the limits until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    permit: Arc<Permit>,
+    /// Whether it was in the table; after an eviction it is not.
+    counted: bool,
 }
 
 /// The permit of a connection, which is released on drop.
@@ -74,10 +83,7 @@ impl ConnectionLimit {
         };
         let (number, slot) = (open.next, Arc::new(slot));
         open.next += 1;
-        open.taken.insert(number, Arc::clone(&slot));
-        if let Some(client) = client {
-            *open.by_client.entry(client).or_default() += 1;
-        }
+        open.insert(number, Arc::clone(&slot));
         drop(open);
         Some(Permit { limit: Arc::clone(self), number, slot })
     }
@@ -102,6 +108,13 @@ impl OpenConnections {
         let (_, number) = idle.min()?;
         self.remove(number)?.eviction.notify_one();
         Some(())
+    }
+
+    fn insert(&mut self, number: u64, slot: Arc<Slot>) {
+        if let Some(client) = slot.client {
+            *self.by_client.entry(client).or_default() += 1;
+        }
+        self.taken.insert(number, slot);
     }
 
     fn remove(&mut self, number: u64) -> Option<Arc<Slot>> {
@@ -130,6 +143,13 @@ impl Permit {
         self.slot.idle_since.store(self.limit.now(), Ordering::Relaxed);
     }
 
+    /// Leaves the connection out of the limits. Afterwards it counts again, above the limit if other
+    /// connections have taken its place: it is open already, and has to send its answer.
+    pub(crate) fn set_aside(self: &Arc<Self>) -> Aside {
+        let counted = self.limit.open().remove(self.number).is_some();
+        Aside { permit: Arc::clone(self), counted }
+    }
+
     /// Whether there has been a request on the connection.
     pub(crate) fn was_used(&self) -> bool {
         self.slot.used.load(Ordering::Relaxed)
@@ -145,6 +165,15 @@ impl Drop for Permit {
     fn drop(&mut self) {
         // After an eviction the connection is no longer in the table.
         drop(self.limit.open().remove(self.number));
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if self.counted {
+            let Permit { limit, number, slot } = &*self.permit;
+            limit.open().insert(*number, Arc::clone(slot));
+        }
     }
 }
 
@@ -168,8 +197,11 @@ mod tests {
     }
 
     fn evicted(permit: &Option<Permit>) -> bool {
+        permit.as_ref().is_none_or(is_evicted)
+    }
+
+    fn is_evicted(permit: &Permit) -> bool {
         use std::task::{Context, Poll, Waker};
-        let Some(permit) = permit else { return true };
         let leaving = std::pin::pin!(permit.evicted());
         leaving.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
     }
@@ -221,5 +253,35 @@ mod tests {
         );
         drop(fifth);
         assert!(acquire(&limit, "192.0.2.6").is_some());
+    }
+
+    #[test]
+    fn a_connection_that_is_set_aside_counts_for_nobody() {
+        let limit = ConnectionLimit::new(2, 1);
+        let busy = |address| acquire(&limit, address).inspect(Permit::mark_busy).map(Arc::new);
+        let first = busy("192.0.2.1");
+        assert!(busy("192.0.2.1").is_none(), "the limit of its client");
+        let aside = first.as_ref().map(Permit::set_aside);
+        let (second, third) = (busy("192.0.2.1"), busy("192.0.2.2"));
+        assert!(second.is_some() && third.is_some());
+        assert!(busy("192.0.2.3").is_none(), "the limit of all");
+        // It counts again, though there is no room, and stays.
+        drop(aside);
+        assert!(first.as_deref().is_some_and(|first| !is_evicted(first)));
+        drop(third);
+        assert!(busy("192.0.2.3").is_none(), "one more than allowed has left, and no other");
+        drop(second);
+        assert!(busy("192.0.2.1").is_none() && busy("192.0.2.3").is_some());
+    }
+
+    #[test]
+    fn an_evicted_connection_that_is_set_aside_does_not_count_again() {
+        let limit = ConnectionLimit::new(1, 1);
+        let first = acquire(&limit, "192.0.2.1").map(Arc::new);
+        let second = acquire(&limit, "192.0.2.2").inspect(Permit::mark_busy);
+        assert!(first.as_deref().is_some_and(is_evicted) && second.is_some());
+        drop(first.as_ref().map(Permit::set_aside));
+        drop(second);
+        assert!(acquire(&limit, "192.0.2.1").inspect(Permit::mark_busy).is_some());
     }
 }

@@ -15,6 +15,7 @@ mod router;
 mod scrape;
 mod tasks;
 mod tls;
+mod waits;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -89,6 +90,8 @@ impl Running {
     /// Each step has a deadline within that time; the next step also gets the time that is left of
     /// it.
     pub async fn shutdown(self) {
+        // Extensions answer those who wait, and nobody waits any more.
+        self.context.api.grant_no_waits();
         self.site.state().events().report(&Event::Stopping);
         // No more jobs are begun.
         drop(self.running_jobs);
@@ -156,6 +159,7 @@ impl Site {
         limits.body_limit = settings.body_limit;
         limits.stream_above = settings.stream_above;
         limits.changes = settings.connections;
+        limits.waiters = settings.waiters;
         let api = Api::new(gate, self.served().cloned(), limits)?;
         let context = Arc::new(Context {
             administration: Administration::new(self.clone(), api.clone(), audit)?,

@@ -77,8 +77,10 @@ async fn answer(
     let head = request.method() == HttpMethod::HEAD;
     let mut response = match Address::of(&context, request.uri().path()) {
         Address::Api => context.api.answer(&id, request).await,
-        Address::Administration => administration::answer(context, &id, request).await,
-        Address::Health => answer_health(&context, &id, request.method()).await,
+        // In boxes, because every request would be as large as one of these otherwise, also those that
+        // wait.
+        Address::Administration => Box::pin(administration::answer(context, &id, request)).await,
+        Address::Health => Box::pin(answer_health(&context, &id, request.method())).await,
         Address::Unknown => Refusal::NotFound.response(&id),
     };
     if head {
@@ -189,6 +191,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::LOCATION,
             header::ETAG,
             HeaderName::from_static("idempotent-replayed"),
+            HeaderName::from_static("preference-applied"),
         ]))
 }
 

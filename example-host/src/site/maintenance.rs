@@ -1,7 +1,8 @@
-//! Checking and correcting the counts and sums that extensions store beside their records. Each
-//! extension implements this itself, so that it is safe while others write.
+//! Checking and correcting the counts and sums that extensions store beside their records, and what is to be
+//! done after a restored backup. Each extension implements this itself, so that it is safe while others
+//! write.
 
-use host_interface::{Difference, Progress};
+use host_interface::{Difference, Error as PluginError, Progress};
 
 use super::Site;
 use crate::base::error::Error;
@@ -36,5 +37,28 @@ impl Site {
             })?);
         }
         Ok(found)
+    }
+
+    /// Notes that the databases were restored from a backup, so that clients of the extensions start over
+    /// instead of going on from what the backup does not have.
+    ///
+    /// # Errors
+    /// When an extension or the database fails.
+    pub async fn note_restored(&self) -> Result<(), Error> {
+        self.all_served()?;
+        transact!(self.state().database(), |transaction| {
+            self.record(transaction, "", "", "note a restored backup").await
+        })?;
+        for (description, plugin) in self.plugins() {
+            match plugin.restored().await {
+                // It has nothing to do then.
+                Ok(()) | Err(PluginError::Unsupported(_)) => {}
+                Err(source) => {
+                    let plugin = description.name.clone();
+                    return Err(Error::Plugin { plugin, step: "restored", source });
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -29,6 +29,7 @@ pub(crate) struct Metrics {
     durations: Family<OfRoute, Histogram>,
     in_flight: Gauge,
     connections: Gauge,
+    waiting: Gauge,
     mails: Family<OfMails, Counter>,
     audited: Family<OfAudit, Counter>,
     jobs: Family<OfRuns, Counter>,
@@ -75,7 +76,8 @@ impl Metrics {
         let requests = Family::default();
         let durations =
             Family::new_with_constructor((|| Histogram::new(DURATIONS)) as fn() -> Histogram);
-        let (in_flight, connections) = (Gauge::default(), Gauge::default());
+        let (in_flight, connections, waiting) =
+            (Gauge::default(), Gauge::default(), Gauge::default());
         let mails = Family::<OfMails, Counter>::default();
         // Counters exist from the start, so that their first increase is visible.
         for result in ["sent", "failed", "refused"] {
@@ -88,11 +90,16 @@ impl Metrics {
         registry.register("http_requests", "Requests answered", requests.clone());
         registry.register(
             "http_request_duration_seconds",
-            "Duration of requests, from their headers to the answer",
+            "Duration of requests that do not wait, from their headers to the answer",
             durations.clone(),
         );
         registry.register("http_requests_in_flight", "Requests in progress", in_flight.clone());
         registry.register("http_connections", "Open connections", connections.clone());
+        registry.register(
+            "http_requests_waiting",
+            "Requests in progress that wait for something to answer",
+            waiting.clone(),
+        );
         registry.register("mails", "Mails sent for extensions", mails.clone());
         registry.register("audit_entries", "Changes for the audit trail", audited.clone());
         let jobs = Family::<OfRuns, Counter>::default();
@@ -109,6 +116,7 @@ impl Metrics {
             durations,
             in_flight,
             connections,
+            waiting,
             mails,
             audited,
             jobs,
@@ -126,11 +134,20 @@ impl Metrics {
         Guard::new(&self.connections)
     }
 
-    /// Counts an answered request by the name of its route.
-    pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
+    /// Counts a request as waiting until the guard is dropped.
+    pub(crate) fn waiting(&self) -> Guard {
+        Guard::new(&self.waiting)
+    }
+
+    /// Counts an answered request by the name of its route. There is no duration of one that waited:
+    /// nothing tells how long it was worked on.
+    pub(crate) fn answered(&self, route: &str, status: u16, took: Option<Duration>) {
         // The path is not used without a route, because clients can send any number of paths.
         let route = if route.is_empty() { "none" } else { route }.to_owned();
-        self.durations.get_or_create(&OfRoute { route: route.clone() }).observe(took.as_secs_f64());
+        if let Some(took) = took {
+            let durations = self.durations.get_or_create(&OfRoute { route: route.clone() });
+            durations.observe(took.as_secs_f64());
+        }
         self.requests.get_or_create(&Answered { route, status }).inc();
     }
 

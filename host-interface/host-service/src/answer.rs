@@ -24,10 +24,12 @@ use crate::changes::Changes;
 use crate::handled::Handled;
 use crate::limits::Limits;
 use crate::pieces::{Arrival, ArrivalLimits, Arriving, Produced, Streamed};
+use crate::prefer;
 use crate::refusal::Refusal;
 use crate::request_id::RequestId;
 use crate::revalidation::Conditional;
 use crate::routing::{self, Matched, Record, Route, Routes};
+use crate::waiters::{Wait, Waiters};
 
 /// Answers requests to the extensions of a site.
 pub(crate) struct Answering<A: Access> {
@@ -36,6 +38,8 @@ pub(crate) struct Answering<A: Access> {
     pub(crate) limits: Limits,
     /// The changes in progress.
     pub(crate) changes: Changes,
+    /// The places of requests that wait.
+    pub(crate) waiters: Waiters,
 }
 
 impl<A: Access> Answering<A> {
@@ -56,7 +60,9 @@ impl<A: Access> Answering<A> {
         // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + limits.request_timeout;
-        let ready = async {
+        // In a box, which is freed before the plugin is called: the checks need the most memory, and the
+        // request may wait for long.
+        let ready = Box::pin(async {
             let (route, matched) = self.route(path, &method)?;
             handled.route = Arc::clone(&route.name);
             let media_type = &route.extension.description().media_type;
@@ -97,6 +103,13 @@ impl<A: Access> Answering<A> {
             let read = body::read_until(&mut body, enough, limits.body_limit, limits.stall_timeout);
             let (read, ended) =
                 timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
+            let asked = if route.waits { prefer::wait(&headers) } else { None };
+            let wait = asked.and_then(|seconds| self.waiters.grant(seconds, extensions.get()));
+            let mut deadline = deadline;
+            if let Some(wait) = &wait {
+                call = call.fact(fact::WAIT, wait.seconds());
+                deadline += wait.time();
+            }
             let mut arrival = None;
             call = if ended {
                 call.body(read)
@@ -109,20 +122,33 @@ impl<A: Access> Answering<A> {
                 call.stream(pieces)
             };
             let conditional = Conditional::of(&method, &headers);
+            let credentials = wait.as_ref().map(|_| headers.clone());
             let request = call.headers(Sent(headers)).build();
-            Ok(Call { route, request, conditional, arrival, stall_time: limits.stall_timeout })
-        };
-        let ready = ready.await;
+            let stall_time = limits.stall_timeout;
+            let call = Call { route, request, conditional, arrival, stall_time, deadline, wait };
+            Ok((call, credentials))
+        })
+        .await;
         let route = Arc::clone(&handled.route);
         let asked = Asked { id: id.clone(), method, uri, extensions, route, record, user };
+        // Whatever follows the plugin's answer is in boxes as well: a request that waits would be as large as
+        // a change and its record in an audit trail otherwise.
         let mut response = match ready {
-            Ok(call) if is_change(&asked.method) => self.change(asked, call, deadline).await,
-            Ok(call) => {
-                let route = call.route.clone();
+            Ok((call, _)) if is_change(&asked.method) => Box::pin(self.change(asked, call)).await,
+            Ok((call, credentials)) => {
+                let (route, deadline) = (call.route.clone(), call.deadline);
+                let applied = call.wait.as_ref().map(Wait::applied);
                 let read = timeout_at(deadline, call.answer()).await;
-                let read = read.unwrap_or_else(|_| Err(timed_out(&route)));
-                let response = read.unwrap_or_else(|refusal| refusal.response(id));
-                self.access.answered(asked, response).await
+                let mut read = read.unwrap_or_else(|_| Err(timed_out(&route)));
+                if let Some(credentials) = credentials {
+                    let again = self.admit_again(&asked, &credentials, &route, deadline);
+                    read = Box::pin(again).await.and(read);
+                }
+                let mut response = read.unwrap_or_else(|refusal| refusal.response(id));
+                if let Some(applied) = applied {
+                    response.headers_mut().append("preference-applied", applied);
+                }
+                Box::pin(self.access.answered(asked, response)).await
             }
             Err(refusal) => {
                 // A body that is too slow or incomplete is not read again.
@@ -130,11 +156,35 @@ impl<A: Access> Answering<A> {
                 if wanted && !unreadable {
                     body::discard(body).await;
                 }
-                self.access.answered(asked, refusal.response(id)).await
+                Box::pin(self.access.answered(asked, refusal.response(id))).await
             }
         };
         response.extensions_mut().insert(handled);
         response
+    }
+
+    /// Checks after a wait what may have changed meanwhile: whether the route is still enabled, and the
+    /// credentials still those of the same user.
+    async fn admit_again(
+        &self,
+        asked: &Asked<A::User>,
+        credentials: &HeaderMap,
+        route: &Route,
+        deadline: Instant,
+    ) -> Result<(), Refusal> {
+        if !self.access.is_enabled(route.extension.name()) {
+            return Err(Refusal::NotFound);
+        }
+        let Some(user) = &asked.user else { return Ok(()) };
+        let enabled = |extension: &str| self.access.is_enabled(extension);
+        let asking = Asking::new(credentials, &asked.extensions, &self.routes, &enabled);
+        let found = timeout_at(deadline, self.access.authenticate(asking)).await;
+        let found = found.map_err(|_| Refusal::Timeout)??.ok_or(Refusal::Unauthorised)?;
+        let (before, now): (&Caller, &Caller) = (user.borrow(), found.borrow());
+        match before.user() == now.user() {
+            true => Ok(()),
+            false => Err(Refusal::Unauthorised),
+        }
     }
 
     /// The enabled route for this path and method.
@@ -161,13 +211,8 @@ impl<A: Access> Answering<A> {
 
     /// Calls a plugin for a change. The call runs to its end and its outcome is recorded, even if
     /// the client disconnects or gets a timeout.
-    async fn change(
-        &self,
-        asked: Asked<A::User>,
-        call: Call,
-        deadline: Instant,
-    ) -> HttpResponse<Body> {
-        let id = asked.id.clone();
+    async fn change(&self, asked: Asked<A::User>, call: Call) -> HttpResponse<Body> {
+        let (id, deadline) = (asked.id.clone(), call.deadline);
         let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
             return self.access.answered(asked, Refusal::Unavailable.response(&id)).await;
@@ -232,13 +277,22 @@ struct Call {
     /// What is seen of a body that arrives in pieces.
     arrival: Option<Arc<Arrival>>,
     stall_time: Duration,
+    /// When it must have been answered.
+    deadline: Instant,
+    /// The time for which the plugin may hold the answer open.
+    wait: Option<Wait>,
 }
 
 impl Call {
     /// Calls the plugin. If it refuses a body that broke off, the answer is the host's refusal.
     async fn answer(self) -> Result<HttpResponse<Body>, Refusal> {
         let Route { extension, name: route, .. } = &self.route;
-        let response = extension.plugin().handle(self.request).await.map_err(|error| {
+        let handling = extension.plugin().handle(self.request);
+        let response = match self.wait {
+            Some(wait) => wait.during(handling).await,
+            None => handling.await,
+        };
+        let response = response.map_err(|error| {
             let (extension, route) = (extension.name(), &**route);
             tracing::error!(extension, route, %error, "an extension failed");
             Refusal::Internal

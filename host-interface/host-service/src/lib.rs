@@ -18,6 +18,15 @@
 //!    breaks off.
 //! 7. The plugin is called, and checks the rest: permissions, values, records.
 //!
+//! # Requests that wait
+//!
+//! On a route that [waits](host_interface::Route::waits), a client may ask with `Prefer: wait=30` that its
+//! answer is held open for up to so many seconds. If one of [`Limits::waiters`] places is free, the plugin
+//! gets that time as a fact, the answer names it in `Preference-Applied`, and the time limit of the request
+//! begins after it. The place is free again with the answer, when the time has passed, or when the client
+//! disconnects. Without a place, and after [`Mount::stopping`], the request is like any other. There is no
+//! `Vary: Prefer`, because the preference does not choose what is answered, only when (RFC 7240, section 2).
+//!
 //! # Modules
 //!
 //! From top to bottom; a module uses only those below it.
@@ -32,7 +41,7 @@
 //! | `extension` | a plugin with its description |
 //! | [`body`] | reads and discards bodies within limits |
 //! | `refusal` | the table of the host's own error answers |
-//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `request_id`, `revalidation` | one thing each |
+//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `prefer`, `request_id`, `revalidation`, `waiters` | one thing each |
 //! | `error` | errors of a start |
 
 pub mod body;
@@ -49,10 +58,12 @@ mod library;
 mod limits;
 mod mount;
 mod pieces;
+mod prefer;
 mod refusal;
 mod request_id;
 mod revalidation;
 mod routing;
+mod waiters;
 
 pub use access::{Access, Asked, Asking, is_change};
 pub use answer::ClientAddress;
@@ -69,3 +80,4 @@ pub use refusal::Refusal;
 pub use request_id::{HEADER as REQUEST_ID, RequestId, RequestIds};
 pub use revalidation::compressed_tag;
 pub use routing::Record;
+pub use waiters::OnWait;

@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long a request may take, its body included. Default: 30 s.
+    /// How long a request may take, its body included, and without the time for which it may wait.
+    /// Default: 30 s.
     pub request_timeout: Duration,
     /// How long a client may pause while it sends a body, and a plugin while it produces one.
     /// Default: 10 s.
@@ -18,6 +19,9 @@ pub struct Limits {
     pub stream_above: usize,
     /// How many changes may run at the same time; others wait. Default: 1,024.
     pub changes: usize,
+    /// How many requests may wait at the same time, see [`Route::waits`](host_interface::Route::waits).
+    /// Beyond it, one that asks to wait is answered at once. Default: 1,000.
+    pub waiters: usize,
 }
 
 impl Default for Limits {
@@ -28,6 +32,7 @@ impl Default for Limits {
             body_limit: 1024 * 1024,
             stream_above: 64 * 1024,
             changes: 1024,
+            waiters: 1000,
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::request_id::{self, RequestId, RequestIds};
 use crate::routing::Routes;
+use crate::waiters::Waiters;
 
 /// The extensions of a site, mounted below their base path. Clones are cheap and share everything.
 pub struct Mount<A: Access> {
@@ -54,7 +55,8 @@ impl<A: Access> Mount<A> {
         let routes = routes(extensions.into_iter().collect())?;
         let base_path = routes.extensions().first().map(|first| first.base_path().to_owned());
         let changes = Changes::new(limits.changes);
-        let answering = Answering { access, routes, limits, changes };
+        let waiters = Waiters::new(limits.waiters);
+        let answering = Answering { access, routes, limits, changes, waiters };
         let (ids, stopping) = (RequestIds::new()?, OnceLock::new());
         Ok(Self { shared: Arc::new(Shared { base_path, answering, ids, stopping }) })
     }
@@ -127,11 +129,17 @@ impl<A: Access> Mount<A> {
         &self.shared.answering.changes
     }
 
-    /// Reports [`Event::Stopping`] to the extensions, without waiting for them. An application calls it
-    /// in its runtime when it begins to stop, before it waits for requests in progress: an extension may
-    /// then answer the requests that it lets wait. Further calls do nothing.
+    /// Grants no more waits, and reports [`Event::Stopping`] to the extensions, without waiting for them. An
+    /// application calls it in its runtime when it begins to stop, before it waits for requests in
+    /// progress: an extension may then answer the requests that it lets wait. Further calls do nothing.
     pub fn stopping(&self) {
         self.reports_of_stop();
+    }
+
+    /// Grants no more waits: from now on every request is answered at once. This is for an application that
+    /// reports [`Event::Stopping`] by itself; [`Mount::stopping`] does it too.
+    pub fn grant_no_waits(&self) {
+        self.shared.answering.waiters.close();
     }
 
     /// The same after a signal, for `with_graceful_shutdown` of an `axum` server.
@@ -167,6 +175,7 @@ impl<A: Access> Mount<A> {
     /// The reports of the stop, which begin with the first call.
     fn reports_of_stop(&self) -> &Mutex<JoinSet<()>> {
         self.shared.stopping.get_or_init(|| {
+            self.grant_no_waits();
             let mut reports = JoinSet::new();
             for extension in self.extensions() {
                 let extension = extension.clone();

@@ -32,6 +32,8 @@ pub(crate) struct Route {
     pub(crate) public: bool,
     /// Whether the plugin takes a large body in pieces.
     pub(crate) streams: bool,
+    /// Whether the plugin may hold an answer open.
+    pub(crate) waits: bool,
     /// The kind of record: the segment of the pattern before its first parameter, or its last
     /// segment.
     kind: Arc<str>,
@@ -71,6 +73,7 @@ impl Routes {
                     name: route.name.as_str().into(),
                     public: route.public,
                     streams: route.streams,
+                    waits: route.waits,
                     kind: kind(&route.pattern).into(),
                     handler: route.handler,
                     extension: extension.clone(),

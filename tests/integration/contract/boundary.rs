@@ -565,3 +565,12 @@ async fn plugins_of_one_library_are_independent() {
     drop(first);
     assert_eq!(ask(&second, &sound).await, true);
 }
+
+#[tokio::test]
+async fn a_plugin_learns_that_a_backup_was_restored_unless_it_does_not_know_the_call() {
+    plugin("misbehaves").0.restored().await.unwrap();
+    let environment = Environment::new("sqlite://nowhere.db").capabilities([capability::USERS]);
+    let library = host_interface::open(&fixture("plugin_1_0")).unwrap();
+    let older = library.create(Small::default(), &environment).unwrap();
+    assert!(matches!(older.restored().await, Err(Error::Unsupported(_))));
+}

@@ -10,3 +10,4 @@ mod loading;
 mod pieces;
 mod streams;
 mod traits;
+mod waits;
