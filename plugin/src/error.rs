@@ -31,6 +31,8 @@ pub enum FaultKind {
     NotFound,
     /// The record has another version than the client expects.
     VersionMismatch,
+    /// The cursor of a client cannot be continued.
+    CursorExpired,
     /// Another request with the same key is in progress.
     RequestInProgress,
     /// The key of the request belongs to another one.
@@ -78,6 +80,7 @@ impl FaultKind {
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
             FaultKind::RequestInProgress => (409, "request_in_progress", "Request in progress"),
+            FaultKind::CursorExpired => (410, "cursor_expired", "Cursor expired"),
             FaultKind::VersionMismatch => (412, "version_mismatch", "Version mismatch"),
             FaultKind::PreconditionRequired => {
                 (428, "precondition_required", "Precondition required")
@@ -116,6 +119,8 @@ pub struct Fault {
     pub source: Option<Source>,
     /// What a program needs to go on.
     pub meta: Option<Named>,
+    /// The path from which a client has to start over.
+    pub first: Option<String>,
 }
 
 /// A number in the `meta` of a document or an error, after its name.
@@ -124,7 +129,7 @@ pub type Named = (&'static str, i64);
 impl Fault {
     /// A fault of the request as a whole.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: None, meta: None }
+        Self { kind, detail: detail.into(), source: None, meta: None, first: None }
     }
 
     /// A fault of the member of the body at this JSON pointer.
@@ -145,6 +150,12 @@ impl Fault {
     /// The same with a number for programs.
     pub fn with_meta(mut self, name: &'static str, number: i64) -> Self {
         self.meta = Some((name, number));
+        self
+    }
+
+    /// The same with the path from which a client has to start over.
+    pub fn starting_over_at(mut self, path: String) -> Self {
+        self.first = Some(path);
         self
     }
 

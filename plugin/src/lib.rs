@@ -40,10 +40,11 @@
 //! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` includes addresses, `methods` shipping and payment, `orders/` items and histories |
 //! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), a page and the related records beside it (`compound`), what a resource's file adds to them (`hooks`), writes that happen once, under a key (`once`, and the `turns` of requests with equal keys), the queue of mails to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`), the site's parameters (`settings`) |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
+//! | [`changes`] | the feed of changes: queued changes get their places (`place`) by the feed's own row (`clock`), a page of it (`read`) from a client's `cursor`, and clients that wait for a change (`waiting`) |
 //! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), checking and repairing kept numbers (`maintenance`) |
 //! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells`, the results; bulk `filling`, SQLite's `upkeep` |
-//! | [`wire`] | path and query (`request`), what a client selects of a document (`view`) and headers and body (`body`) to typed form, known `names` for misspelt ones, values and their literal texts (`literal`), the record that a body describes (`draft`), `If-Match` (`precondition`), `Idempotency-Key` and the fingerprint of a request (`idempotency`), JSON:API output (`document`) with the records beside it (`included`), responses (`answer`) |
-//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and the queries needed for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), the keys of writes (`once`), whole tables (`copy`), differences between engines (`dialect`), substring search (`texts`), kept counts and sums with their tables, triggers and recounts (`kept`) |
+//! | [`wire`] | path and query (`request`), what a client selects of a document (`view`), the query of the feed of changes (`following`) and headers and body (`body`) to typed form, known `names` for misspelt ones, values and their literal texts (`literal`), the record that a body describes (`draft`), `If-Match` (`precondition`), `Idempotency-Key` and the fingerprint of a request (`idempotency`), JSON:API output (`document`), each record of it (`object`) with the records beside it (`included`), responses (`answer`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and the queries needed for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), the keys of writes (`once`), the feed of changes with its triggers (`feed`), whole tables (`copy`), differences between engines (`dialect`), substring search (`texts`), kept counts and sums with their tables, triggers and recounts (`kept`) |
 //! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and their typed handles (`field`), descriptors (`resource`), the list of all descriptors (`registry`) and the relations that follow from them (`relation`), selected fields (`selection`), records (`record`), queries to the database (`question`), the parameters of the store (`parameters`), the kept counts and sums (`kept`), which writes change whose version (`versions`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
@@ -97,6 +98,7 @@
 pub mod app;
 pub mod boundary;
 pub mod bulk;
+pub mod changes;
 pub mod error;
 pub mod model;
 pub mod reports;

@@ -9,8 +9,8 @@ mod panels;
 use std::time::Duration;
 
 use host_interface::{
-    Action, Asset, Description, Grant, HostHandle, Job, PanelContent, Request, Response, Route,
-    Subject,
+    Action, Asset, Description, Event, Grant, HostHandle, Job, Method, PanelContent, Request,
+    Response, Route, Subject,
 };
 
 use crate::bulk::demo;
@@ -19,6 +19,7 @@ use crate::model::parameters;
 use crate::model::resource::Resource;
 use crate::resources::REGISTRY;
 use crate::service::call::{self, Call, Shop};
+use crate::service::hooks::{Gives, Special, Step};
 use crate::service::{crud, once};
 use crate::store::{self, Store};
 use crate::wire::answer;
@@ -32,6 +33,8 @@ pub const PREFIX: &str = "v1/shop";
 
 /// The job that removes keys of writes that are old enough.
 const SWEEP_KEYS: &str = "sweep_keys";
+/// The job that forgets deletions that are old enough.
+const SWEEP_CHANGES: &str = "sweep_changes";
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
@@ -72,7 +75,18 @@ impl App {
     pub async fn job(&self, name: &str) -> Result<(), Error> {
         match name {
             SWEEP_KEYS => once::sweep(&self.shop).await,
+            SWEEP_CHANGES => {
+                let days = self.shop.parameters.current()?.change_days;
+                self.shop.feed.forget(days).await
+            }
             _ => Err(Error::Contract("the host asked for a job that was never declared")),
+        }
+    }
+
+    /// Deals with an event.
+    pub fn event(&self, event: &Event) {
+        if *event == Event::Stopping {
+            self.shop.feed.end_waits();
         }
     }
 
@@ -96,26 +110,32 @@ impl App {
         let turn = self.shop.turns.wait(request).await?;
         call.turn = turn.as_ref();
         // An operation commits once, at its end, so it can be repeated as a whole until then.
-        store::persist(|| dispatch(endpoint, &call)).await
+        let answer = store::persist(|| dispatch(endpoint, &call)).await?;
+        if endpoint.method != Method::Get {
+            self.shop.feed.written();
+        }
+        Ok(answer)
     }
 }
 
-async fn dispatch(endpoint: &Endpoint, call: &Call<'_>) -> Result<Response, Error> {
+/// Runs an operation. Each is in a box of its own, because a request would be as large as the largest of
+/// them otherwise, also one that waits.
+fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> Step<'a, Response> {
     let service = endpoint.service;
     match endpoint.operation {
-        Operation::List => crud::list(call, service.of).await,
-        Operation::Show => crud::show(call, service.of).await,
+        Operation::List => Box::pin(crud::list(call, service.of)),
+        Operation::Show => Box::pin(crud::show(call, service.of)),
         Operation::Create => match service.create {
-            Some(special) => special(call).await,
-            None => crud::create(call, service).await,
+            Some(special) => special(call),
+            None => Box::pin(crud::create(call, service)),
         },
-        Operation::Update => crud::update(call, service).await,
+        Operation::Update => Box::pin(crud::update(call, service)),
         Operation::Delete => match service.delete {
-            Some(special) => special(call).await,
-            None => crud::delete(call, service).await,
+            Some(special) => special(call),
+            None => Box::pin(crud::delete(call, service)),
         },
-        Operation::Nested(nested) => crud::nested(call, service.of, nested).await,
-        Operation::Special(special) => (special.run)(call).await,
+        Operation::Nested(nested) => Box::pin(crud::nested(call, service.of, nested)),
+        Operation::Special(special) => (special.run)(call),
     }
 }
 
@@ -123,7 +143,11 @@ async fn dispatch(endpoint: &Endpoint, call: &Call<'_>) -> Result<Response, Erro
 pub fn describe() -> Description {
     let routes = routes::endpoints().into_iter().zip(0..).map(|(endpoint, handler)| {
         let pattern = format!("{PREFIX}/{}", endpoint.path);
-        Route::new(endpoint.method, pattern, endpoint.name, handler)
+        let route = Route::new(endpoint.method, pattern, endpoint.name, handler);
+        match endpoint.operation {
+            Operation::Special(Special { gives: Gives::Changes, .. }) => route.waits(),
+            _ => route,
+        }
     });
     // Rules on the store must not apply to its configuration.
     let parent = |kind| if kind == "config" { "root" } else { "com_shop" };
@@ -140,7 +164,8 @@ pub fn describe() -> Description {
         .demo_options(demo::options())
         .panels(panels::declared())
         .detail_panels(panels::details())
-        .jobs([Job::new(SWEEP_KEYS, SWEEP_EVERY)])
+        .jobs([SWEEP_KEYS, SWEEP_CHANGES].map(|name| Job::new(name, SWEEP_EVERY)))
+        .events([Event::STOPPING])
         .permissions(
             [
                 Action::new("store.view", "View"),

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    Description, Difference, Environment, HostHandle, Method, Metric, PanelContent, Plugin,
+    Description, Difference, Environment, Event, HostHandle, Method, Metric, PanelContent, Plugin,
     ProgressHandle, Request, Response, Subject,
 };
 use serde_json::{Map, Value};
@@ -40,8 +40,8 @@ const CLOSING_TIME: Duration = Duration::from_secs(2);
 pub struct ShopPlugin {
     app: Arc<App>,
     base_path: String,
-    /// Sends mails from start to shutdown.
-    sending: Mutex<Option<JoinHandle<()>>>,
+    /// Sends mails, and keeps the feed of changes going, from start to shutdown.
+    tasks: Mutex<Vec<JoinHandle<()>>>,
     /// `Some` until the plugin is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
@@ -68,7 +68,7 @@ impl Plugin for ShopPlugin {
         let app = Arc::new(app);
         let handle = runtime.handle().clone();
         let base_path = environment.base_path;
-        Ok(Self { app, base_path, sending: Mutex::default(), runtime: Some(runtime), handle })
+        Ok(Self { app, base_path, tasks: Mutex::default(), runtime: Some(runtime), handle })
     }
 
     fn describe(&self) -> Description {
@@ -119,10 +119,12 @@ impl Plugin for ShopPlugin {
     }
 
     fn start(&self) {
-        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        if sending.is_none() {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if tasks.is_empty() {
             let app = Arc::clone(&self.app);
-            *sending = Some(self.handle.spawn(async move { app.shop.sender.run().await }));
+            tasks.push(self.handle.spawn(async move { app.shop.sender.run().await }));
+            let app = Arc::clone(&self.app);
+            tasks.push(self.handle.spawn(async move { app.shop.feed.run().await }));
         }
     }
 
@@ -170,6 +172,15 @@ impl Plugin for ShopPlugin {
         .await
     }
 
+    async fn event(self: Arc<Self>, event: Event) -> Result<(), host_interface::Error> {
+        self.app.event(&event);
+        Ok(())
+    }
+
+    async fn restored(self: Arc<Self>) -> Result<(), host_interface::Error> {
+        self.run(|app| async move { app.shop.store.renew_feed().await }).await
+    }
+
     async fn health(self: Arc<Self>) -> Result<(), host_interface::Error> {
         self.run(|app| async move { app.shop.store.ping().await }).await
     }
@@ -185,13 +196,14 @@ impl Plugin for ShopPlugin {
 
     async fn shutdown(self: Arc<Self>) {
         let app = Arc::clone(&self.app);
-        let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let bridge = Bridge::new(self.handle.clone(), async move {
             app.shop.sender.stop();
-            if let Some(sending) = sending
-                && let Err(error) = sending.await
-            {
-                tracing::error!(%error, "the sender of mails failed");
+            app.shop.feed.stop();
+            for task in tasks {
+                if let Err(error) = task.await {
+                    tracing::error!(%error, "a task of the store failed");
+                }
             }
             let closed = async {
                 if let Some(replica) = &app.shop.replica {

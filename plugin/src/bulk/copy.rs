@@ -31,7 +31,7 @@ const AT_ONCE: usize = 20;
 const REPORT_EVERY: u64 = 500;
 
 /// The tables to copy, in an order in which each row comes after the rows that it refers to.
-const COPIED: [Copied; 22] = [
+const COPIED: [Copied; 25] = [
     Copied::new("shop_countries", "shop_country_id", "countries"),
     Copied::new("shop_zones", "shop_zone_id", "zones"),
     Copied::new("shop_currencies", "shop_currency_id", "currencies"),
@@ -56,7 +56,18 @@ const COPIED: [Copied; 22] = [
     Copied::new("shop_keys", "shop_key_id", "idempotency keys"),
     // A table of one row, whose key is always the same.
     Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
+    Copied { key: None, ..Copied::new("shop_feed", "one", "feed of changes") },
+    Copied {
+        key: None,
+        order: "kind, record",
+        ..Copied::new("shop_changes", "kind", "places of changes")
+    },
+    // The copying of everything else has queued it as changes.
+    Copied { key: None, without: Some("entry"), ..Copied::new(QUEUE, "entry", "queued changes") },
 ];
+
+/// The table of changes without places, which the triggers of the target fill.
+const QUEUE: &str = "shop_change_queue";
 
 /// Tables that differ between equal stores, and so are not compared: revisions, the slots of sums,
 /// and the number of the latest recount.
@@ -138,13 +149,15 @@ struct Copied {
     key: Option<&'static str>,
     /// The order in which its rows are copied.
     order: &'static str,
+    /// A column that is neither copied nor compared.
+    without: Option<&'static str>,
     /// The name of its rows in messages.
     what: &'static str,
 }
 
 impl Copied {
     const fn new(name: &'static str, key: &'static str, what: &'static str) -> Self {
-        Self { name, key: Some(key), order: key, what }
+        Self { name, key: Some(key), order: key, without: None, what }
     }
 }
 
@@ -224,7 +237,11 @@ impl Layout {
     fn of(here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
         let derived = derived(here, there)?;
         let copied = COPIED.into_iter().map(|table| {
-            let columns = |of: &Catalogue| of.get(table.name).cloned().unwrap_or_default();
+            let columns = |of: &Catalogue| {
+                let mut columns = of.get(table.name).cloned().unwrap_or_default();
+                columns.retain(|(name, _)| Some(&**name) != table.without);
+                columns
+            };
             let columns = common(table.name, columns(here), &columns(there))?;
             Ok((table, columns))
         });
@@ -306,7 +323,9 @@ async fn fill(
                 let insert = |rows: &[Vec<Value>]| {
                     sql::insert_at_once(table.name, &names, rows.concat(), dialect)
                 };
-                target.write(parts.map(insert).collect::<Vec<_>>())
+                // What triggers queue here was a change in the source, and is none in the copy.
+                let unqueue = (table.name != QUEUE).then(|| sql::delete_rows(QUEUE));
+                target.write(parts.map(insert).chain(unqueue).collect::<Vec<_>>())
             })
             .await?;
             meter.add(chunk.len() as u64);

@@ -64,6 +64,8 @@ pub struct Parameters {
     pub require_if_match: bool,
     /// How many days the key and the answer of a write are kept.
     pub idempotency_days: i64,
+    /// How many days deletions are kept in the feed of changes.
+    pub change_days: i64,
     /// All parameters with their values.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
@@ -163,6 +165,15 @@ pub fn declared() -> Vec<Parameter> {
         )
         .at_least(1)
         .at_most(30),
+        Parameter::new(
+            "change_days",
+            Integer,
+            90,
+            "How many days the feed of changes keeps deletions. A client that has not read it for \
+             longer starts over.",
+        )
+        .at_least(1)
+        .at_most(3_650),
     ]
 }
 

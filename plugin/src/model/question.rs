@@ -90,6 +90,22 @@ impl Page {
         self.shape.columns(self.resource).map(|(_, field)| field)
     }
 
+    /// Whether its order is that of changes; `None` if it is not limited to changed records.
+    pub fn by_change(&self) -> Option<bool> {
+        self.conditions.iter().find_map(|condition| match condition {
+            Condition::Changed { ordered, .. } => Some(*ordered),
+            _ => None,
+        })
+    }
+
+    /// From which place on the feed of changes has its records, if nothing else limits it.
+    pub fn only_changed(&self) -> Option<i64> {
+        match self.conditions[..] {
+            [Condition::Changed { since, .. }] => Some(since),
+            _ => None,
+        }
+    }
+
     /// The number of cells of a row: the key, the fields, and the version if there are versions.
     pub fn width(&self) -> usize {
         1 + self.columns().count() + usize::from(self.resource.versioned)
@@ -141,6 +157,8 @@ pub enum Condition {
     Key(i64),
     /// Its primary key is one of these.
     Keys(Vec<i64>),
+    /// Its primary key is greater than this: the records from there on, which are not counted.
+    Above(i64),
     /// The field contains one of these keys.
     Among(&'static str, Vec<i64>),
     /// The field has this value.
@@ -153,6 +171,13 @@ pub enum Condition {
     Contains(&'static [&'static str], String),
     /// One of its parts has this text, which is case-folded. At most one record satisfies this.
     OfPart(&'static Part, String),
+    /// The feed of changes has the record at this place or a later one.
+    Changed {
+        /// The place.
+        since: i64,
+        /// Whether the page is in the order of these places.
+        ordered: bool,
+    },
 }
 
 impl Condition {
@@ -170,8 +195,10 @@ impl Condition {
             | Condition::AtMost(name, _) => Some(name),
             Condition::Key(_)
             | Condition::Keys(_)
+            | Condition::Above(_)
             | Condition::Contains(..)
-            | Condition::OfPart(..) => None,
+            | Condition::OfPart(..)
+            | Condition::Changed { .. } => None,
         }
     }
 }

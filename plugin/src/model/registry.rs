@@ -36,6 +36,11 @@ impl Registry {
         self.iter().find(|resource| resource.kind == kind)
     }
 
+    /// The resources whose records the feed of changes reports.
+    pub fn followed(self) -> impl Iterator<Item = &'static Resource> + Clone {
+        self.iter().filter(|resource| resource.is_followed())
+    }
+
     /// The fields of all resources that refer to a record and prevent its deletion.
     ///
     /// # Errors

@@ -179,6 +179,11 @@ impl Resource {
         self.crud || self.readable
     }
 
+    /// Whether the feed of changes reports what happens to its records.
+    pub fn is_followed(&self) -> bool {
+        self.versioned && self.has_own_route()
+    }
+
     /// All fields after the key: those of lists, those of single records, then the hidden ones.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         self.list.iter().chain(self.detail).chain(self.hidden)

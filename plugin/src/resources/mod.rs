@@ -3,6 +3,7 @@
 //! cannot express.
 
 mod categories;
+mod changes;
 mod config;
 mod countries;
 mod coupons;
@@ -33,6 +34,7 @@ pub static SERVICES: &[Service] = ALL;
 const ALL: &[Service] = &[
     Service::of(&customers::ADDRESSES),
     categories::SERVICE,
+    changes::SERVICE,
     config::SERVICE,
     Service::of(&countries::COUNTRIES),
     coupons::SERVICE,

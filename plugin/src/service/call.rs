@@ -7,11 +7,12 @@ use host_interface::{Caller, HostHandle, Metric, Request, fact};
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
 use super::turns::{Turn, Turns};
+use crate::changes::Feed;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
-use crate::wire::document::Place;
+use crate::wire::object::Place;
 use crate::wire::view::View;
 
 /// The action that reads need.
@@ -38,6 +39,8 @@ pub struct Shop {
     pub registry: Registry,
     /// The keys of the writes in progress.
     pub turns: Turns,
+    /// The feed of changes.
+    pub feed: Feed,
 }
 
 /// A request in progress.
@@ -58,6 +61,7 @@ impl Shop {
             replica: None,
             daily: Arc::default(),
             sender: Sender::new(store.clone(), host.clone()),
+            feed: Feed::new(store.clone(), registry),
             store,
             parameters: ParameterCache::new(host.clone()),
             root,
@@ -95,7 +99,13 @@ impl Shop {
         let computed = f64::from(u32::try_from(self.daily.computed()).unwrap_or(u32::MAX));
         let reports = "Reports computed; simultaneous requests for the same report share one.";
         let reports = Metric::counter("reports_computed", reports).value(computed);
-        Ok(vec![connections, mails, reports])
+        let backlog = self.feed.backlog().await?;
+        let number = |count: i64| u32::try_from(count).map_or(f64::MAX, f64::from);
+        let queued = Metric::gauge("changes_queued", "Changes that have no place in the feed yet.")
+            .value(number(backlog.queued));
+        let behind = "For how many seconds at most changes have been waiting for their places.";
+        let behind = Metric::gauge("changes_behind_seconds", behind).value(number(backlog.behind));
+        Ok(vec![connections, mails, reports, queued, behind])
     }
 }
 

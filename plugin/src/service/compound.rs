@@ -4,10 +4,11 @@
 use host_interface::Response;
 
 use super::call::Call;
+use crate::changes::{Clock, moment_of, place_of};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::question::{Condition, Page};
 use crate::model::relation::Relation;
-use crate::model::resource::Resource;
+use crate::model::resource::{Order, Resource};
 use crate::model::value::Cell;
 use crate::store::{Cells, Transaction};
 use crate::wire::answer;
@@ -24,10 +25,25 @@ pub(super) async fn list(
     fixed: Option<Condition>,
 ) -> Result<Response, Error> {
     let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
-    let page = Page { shape: view.shape, ..listing.page(resource, conditions) };
+    let mut page = Page { shape: view.shape, ..listing.page(resource, conditions) };
+    let (mut transaction, mut as_of) = (None, None);
+    if let Some(moment) = listing.modified_since {
+        call.shop.feed.catch_up().await?;
+        let mut snapshot = call.shop.store.begin_read().await?;
+        let clock = Clock::read(&mut snapshot).await?;
+        as_of = Some(moment_of(clock.seq));
+        let since = place_of(moment);
+        // Whatever has not changed since the feed began counts as changed then.
+        if since > clock.began {
+            page.conditions.push(Condition::Changed { since, ordered: !listing.ordered });
+        } else if !listing.ordered {
+            page.order = Order::KEY;
+        }
+        transaction = Some(snapshot);
+    }
     let write =
-        |records: Records<'_>, total| document::list(records, total, &listing, call.place());
-    let body = read(call, &page, &view, write).await?;
+        |records: Records<'_>, total| document::list(records, total, &listing, as_of, call.place());
+    let body = read(call, transaction, &page, &view, write).await?;
     Ok(answer::document(200, body))
 }
 
@@ -40,7 +56,7 @@ pub(super) fn empty(
     let none = Included::beside(resource, &[])?;
     let included = view.include.is_some().then_some(&none);
     let records = Records { resource, view, rows: &[], included };
-    let body = document::list(records, 0, listing, call.place())?;
+    let body = document::list(records, 0, listing, None, call.place())?;
     Ok(answer::document(200, body))
 }
 
@@ -57,24 +73,32 @@ pub(super) async fn one(
         let body = document::single(records, sent, call.place(), None)?;
         Ok((records.version()?, body))
     };
-    let (version, body) = read(call, &page, view, write).await?;
+    let (version, body) = read(call, None, &page, view, write).await?;
     Ok(body.map(|body| answer::record(200, version, body)))
 }
 
-/// Reads a page and what is included beside it, and writes the document of both.
+/// Reads a page and what is included beside it, in a snapshot if one is given, and writes the document
+/// of both.
 async fn read<T>(
     call: &Call<'_>,
+    snapshot: Option<Transaction>,
     page: &Page,
     view: &View,
     write: impl FnOnce(Records<'_>, i64) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let resource = page.resource;
     if view.include.is_none() {
-        let cells = call.shop.store.page(page).await?;
+        let cells = match snapshot {
+            Some(mut snapshot) => snapshot.page(page).await?,
+            None => call.shop.store.page(page).await?,
+        };
         let rows = cells.rows()?;
         return write(Records { resource, view, rows: &rows, included: None }, cells.total());
     }
-    let mut transaction = call.shop.store.begin_read().await?;
+    let mut transaction = match snapshot {
+        Some(snapshot) => snapshot,
+        None => call.shop.store.begin_read().await?,
+    };
     let cells = transaction.page(page).await?;
     let rows = cells.rows()?;
     let mut included = Included::beside(resource, &rows)?;

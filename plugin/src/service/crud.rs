@@ -23,7 +23,7 @@ use crate::wire::document::Records;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request::{self, Listing, Scope};
 use crate::wire::view::View;
-use crate::wire::{answer, document, precondition};
+use crate::wire::{answer, document, object, precondition};
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
@@ -231,7 +231,7 @@ pub(crate) fn created(
     key: i64,
     cells: &Cells,
 ) -> Result<Response, Error> {
-    let location = document::record_path(resource, key, &call.shop.root);
+    let location = object::record_path(resource, key, &call.shop.root);
     Ok(single(201, call, resource, cells)?.with_header("location", location))
 }
 

@@ -118,6 +118,8 @@ pub enum Gives {
     All(&'static Resource),
     /// A page of records with these attributes, computed from a view.
     Computed(&'static Resource, &'static [Field]),
+    /// A page of the feed of changes.
+    Changes,
     /// A report.
     Report(&'static Report),
     /// One record whose attributes depend on the site.

@@ -189,13 +189,18 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
 
 /// Whether a page is short in any store.
 fn is_of_few(page: &Page) -> bool {
-    let of_one = |test: &Condition| matches!(test, Condition::Key(_) | Condition::OfPart(..));
+    let of_one = |test: &Condition| {
+        matches!(test, Condition::Key(_) | Condition::OfPart(..) | Condition::Changed { .. })
+    };
     is_named(page) || page.conditions.iter().any(of_one)
 }
 
 /// Whether the keys in the conditions of a page name its records, or the owners of its records.
 fn is_named(page: &Page) -> bool {
-    page.conditions.iter().any(|test| matches!(test, Condition::Keys(_) | Condition::Among(..)))
+    let names = |test: &Condition| {
+        matches!(test, Condition::Keys(_) | Condition::Above(_) | Condition::Among(..))
+    };
+    page.conditions.iter().any(names)
 }
 
 /// Whether a page lists the records that contain a text, in the order of their keys.
@@ -366,9 +371,11 @@ fn fits(count: &Kept, page: &Page) -> bool {
             Condition::Equals(..)
             | Condition::Key(_)
             | Condition::Keys(_)
+            | Condition::Above(_)
             | Condition::Among(..)
             | Condition::Contains(..)
-            | Condition::OfPart(..) => false,
+            | Condition::OfPart(..)
+            | Condition::Changed { .. } => false,
         })
 }
 

@@ -37,7 +37,16 @@ impl Builder<'_> {
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
+        self.changes(page);
         self.joins(page, joins);
+    }
+
+    /// Joins the places of the records in the feed of changes, where the page is limited by them.
+    pub(super) fn changes(&mut self, page: &Page) {
+        if page.by_change().is_some() {
+            let Resource { kind, key, .. } = page.resource;
+            self.push(&format!(" JOIN shop_changes x ON x.kind = '{kind}' AND x.record = t.{key}"));
+        }
     }
 
     pub(super) fn joins(&mut self, page: &Page, joins: Joins) {
@@ -87,6 +96,11 @@ impl Builder<'_> {
                 self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
                 self.push(")");
             }
+            Condition::Above(key) => {
+                self.push(&own(resource.key));
+                self.push(" > ");
+                self.bind(Value::Int(*key));
+            }
             Condition::Among(name, keys) => {
                 self.push(&column(name));
                 self.push(" IN (");
@@ -116,6 +130,10 @@ impl Builder<'_> {
                 if !is_exact {
                     self.contains(resource, names, text);
                 }
+            }
+            Condition::Changed { since, .. } => {
+                self.push("x.seq >= ");
+                self.bind(Value::Int(*since));
             }
             Condition::OfPart(part, text) => {
                 let (by, table, text_column) = (part.by, part.table, folded(part.field));
@@ -153,8 +171,21 @@ impl Builder<'_> {
             return self.found(found);
         }
         self.push("SELECT count(*)");
+        if let Some(since) = page.only_changed() {
+            return self.in_feed(page, since);
+        }
         self.from(page, Joins::OfConditions);
         self.conditions(page, |_| true);
+    }
+
+    /// The changed records as the feed has them. It knows which of them exist, so one of its indexes
+    /// is enough to count them and to find those of a page.
+    pub(super) fn in_feed(&mut self, page: &Page, since: i64) {
+        let kind = page.resource.kind;
+        self.push(&format!(
+            " FROM shop_changes x WHERE x.kind = '{kind}' AND x.deleted = 0 AND x.seq >= "
+        ));
+        self.bind(Value::Int(since));
     }
 
     /// The conditions of a page in terms of a table of kept counts.
@@ -174,9 +205,11 @@ impl Builder<'_> {
                 Condition::AtMost(_, value) => ("day", " <= ", day(value)),
                 Condition::Key(_)
                 | Condition::Keys(_)
+                | Condition::Above(_)
                 | Condition::Among(..)
                 | Condition::Contains(..)
-                | Condition::OfPart(..) => continue,
+                | Condition::OfPart(..)
+                | Condition::Changed { .. } => continue,
             };
             self.push(joint);
             self.push(name);
@@ -226,7 +259,11 @@ fn day(moment: &Value) -> Value {
 /// Whether a condition uses a field of this join.
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     match condition {
-        Condition::Key(_) | Condition::Keys(_) | Condition::OfPart(..) => false,
+        Condition::Key(_)
+        | Condition::Keys(_)
+        | Condition::Above(_)
+        | Condition::OfPart(..)
+        | Condition::Changed { .. } => false,
         Condition::Among(name, _)
         | Condition::Equals(name, _)
         | Condition::AtLeast(name, _)

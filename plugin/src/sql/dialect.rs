@@ -1,5 +1,6 @@
 //! The differences between database engines, in one table.
 
+use super::feed::{self, Followed};
 use super::kept::{self, Terms};
 use super::texts::{self, Column, Found};
 use crate::model::resource::Resource;
@@ -39,8 +40,9 @@ pub struct Dialect {
     /// it at once, instead of failing half-way; elsewhere each statement sees what others have
     /// committed, and locks protect the rows that were read.
     pub begin_write: &'static str,
-    /// Begins a read-only transaction on one snapshot.
-    pub begin_read: &'static str,
+    /// Begins a read-only transaction on one snapshot. `None` on an engine with connections on which it
+    /// begins with its first statement: one answer of the server less to wait for.
+    pub begin_read: Option<&'static str>,
     /// Fails if the transaction is no longer open. A node of a cluster may roll back a transaction
     /// in favour of another node's; if it was about to prepare a statement, the error is lost or
     /// replaced by a wrong one, and the following statements would run outside of the transaction.
@@ -55,6 +57,13 @@ pub struct Dialect {
     /// unique values, and does nothing if that was committed. `None` on an engine with one writer at a
     /// time.
     pub unless_taken: Option<[&'static str; 2]>,
+    /// The suffix of an insertion into the feed of changes that moves records which are there already.
+    pub place_again: &'static str,
+    /// Deletes one queued change by its number, on an engine that would scan a short queue to find several,
+    /// and wait for every open transaction that has queued a change.
+    pub delete_queued: Option<&'static str>,
+    /// The statements that create the triggers which queue the changes of a table.
+    pub feed_triggers: fn(&Followed) -> Vec<String>,
     /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
     /// row would cross a thread; over a network, rows are faster.
     pub pages_as_json: bool,
@@ -120,12 +129,16 @@ pub static SQLITE: Dialect = Dialect {
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
-    begin_read: "BEGIN",
+    begin_read: Some("BEGIN"),
     ensure_open: None,
     commit: "COMMIT",
     seconds: "SELECT unixepoch()",
     locks: None,
     unless_taken: None,
+    place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
+        seq = excluded.seq, deleted = excluded.deleted",
+    delete_queued: None,
+    feed_triggers: feed::sqlite::triggers,
     pages_as_json: true,
     returns_keys: false,
     keys_follow: false,
@@ -165,12 +178,16 @@ pub static POSTGRES: Dialect = Dialect {
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
-    begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    begin_read: Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
     ensure_open: None,
     commit: "COMMIT",
     seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
     locks: Some(Locks { exclusive: " FOR UPDATE", shared: " FOR SHARE", node_local: false }),
     unless_taken: Some(["INSERT INTO", " ON CONFLICT DO NOTHING"]),
+    place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
+        seq = excluded.seq, deleted = excluded.deleted",
+    delete_queued: None,
+    feed_triggers: feed::postgres::triggers,
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
@@ -211,9 +228,7 @@ pub static MYSQL: Dialect = Dialect {
     // A savepoint disappears with its transaction. Later writes would then form a transaction of
     // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
-    // The level applies to the next transaction only; any other level gives no such snapshot.
-    begin_read: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
-        START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY; SAVEPOINT begun",
+    begin_read: None,
     ensure_open: Some("RELEASE SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
     seconds: "SELECT CAST(unix_timestamp() AS SIGNED)",
@@ -223,6 +238,10 @@ pub static MYSQL: Dialect = Dialect {
         node_local: true,
     }),
     unless_taken: Some(["INSERT IGNORE INTO", ""]),
+    place_again: " ON DUPLICATE KEY UPDATE \
+        seq = value(seq), deleted = value(deleted)",
+    delete_queued: Some("DELETE q FROM shop_change_queue q WHERE q.entry = ?"),
+    feed_triggers: feed::mysql::triggers,
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,

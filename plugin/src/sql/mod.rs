@@ -4,17 +4,20 @@
 //! `approach` decides how the records of a page are found; `probe` has the queries needed for this,
 //! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
 //! changes, `once` that of the keys of writes, `skus` that of the search for products, `movements` that of
-//! ledgers, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
-//! search; the tables and triggers of kept numbers are in `kept`.
+//! ledgers, `places` that of the feed of changes, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
+//! search; the tables and triggers of kept numbers are in `kept`, and the triggers of the feed in
+//! `feed`.
 
 pub mod approach;
 mod columns;
 mod conditions;
 mod copy;
 pub mod dialect;
+pub mod feed;
 pub mod kept;
 mod movements;
 mod once;
+pub mod places;
 mod probe;
 mod read;
 mod skus;

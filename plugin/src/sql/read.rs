@@ -17,7 +17,7 @@ const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push_with_lists(table.text, table.binds);
+    sql.push_with_lists(&table.text, table.binds);
     sql.finish()
 }
 
@@ -27,7 +27,7 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     sql.push("SELECT 0, json_group_array(json_array(");
     sql.list(0..table.columns.len(), |sql, position| sql.push(&format!("c{position}")));
     sql.push(")) FROM (");
-    sql.push_with_lists(table.text, table.binds);
+    sql.push_with_lists(&table.text, table.binds);
     sql.push(")");
     sql.finish()
 }
@@ -111,6 +111,7 @@ impl Builder<'_> {
                 self.push(" ORDER BY p.place, ");
                 self.key_order(page);
             }
+            _ if page.by_change() == Some(true) => self.push(" ORDER BY p.place"),
             _ => self.order(page, true),
         }
     }
@@ -124,13 +125,23 @@ impl Builder<'_> {
 
     /// Reads the keys of a page, in a column `page_key`.
     pub(super) fn keys(&mut self, page: &Page, keys: &Keys) {
+        if let (Some(since), Some(true)) = (page.only_changed(), page.by_change()) {
+            self.push("SELECT x.record AS page_key, x.seq AS place");
+            self.in_feed(page, since);
+            self.push(" ORDER BY x.seq");
+            return self.limits(page.limit, page.offset, true);
+        }
         self.page_keys(page);
+        if page.by_change() == Some(true) {
+            self.push(", x.seq AS place");
+        }
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
         if let Keys::IndexScan(Some(index)) = keys {
             self.push(&(self.dialect.index_hint)(index.name));
         }
+        self.changes(page);
         self.joins(page, Joins::OfKeys);
         match keys {
             Keys::IndexScan(index) => {
@@ -148,7 +159,10 @@ impl Builder<'_> {
             self.condition(page, bound, true);
             offset = *passed;
         }
-        self.order(page, *keys != Keys::FilterThenSort);
+        match page.by_change() {
+            Some(true) => self.push(" ORDER BY x.seq"),
+            _ => self.order(page, *keys != Keys::FilterThenSort),
+        }
         self.limits(page.limit, offset, Probe::of(page).is_none());
     }
 

@@ -1,5 +1,7 @@
 //! SQL text with its bound values, and how it is built. Independent of resources.
 
+use std::borrow::Cow;
+
 use super::dialect::Dialect;
 use crate::model::value::{Kind, Value};
 
@@ -45,7 +47,7 @@ impl RowsOf {
 pub struct Table {
     /// The text; each `?` is replaced by as many placeholders as values are bound there, and `{high
     /// column}` and `{low column}` by the [parts](Dialect::wide_sum) of the sum of a column.
-    pub(super) text: &'static str,
+    pub(super) text: Cow<'static, str>,
     pub(super) binds: Vec<Vec<Value>>,
     /// The kinds of the columns.
     pub columns: &'static [Kind],
@@ -53,8 +55,12 @@ pub struct Table {
 
 impl Table {
     /// A query with the values for each `?`: a single one or a list.
-    pub fn new(text: &'static str, binds: Vec<Vec<Value>>, columns: &'static [Kind]) -> Self {
-        Self { text, binds, columns }
+    pub fn new(
+        text: impl Into<Cow<'static, str>>,
+        binds: Vec<Vec<Value>>,
+        columns: &'static [Kind],
+    ) -> Self {
+        Self { text: text.into(), binds, columns }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::question::Page;
 use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
-use crate::sql::{Statement, Table, kept};
+use crate::sql::{Statement, Table, kept, places};
 
 /// The engines, by the schemes of their addresses. An address without one of these schemes is a
 /// file, for the last engine.
@@ -83,6 +83,16 @@ impl Store {
     pub async fn recount(&self) -> Result<(), Error> {
         let tables = kept::recount(self.dialect().kept).into_iter();
         let texts = tables.flat_map(|table| table.statements);
+        self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
+    }
+
+    /// Begins another feed of changes: whoever follows the one before has to start over.
+    ///
+    /// # Errors
+    /// Database errors; nothing changes then.
+    pub async fn renew_feed(&self) -> Result<(), Error> {
+        let name = getrandom::u64().map_err(host_interface::Error::failed)?;
+        let texts = places::renew(name, self.dialect()).into_iter();
         self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
     }
 
@@ -171,7 +181,7 @@ impl Store {
     /// # Errors
     /// Database errors.
     pub async fn begin_read(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.engine, Access::Read).await
+        Transaction::begin(&self.engine, Access::Snapshot).await
     }
 
     /// The number of connections of each pool.

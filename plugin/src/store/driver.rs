@@ -38,7 +38,7 @@ pub(super) trait Driver: Run {
     const DIALECT: &'static Dialect;
     /// The migrations, by version.
     const MIGRATIONS: Files;
-    /// Rolls back the open transaction, whatever its state.
+    /// Rolls back the open transaction of a writer, whatever its state.
     const ROLLBACK: &'static str = "ROLLBACK";
 
     // Database.

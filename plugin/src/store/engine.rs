@@ -74,7 +74,7 @@ impl<D: Driver> Engine for Opened<D> {
 
     fn lease(&self, access: Access) -> Answer<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let lease = Lease::of(self.pools.of(access), self.answer).await;
+            let lease = Lease::of(self.pools.of(access), access, self.answer).await;
             Ok(Box::new(lease.map_err(D::classify)?) as Box<dyn Session>)
         })
     }

@@ -12,7 +12,7 @@ use super::database::Store;
 use super::driver::{Driver, Fill, sql_text};
 use super::engine::Engine;
 use crate::error::Error;
-use crate::sql::{RowsOf, Statement, kept};
+use crate::sql::{RowsOf, Statement, kept, places};
 
 /// A store during bulk-loading.
 pub struct Filling {
@@ -75,15 +75,22 @@ pub(super) async fn execute_all<D: Driver>(
     Ok(())
 }
 
-/// Rebuilds what was removed, with these statements, and recounts what triggers keep. Reports how
-/// many steps of how many are done, and returns their number.
+/// The statements that begin another feed of changes, because triggers have queued none.
+pub(super) fn another_feed<D: Driver>() -> Result<[String; 3], sqlx::Error> {
+    let name = getrandom::u64().map_err(|error| sqlx::Error::Io(error.into()))?;
+    Ok(places::renew(name, D::DIALECT))
+}
+
+/// Rebuilds what was removed, with these statements, recounts what triggers keep, and begins another
+/// feed of changes. Reports how many steps of how many are done, and
+/// returns their number.
 pub(super) async fn rebuild<D: Driver>(
     connection: &mut D::Connection,
     kept: Vec<String>,
     report: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<u64, sqlx::Error> {
     let recount = kept::recount(D::DIALECT.kept).into_iter().flat_map(|table| table.statements);
-    let pieces: Vec<String> = kept.into_iter().chain(recount).collect();
+    let pieces: Vec<String> = kept.into_iter().chain(recount).chain(another_feed::<D>()?).collect();
     let total = pieces.len() as u64;
     for (piece, done) in pieces.into_iter().zip(0..) {
         report(done, total);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::driver::{Driver, Stream};
+use super::pools::Access;
 use super::ready::{PATIENCE, Ready, Taken};
 use crate::error::Error;
 
@@ -22,6 +23,7 @@ pub(super) struct Lease<D: Driver> {
     ready: Ready<D>,
     /// The time limit of an answer.
     answer: Duration,
+    access: Access,
     state: State,
 }
 
@@ -39,7 +41,11 @@ struct State {
 
 impl<D: Driver> Lease<D> {
     /// Borrows a connection from a pool, with this time limit of answers.
-    pub(super) async fn of(ready: &Ready<D>, answer: Duration) -> Result<Self, sqlx::Error> {
+    pub(super) async fn of(
+        ready: &Ready<D>,
+        access: Access,
+        answer: Duration,
+    ) -> Result<Self, sqlx::Error> {
         let mut taken = ready.acquire().await?;
         if taken.brake.is_none() {
             let brake = tokio::time::timeout(PATIENCE, D::brake(&mut taken.connection)).await;
@@ -52,7 +58,7 @@ impl<D: Driver> Lease<D> {
             }
         }
         let state = State { pending: false, open: false, healthy: true, must_close: false };
-        Ok(Self { taken: Some(taken), ready: ready.clone(), answer, state })
+        Ok(Self { taken: Some(taken), ready: ready.clone(), answer, access, state })
     }
 
     /// Notes whether a transaction is open.
@@ -112,6 +118,10 @@ impl<D: Driver> Drop for Lease<D> {
             _ if must_close => taken.connection.close_on_drop(),
             Ok(runtime) if open || pending => {
                 let ready = self.ready.clone();
+                let rollback = match self.access {
+                    Access::Write => D::ROLLBACK,
+                    Access::Read | Access::Snapshot => "ROLLBACK",
+                };
                 runtime.spawn(async move {
                     let options = ready.pool().connect_options();
                     let Taken { connection, brake, .. } = &mut taken;
@@ -122,7 +132,7 @@ impl<D: Driver> Drop for Lease<D> {
                                 return false;
                             }
                         }
-                        !open || D::execute_batch(connection, D::ROLLBACK).await.is_ok()
+                        !open || D::execute_batch(connection, rollback).await.is_ok()
                     };
                     match tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
                         false => taken.connection.close_on_drop(),

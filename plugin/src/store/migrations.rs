@@ -34,6 +34,7 @@ pub(super) const SQLITE: Files = files![
     "0013_versions",
     "0014_keys",
     "0015_ledgers",
+    "0016_feed",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -51,6 +52,7 @@ pub(super) const POSTGRES: Files = files![
     "0012_versions",
     "0013_keys",
     "0014_ledgers",
+    "0015_feed",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -71,6 +73,7 @@ pub(super) const MYSQL: Files = files![
     "0015_versions",
     "0016_keys",
     "0017_ledgers",
+    "0018_feed",
 ];
 
 /// The migrator of these files.

@@ -17,6 +17,7 @@ use super::brake::Brake;
 use super::cells;
 use super::driver::{Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text};
 use super::failure::{columns_of_index, without_code};
+use super::filling::another_feed;
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
@@ -29,6 +30,13 @@ use crate::sql::{self, RowsOf, Statement, kept};
 /// How many prepared statements a connection keeps. By default, a server has 16,382 for all
 /// connections of all hosts.
 const STATEMENTS: usize = 64;
+
+/// How a statement sees what others have committed before it.
+const STATEMENTS_SEE_COMMITS: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+/// How the first statement takes a snapshot that the next ones share until they are rolled back. Any
+/// other level gives none.
+const STATEMENTS_SHARE_SNAPSHOT: &str = "SET autocommit = OFF; \
+    SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 /// The error number for exceeding the server's limit of prepared statements.
 const TOO_MANY_STATEMENTS: u16 = 1461;
@@ -45,7 +53,6 @@ impl Driver for MySql {
     }
 
     fn pools(options: MySqlConnectOptions, answer: Duration) -> Pools<Self> {
-        let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
         // Values that do not fit are refused, whatever the server's own mode; a statement sees what
         // others have committed before it; and the server, too, ends statements that nothing waits
         // for any more (MySQL only those that read).
@@ -57,15 +64,20 @@ impl Driver for MySql {
             answer.as_secs(),
             answer.as_millis()
         );
-        let pool = pool.after_connect(move |connection, _| {
-            let session = sql_text(session.clone());
-            Box::pin(async move {
-                connection.execute(session).await?;
-                let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-                connection.execute(isolation).await.map(drop)
-            })
-        });
-        Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
+        let pool = |begin: &'static str| {
+            let (options, session) = (options.clone(), session.clone());
+            let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
+            let pool = pool.after_connect(move |connection, _| {
+                let session = sql_text(session.clone());
+                Box::pin(async move {
+                    connection.execute(session).await?;
+                    connection.execute(begin).await.map(drop)
+                })
+            });
+            Ready::new(pool.connect_lazy_with(options))
+        };
+        Pools::of_server(pool(STATEMENTS_SEE_COMMITS))
+            .with_snapshots(pool(STATEMENTS_SHARE_SNAPSHOT))
     }
 
     /// Uses a connection of its own, because the time limits of the pool's connections are too
@@ -421,6 +433,9 @@ async fn finish_filling(
     }
     side_by_side(counts, connection, &mut second, &meter).await?;
     second.close().await?;
+    for renewal in another_feed::<MySql>()? {
+        connection.execute(sql_text(renewal)).await?;
+    }
     rename(tables, connection, |table| (hidden_name(table), table.to_owned())).await?;
     connection.execute("DROP TABLE shop_filling").await.map(drop)
 }

@@ -23,7 +23,11 @@ pub struct Usage {
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
+    /// Reads with single statements.
     Read,
+    /// Reads with several statements on one snapshot.
+    Snapshot,
+    /// Writes.
     Write,
 }
 
@@ -32,6 +36,8 @@ pub(super) enum Access {
 pub(super) struct Pools<DB: Database> {
     /// Those that read; they also write if there is no separate writer.
     readers: Ready<DB>,
+    /// Those on which a snapshot begins with its first statement, on an engine that has such.
+    snapshots: Option<Ready<DB>>,
     writer: Option<Writer<DB>>,
 }
 
@@ -54,7 +60,12 @@ pub(super) trait Upkeep: Debug + Send + Sync {
 impl<DB: Database> Pools<DB> {
     /// The connections to a server, all of which read and write.
     pub(super) fn of_server(ready: Ready<DB>) -> Self {
-        Self { readers: ready, writer: None }
+        Self { readers: ready, snapshots: None, writer: None }
+    }
+
+    /// The same with connections of their own for snapshots.
+    pub(super) fn with_snapshots(self, snapshots: Ready<DB>) -> Self {
+        Self { snapshots: Some(snapshots), ..self }
     }
 
     /// The connections to a database that has one writer.
@@ -63,13 +74,14 @@ impl<DB: Database> Pools<DB> {
         writer: Ready<DB>,
         upkeep: Arc<dyn Upkeep>,
     ) -> Self {
-        Self { readers, writer: Some(Writer { ready: writer, upkeep }) }
+        Self { readers, snapshots: None, writer: Some(Writer { ready: writer, upkeep }) }
     }
 
     /// The connections for this purpose.
     pub(super) fn of(&self, access: Access) -> &Ready<DB> {
-        match (access, &self.writer) {
-            (Access::Write, Some(writer)) => &writer.ready,
+        match (access, &self.writer, &self.snapshots) {
+            (Access::Write, Some(writer), _) => &writer.ready,
+            (Access::Snapshot, _, Some(snapshots)) => snapshots,
             _ => &self.readers,
         }
     }
@@ -87,10 +99,12 @@ impl<DB: Database> Pools<DB> {
             let (busy, idle) = ready.usage();
             Usage { pool, busy, idle }
         };
-        match &self.writer {
+        let mut usage = match &self.writer {
             Some(writer) => vec![of("readers", &self.readers), of("writer", &writer.ready)],
             None => vec![of("server", &self.readers)],
-        }
+        };
+        usage.extend(self.snapshots.as_ref().map(|snapshots| of("snapshots", snapshots)));
+        usage
     }
 
     /// Closes all of them.
@@ -99,6 +113,9 @@ impl<DB: Database> Pools<DB> {
             writer.upkeep.close().await;
         }
         self.readers.close().await;
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.close().await;
+        }
         if let Some(writer) = &self.writer {
             writer.ready.close().await;
         }

@@ -65,13 +65,15 @@ impl Transaction {
     pub(super) async fn begin(engine: &Arc<dyn Engine>, access: Access) -> Result<Self, Error> {
         let dialect = engine.dialect();
         let begin = match access {
-            Access::Read => dialect.begin_read,
-            Access::Write => dialect.begin_write,
+            Access::Write => Some(dialect.begin_write),
+            Access::Read | Access::Snapshot => dialect.begin_read,
         };
         let mut session = engine.lease(access).await?;
         // A transaction may be open even if beginning it has failed.
         session.set_open(true);
-        session.execute_batch(begin).await?;
+        if let Some(begin) = begin {
+            session.execute_batch(begin).await?;
+        }
         Ok(Self { session, engine: Arc::clone(engine), access })
     }
 
@@ -107,6 +109,14 @@ impl Transaction {
     /// Database errors.
     pub async fn lock_store(&mut self) -> Result<(), Error> {
         self.keep(sql::lock_store(self.dialect())).await
+    }
+
+    /// Takes the lock of the feed of changes, which the same call in other transactions waits for.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn lock_feed(&mut self) -> Result<(), Error> {
+        self.keep(sql::places::lock_clock(self.dialect())).await
     }
 
     async fn keep(&mut self, lock: Option<Statement>) -> Result<(), Error> {
@@ -217,8 +227,8 @@ impl Transaction {
     /// When the transaction was rolled back half-way, so that the work must be repeated.
     pub async fn ensure_open(&mut self) -> Result<(), Error> {
         match self.dialect().ensure_open {
-            Some(text) => self.session.execute_batch(text).await,
-            None => Ok(()),
+            Some(text) if self.access == Access::Write => self.session.execute_batch(text).await,
+            _ => Ok(()),
         }
     }
 
@@ -234,7 +244,11 @@ impl Transaction {
     /// When the commit fails; nothing is written then. If the connection is lost meanwhile, the
     /// outcome is unknown, and the work must not be repeated.
     pub async fn commit(mut self) -> Result<(), Error> {
-        match self.session.execute_batch(self.dialect().commit).await {
+        let commit = match self.access {
+            Access::Write => self.dialect().commit,
+            Access::Read | Access::Snapshot => "COMMIT",
+        };
+        match self.session.execute_batch(commit).await {
             Ok(()) => {
                 self.session.set_open(false);
                 if self.access == Access::Write {

@@ -5,7 +5,8 @@ use host_interface::Response;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::document::{MEDIA_TYPE, Meta};
+use super::document::MEDIA_TYPE;
+use super::object::Meta;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
 /// The response with this document.
@@ -77,13 +78,22 @@ fn errors(faults: &[Fault]) -> Vec<u8> {
         let (source, meta) = (fault.source.as_ref(), fault.meta.map(Meta));
         Member { status, code, title, detail: &fault.detail, source, meta }
     });
+    let first = faults.iter().find_map(|fault| fault.first.as_deref());
+    let links = first.map(|first| Links { first });
     // Serialising texts, numbers and lists cannot fail.
-    serde_json::to_vec(&Errors { errors: errors.collect() }).unwrap_or_default()
+    serde_json::to_vec(&Errors { links, errors: errors.collect() }).unwrap_or_default()
 }
 
 #[derive(Serialize)]
 struct Errors<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<Links<'a>>,
     errors: Vec<Member<'a>>,
+}
+
+#[derive(Serialize)]
+struct Links<'a> {
+    first: &'a str,
 }
 
 /// A [`Fault`] in the document.

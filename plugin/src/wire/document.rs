@@ -2,33 +2,24 @@
 //! come from.
 
 use form_urlencoded::Serializer as Query;
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
+use time::PrimitiveDateTime;
 
 use super::included::{Beside, Included};
 use super::literal;
+use super::object::{Meta, Object, Own, Place, record_path};
 use super::request::Listing;
 use super::view::View;
 use crate::error::{Error, Named};
-use crate::model::field::{Field, Relationship};
-use crate::model::registry::Registry;
-use crate::model::relation::Many;
-use crate::model::resource::{Resource, VERSION};
-use crate::model::value::{Cell, Kind};
+use crate::model::field::Field;
+use crate::model::moment;
+use crate::model::question::Shape;
+use crate::model::resource::Resource;
+use crate::model::value::Cell;
 
 /// The media type of all answers.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
-
-/// Where a document is read, and the records that it may link to.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// The path of the request.
-    pub path: &'a str,
-    /// The path of the store.
-    pub root: &'a str,
-    /// The resources of the store.
-    pub registry: Registry,
-}
 
 /// The records of a document.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +34,7 @@ pub struct Records<'a> {
     pub included: Option<&'a Included<'a>>,
 }
 
-/// The document of a list.
+/// The document of a list. A list of changed records has the moment up to which changes are known.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
@@ -51,13 +42,18 @@ pub fn list(
     records: Records<'_>,
     total: i64,
     listing: &Listing,
+    as_of: Option<PrimitiveDateTime>,
     place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
     let document = List {
         links: Pages { listing, total, path: place.path },
         data: Rows { records, place },
         included: records.beside(place),
-        meta: Totals { total_pages: pages(total, listing.limit), total },
+        meta: Totals {
+            total_pages: pages(total, listing.limit),
+            total,
+            as_of: as_of.map(moment::render),
+        },
     };
     write(&document, records.size())
 }
@@ -180,7 +176,10 @@ pub fn computed(
     let document = Document {
         links: Pages { listing, total, path },
         data: data.collect(),
-        meta: All { totals: Totals { total_pages: pages(total, listing.limit), total }, beside },
+        meta: All {
+            totals: Totals { total_pages: pages(total, listing.limit), total, as_of: None },
+            beside,
+        },
     };
     write(&document, 512 * (records.len() + 1))
 }
@@ -202,9 +201,60 @@ pub fn attributes(
         .collect()
 }
 
-/// The path of a record: `root` is the path of the store.
-pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
-    format!("{root}/{}/{key}", resource.kind)
+/// A record on a page of the feed of changes.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    /// One that exists, with all of its fields.
+    Present {
+        /// The resource.
+        resource: &'static Resource,
+        /// Its cells.
+        row: &'a [Cell<'a>],
+    },
+    /// One that does not exist any more.
+    Deleted {
+        /// The resource.
+        resource: &'static Resource,
+        /// Its key.
+        key: i64,
+        /// When that was noticed.
+        at: PrimitiveDateTime,
+    },
+}
+
+/// The document of a page of the feed of changes, with these links to itself and to the next page.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn changes(
+    changes: Vec<Change<'_>>,
+    [own, next]: [&str; 2],
+    place: Place<'_>,
+) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Links<'a> {
+        #[serde(rename = "self")]
+        own: &'a str,
+        next: &'a str,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        links: Links<'a>,
+        data: Vec<Changed<'a>>,
+    }
+    let view = View::of(Shape::Detail);
+    let size = 512 + 2048 * changes.len();
+    let data = changes.into_iter().map(|change| match change {
+        Change::Present { resource, row } => {
+            Changed::Present(Object { resource, view: &view, row, included: None, place })
+        }
+        Change::Deleted { resource, key, at } => Changed::Deleted {
+            kind: resource.kind,
+            id: key.to_string(),
+            meta: Deletion { deleted: true, changed_at: moment::render(at) },
+        },
+    });
+    write(&Document { links: Links { own, next }, data: data.collect() }, size)
 }
 
 fn write(document: &impl Serialize, size: usize) -> Result<Vec<u8>, Error> {
@@ -256,29 +306,14 @@ struct Single<'a> {
     meta: Option<Meta>,
 }
 
-/// A member `meta` that consists of one number.
-pub(super) struct Meta(pub(super) Named);
-
-impl Serialize for Meta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (name, number) = self.0;
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(name, &number)?;
-        map.end()
-    }
-}
-
-#[derive(serde::Serialize)]
-struct Own<'a> {
-    #[serde(rename = "self")]
-    own: &'a str,
-}
-
 #[derive(serde::Serialize)]
 struct Totals {
     #[serde(rename = "total-pages")]
     total_pages: i64,
     total: i64,
+    /// The moment up to which changes are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 /// The links of a page: to itself, and to the others that exist.
@@ -372,185 +407,22 @@ impl Serialize for Others<'_> {
     }
 }
 
-/// One resource object.
-struct Object<'a> {
-    resource: &'static Resource,
-    view: &'a View,
-    row: &'a [Cell<'a>],
-    included: Option<&'a Included<'a>>,
-    place: Place<'a>,
-}
-
-impl Serialize for Object<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.resource.key_of(self.row).map_err(S::Error::custom)?;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", self.resource.kind)?;
-        map.serialize_entry("id", &key.to_string())?;
-        map.serialize_entry("attributes", &Attributes(self))?;
-        let shown = self.columns().filter(|(position, ..)| self.view.shape.relates(*position));
-        let mut related = shown.filter_map(|(_, field, cell)| Relation::of(field, cell, self));
-        let first = related.next();
-        if first.is_some() || !self.view.lists.is_empty() {
-            let to_one = first.into_iter().chain(related).collect();
-            map.serialize_entry("relationships", &Relations { to_one, object: self, key })?;
-        }
-        if self.resource.has_own_route() {
-            let own = record_path(self.resource, key, self.place.root);
-            map.serialize_entry("links", &Own { own: &own })?;
-        }
-        if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
-            map.serialize_entry("meta", &Meta((VERSION, version)))?;
-        }
-        map.end()
-    }
-}
-
-impl<'a> Object<'a> {
-    /// The columns after the key, each with its position, its field and its cell.
-    fn columns(&self) -> impl Iterator<Item = (usize, &'static Field, &'a Cell<'a>)> + use<'a> {
-        let columns = self.view.shape.columns(self.resource).zip(self.row.iter().skip(1));
-        columns.map(|((position, field), cell)| (position, field, cell))
-    }
-}
-
-struct Attributes<'a>(&'a Object<'a>);
-
-impl Serialize for Attributes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Object { resource, view: View { shape, .. }, row, .. } = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        if shape.shows_key() {
-            let key = resource.key_of(row).map_err(S::Error::custom)?;
-            map.serialize_entry(resource.key, &key)?;
-        }
-        for (position, field, cell) in self.0.columns() {
-            if shape.shows(position, resource) {
-                map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
-            }
-        }
-        map.end()
-    }
-}
-
-struct Attribute<'a> {
-    kind: Kind,
-    cell: &'a Cell<'a>,
-}
-
-impl Serialize for Attribute<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        literal::write(self.kind, self.cell, serializer)
-    }
-}
-
-/// The record that a field with a key refers to.
-struct Relation {
-    name: &'static str,
-    kind: &'static str,
-    id: Option<String>,
-    related: Option<String>,
-}
-
-impl Relation {
-    fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
-        let Relationship { name, kind } = field.relationship()?;
-        let target = object.place.registry.find(kind).filter(|target| target.has_own_route());
-        let key = match cell {
-            Cell::Int(0) if field.zero_is_none => None,
-            Cell::Int(key) => Some(*key),
-            _ => None,
-        };
-        Some(Relation {
-            name,
-            kind,
-            id: key.map(|key| key.to_string()),
-            related: key
-                .zip(target)
-                .map(|(key, target)| record_path(target, key, object.place.root)),
-        })
-    }
-}
-
-/// All relationships of a resource object.
-struct Relations<'a> {
-    to_one: Vec<Relation>,
-    object: &'a Object<'a>,
-    key: i64,
-}
-
-impl Serialize for Relations<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Relations { ref to_one, object, key } = self;
-        let mut map = serializer.serialize_map(None)?;
-        for relation in to_one {
-            map.serialize_entry(relation.name, relation)?;
-        }
-        for many in &object.view.lists {
-            let keys = object.included.and_then(|included| included.belonging_to(many, key));
-            let root = object.place.root;
-            map.serialize_entry(many.nested.segment, &Belonging { many, owner: key, keys, root })?;
-        }
-        map.end()
-    }
-}
-
+/// A record on a page of the feed.
 #[derive(serde::Serialize)]
-struct Identifier<'a> {
-    r#type: &'a str,
-    id: &'a str,
+#[serde(untagged)]
+enum Changed<'a> {
+    Present(Object<'a>),
+    Deleted {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        id: String,
+        meta: Deletion,
+    },
 }
 
+/// The `meta` of a deleted record.
 #[derive(serde::Serialize)]
-struct Related<'a> {
-    related: &'a str,
-}
-
-impl Serialize for Relation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if let Some(related) = &self.related {
-            map.serialize_entry("links", &Related { related })?;
-        }
-        let data = self.id.as_deref().map(|id| Identifier { r#type: self.kind, id });
-        map.serialize_entry("data", &data)?;
-        map.end()
-    }
-}
-
-/// The records that belong to a record: the list of them, and their keys if they are included.
-struct Belonging<'a> {
-    many: &'a Many,
-    owner: i64,
-    keys: Option<&'a [i64]>,
-    root: &'a str,
-}
-
-impl Serialize for Belonging<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Belonging { many: Many { nested, target, .. }, owner, keys, root } = self;
-        let mut map = serializer.serialize_map(None)?;
-        let related = format!("{root}/{}/{owner}/{}", nested.parent, nested.segment);
-        map.serialize_entry("links", &Related { related: &related })?;
-        if let Some(keys) = keys {
-            map.serialize_entry("data", &Identifiers { kind: target.kind, keys })?;
-        }
-        map.end()
-    }
-}
-
-struct Identifiers<'a> {
-    kind: &'a str,
-    keys: &'a [i64],
-}
-
-impl Serialize for Identifiers<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let identifiers = self.keys.iter().map(|key| key.to_string());
-        let mut list = serializer.serialize_seq(Some(self.keys.len()))?;
-        for id in identifiers {
-            list.serialize_element(&Identifier { r#type: self.kind, id: &id })?;
-        }
-        list.end()
-    }
+struct Deletion {
+    deleted: bool,
+    changed_at: String,
 }

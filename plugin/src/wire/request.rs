@@ -5,10 +5,12 @@ use std::borrow::Cow;
 
 use host_interface::Request;
 use percent_encoding::percent_decode_str;
+use time::PrimitiveDateTime;
 
 use super::literal;
 use super::names::nearest;
-use super::view::{self, Member, View, selects};
+pub(super) use super::view::Member;
+use super::view::{self, View, selects};
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::field::Field;
 use crate::model::moment;
@@ -26,6 +28,12 @@ pub const MAX_LIMIT: i64 = 100;
 /// from two names that are searched as one.
 pub const MAX_SOUGHT: usize = 255;
 
+/// The filter by the moment of the latest change.
+pub const MODIFIED_SINCE: &str = "filter[modified_since]";
+
+/// The parameter with the types that a client follows.
+pub(super) const TYPES: &str = "filter[types]";
+
 /// The query of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
@@ -41,6 +49,10 @@ pub struct Listing {
     pub sent: Vec<(String, String)>,
     /// Whether the query selected a page, as opposed to the default one.
     pub paged: bool,
+    /// The moment since which the records must have changed.
+    pub modified_since: Option<PrimitiveDateTime>,
+    /// Whether the query selected an order, as opposed to the default one.
+    pub ordered: bool,
     /// The attributes to show of computed records; `None` for all.
     pub attributes: Option<Vec<&'static str>>,
 }
@@ -80,6 +92,11 @@ impl<T> Read<T> {
 }
 
 impl Scope {
+    /// Whether the list can be limited to what has changed since a moment.
+    fn has_changes(self) -> bool {
+        matches!(self, Scope::All(resource) if resource.crud && resource.is_followed())
+    }
+
     fn resource(self) -> &'static Resource {
         match self {
             Scope::All(resource) | Scope::Nested(resource, _) => resource,
@@ -122,6 +139,8 @@ impl Listing {
             conditions: Vec::new(),
             sent: Vec::new(),
             paged: false,
+            modified_since: None,
+            ordered: false,
             attributes: None,
         };
         let mut field = None;
@@ -158,6 +177,13 @@ impl Listing {
                     descending = Some(direction);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
+                MODIFIED_SINCE if scope.has_changes() => {
+                    let cleaned = clean(value);
+                    modified_since(&cleaned).map(|since| {
+                        listing.modified_since = since;
+                        listing.sent.extend(since.map(|_| (name.to_string(), cleaned)));
+                    })
+                }
                 _ => filter(scope, name, value).map(|condition| {
                     conditions.extend(condition);
                     let cleaned = clean(value);
@@ -172,6 +198,7 @@ impl Listing {
             let detail = "sort cannot be combined with list[ordering] and list[direction].";
             faults.push(Fault::at_parameter(FaultKind::InvalidParameter, "sort", detail));
         }
+        listing.ordered = sort.is_some() || field.is_some() || descending.is_some();
         // The default direction is ascending.
         listing.order = match (field, descending) {
             (None, None) => sort.unwrap_or(resource.order),
@@ -281,7 +308,7 @@ pub fn id(request: &Request) -> Result<Option<i64>, Error> {
 
 /// The query parameters of the known families, decoded. Repeated ones that select count as one list;
 /// any other repeated one is a fault and is left out.
-fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
+pub(super) fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
     let mut members: Vec<Member<'_>> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         // No route has this many parameters: the rest is not needed to refuse the request.
@@ -305,7 +332,7 @@ fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member<'a>> {
         }
         if let Some((_, known)) = members.iter_mut().find(|(known, _)| *known == name) {
             // Clients send a list either in one parameter or in one for each member.
-            if selects(&name) {
+            if selects(&name) || name == TYPES {
                 let known = known.to_mut();
                 known.push(',');
                 known.push_str(&value);
@@ -357,7 +384,7 @@ fn clean(value: &str) -> String {
     visible.trim().to_owned()
 }
 
-fn whole_number(name: &str, value: &str, least: i64) -> Result<i64, Fault> {
+pub(super) fn whole_number(name: &str, value: &str, least: i64) -> Result<i64, Fault> {
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     // A number too long to be represented is past every end.
     let number = digits.then(|| value.parse().unwrap_or(i64::MAX));
@@ -397,6 +424,19 @@ fn sorted(resource: &Resource, name: &str, value: &str) -> Result<Order, Fault> 
     Ok(Order { field, descending: descending.is_some() })
 }
 
+/// The moment in a filter; `None` if it is empty.
+fn modified_since(value: &str) -> Result<Option<PrimitiveDateTime>, Fault> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    moment::read(value).map(Some).ok_or_else(|| {
+        let detail = format!(
+            "{MODIFIED_SINCE} must be a date or a date and time, such as 2026-01-31T12:00:00."
+        );
+        Fault::at_parameter(FaultKind::InvalidFilter, MODIFIED_SINCE, detail)
+    })
+}
+
 fn direction(name: &str, value: &str) -> Result<bool, Fault> {
     match value {
         "asc" => Ok(false),
@@ -421,8 +461,10 @@ fn filter(
     let inner = name.strip_prefix("filter[").and_then(|rest| rest.strip_suffix(']'));
     let filter = inner.and_then(|inner| known().into_iter().find(|filter| filter.name == inner));
     let Some(filter) = filter else {
-        let names: Vec<String> = known().iter().map(|f| format!("filter[{}]", f.name)).collect();
-        return Err(unknown(name, names.iter().map(String::as_str)));
+        let names = known().into_iter().map(|filter| format!("filter[{}]", filter.name));
+        let changes = scope.has_changes().then(|| MODIFIED_SINCE.to_owned());
+        let names: Vec<String> = names.chain(changes).collect();
+        return Err(unknown_of_list(name, names.iter().map(String::as_str)));
     };
     let value = clean(value);
     if value.is_empty() {
@@ -483,9 +525,14 @@ fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'st
     resource.filters.iter().filter(known).collect()
 }
 
-fn unknown<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
+fn unknown_of_list<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
     const LISTING: [&str; 4] = ["page[offset]", "page[limit]", "list[ordering]", "list[direction]"];
-    let known = filters.chain(LISTING).filter(|known| known.starts_with(family(name)));
+    unknown(name, filters.chain(LISTING))
+}
+
+/// The fault of a parameter that a route does not have, with a hint if it has a similar one.
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Fault {
+    let known = known.filter(|known| known.starts_with(family(name)));
     let shown = short(name);
     let detail = match nearest(name, known) {
         Some(hint) => format!("This route has no parameter {shown}; did you mean {hint}?"),

@@ -45,6 +45,8 @@ pub(super) enum By {
     Required,
     /// Those that take values: writes and lists.
     Values,
+    /// The feed of changes.
+    Feed,
     /// None: it is the answer to a method that a path does not have.
     Unrouted,
 }
@@ -107,6 +109,13 @@ pub(super) const FAILURES: &[Failure] = &[
         row: FaultKind::RequestInProgress.row(),
         description: "A request with the same Idempotency-Key is in progress; try again.",
         headers: &["Retry-After"],
+    },
+    Failure {
+        name: "CursorExpired",
+        by: By::Feed,
+        row: FaultKind::CursorExpired.row(),
+        description: "The cursor cannot be continued; start over at links.first.",
+        headers: &[],
     },
     Failure {
         name: "VersionMismatch",
@@ -182,12 +191,16 @@ pub(super) fn responses() -> Map<String, Value> {
             error["source"] = json!({"header": "If-Match"});
             error["meta"] = json!({"current_version": 17});
         }
+        let mut example = json!({"errors": [error]});
+        if failure.by == By::Feed {
+            example["links"] = json!({"first": "/api/index.php/v1/shop/changes"});
+        }
         let response = json!({
             "description": failure.description,
             "headers": references(failure.headers),
             "content": {MEDIA_TYPE: {
                 "schema": reference("schemas", "errors"),
-                "example": {"errors": [error]},
+                "example": example,
             }},
         });
         (failure.name.to_owned(), response)

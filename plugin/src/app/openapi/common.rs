@@ -3,11 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::schema::described;
 use super::{properties, schema};
 use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
 use crate::wire::included::MAX_INCLUDED;
-use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
 
 /// An `Idempotency-Key`: 1 to 255 visible characters, or as many within quotes.
 const KEY: &str = "^(\"|[!#-~][!-~]{0,254}|\"[!-~]{0,253}[!#-~]|\"[!-~]{1,255}\")$";
@@ -63,6 +64,14 @@ pub(super) fn parameters() -> Map<String, Value> {
             "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
             "example": 20,
         },
+        "filter.modified_since": {
+            "name": MODIFIED_SINCE,
+            "in": "query",
+            "description": "Only records that have changed at this moment or later, in the order of \
+                their changes unless another one is given. Send meta.as_of of the answer next time.",
+            "schema": schema::or_empty(schema::input_moment()),
+            "example": "2026-01-31T12:00:00",
+        },
         "list.direction": {
             "name": "list[direction]",
             "in": "query",
@@ -100,7 +109,14 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "How long the whole list is.",
             "required": ["total-pages", "total"],
-            "properties": totals(),
+            "properties": {
+                "total-pages": totals()["total-pages"],
+                "total": totals()["total"],
+                "as_of": described(
+                    schema::moment(),
+                    "Only with filter[modified_since]: the moment to send next time.",
+                ),
+            },
             "example": {"total-pages": 3, "total": 45},
         },
         "version": {
@@ -194,12 +210,20 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "Why the request failed.",
             "required": ["errors"],
-            "properties": {"errors": {
-                "type": "array",
-                "description": "Every fault of the request.",
-                "minItems": 1,
-                "items": reference("schemas", "error"),
-            }},
+            "properties": {
+                "errors": {
+                    "type": "array",
+                    "description": "Every fault of the request.",
+                    "minItems": 1,
+                    "items": reference("schemas", "error"),
+                },
+                "links": {
+                    "type": "object",
+                    "description": "Only with the error cursor_expired.",
+                    "required": ["first"],
+                    "properties": {"first": link("Where a client starts over.")},
+                },
+            },
             "example": {"errors": [failed()]},
         },
         "error": {

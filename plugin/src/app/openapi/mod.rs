@@ -3,6 +3,7 @@
 
 mod answers;
 mod bodies;
+mod changes;
 mod common;
 mod operations;
 pub mod properties;
@@ -96,6 +97,7 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
                 let &Report { of, view, row, .. } = report;
                 all.extend(schemas::of_computed(of, view, row, meta, beside));
             }
+            Gives::Changes => all.extend(changes::schemas()),
             Gives::Open => all.extend(schemas::of_configuration(own)),
         }
         all.extend(special.takes.into_iter().flat_map(|taken| bodies::of(taken, Form::New)));

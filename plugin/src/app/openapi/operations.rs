@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{self, By};
 use super::bodies::{self, Form};
+use super::changes;
 use super::common::{example_of, named, reference};
 use super::schema;
 use super::selection;
@@ -36,6 +37,7 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
                 let schema = reference("schemas", &format!("{}.list", report.view));
                 ("200", "A page of rows, and the sums of all", Some(schema))
             }
+            Gives::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
             Gives::Open => ("200", "The record", Some(one())),
         },
     };
@@ -71,15 +73,18 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         _ => false,
     };
     let has_body = matches!(endpoint.method, Method::Post | Method::Patch);
+    let is_feed =
+        matches!(endpoint.operation, Operation::Special(Special { gives: Gives::Changes, .. }));
     for failure in answers::FAILURES {
         let applies = match failure.by {
             By::Any => true,
-            By::Permitted => endpoint.action.is_some(),
+            By::Permitted => endpoint.action.is_some() || is_feed,
+            By::Feed => is_feed,
             By::Writes => endpoint.method != Method::Get,
             By::Bodies => has_body,
             By::Versions => takes_version(endpoint),
             By::Required => matches!(endpoint.operation, Operation::Update | Operation::Delete),
-            By::Values => endpoint.method != Method::Get || is_list,
+            By::Values => endpoint.method != Method::Get || is_list || is_feed,
             By::Unrouted => false,
         };
         if applies {
@@ -100,6 +105,10 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         };
         let form = if endpoint.method == Method::Post { Form::New } else { Form::Change };
         operation["requestBody"] = bodies::request(taken, form);
+    }
+    if is_feed {
+        operation["description"] =
+            json!("Needs the permission store.view on each type that is named.");
     }
     if let Some(action) = endpoint.action {
         let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
@@ -145,6 +154,9 @@ fn summary(endpoint: &Endpoint) -> String {
         Operation::Special(Special { gives: Gives::Report(_), name, .. }) => {
             format!("Report on {name}")
         }
+        Operation::Special(Special { gives: Gives::Changes, .. }) => {
+            "Follow the changes of all records".to_owned()
+        }
         Operation::Special(Special { takes: Some(taken), .. }) => {
             format!("Add one {} of a {singular}", taken.singular)
         }
@@ -173,8 +185,11 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
             Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
             Gives::Report(report) => Some(selection::attributes(kind, report.row)),
             Gives::Open => Some(selection::configuration(kind)),
-            Gives::Part(..) | Gives::One(_) | Gives::All(_) => None,
+            Gives::Part(..) | Gives::One(_) | Gives::All(_) | Gives::Changes => None,
         });
+        if let Gives::Changes = special.gives {
+            parameters.extend(changes::parameters());
+        }
     }
     if !is_list {
         return parameters;
@@ -202,6 +217,9 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     };
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
+    if matches!(endpoint.operation, Operation::List) && resource.is_followed() {
+        parameters.push(reference("parameters", "filter.modified_since"));
+    }
     parameters
 }
 

@@ -65,6 +65,11 @@ pub fn output(field: &Field) -> Value {
     }
 }
 
+/// A moment that is always set.
+pub fn moment() -> Value {
+    json!({"type": "string", "pattern": format!("^{}$", date_time())})
+}
+
 /// The primary key of a record.
 pub fn key() -> Value {
     json!({"type": "integer", "format": "int64", "minimum": 1})
@@ -87,11 +92,7 @@ pub fn input(field: &Field) -> Value {
         Kind::User => whole(0, None),
         Kind::Flag => flag(),
         Kind::Decimal { places, min, max, .. } => decimal(places, min, max),
-        Kind::DateTime => json!({
-            "type": "string",
-            "pattern": format!("^{}({}({})?)?$", day(), time(), offset()),
-            "description": "A date, or a date and time with an optional offset; UTC without one.",
-        }),
+        Kind::DateTime => input_moment(),
         Kind::Ids => json!({"anyOf": [
             {"type": "array", "items": {"anyOf": [
                 {"type": "integer", "format": "int64", "minimum": 1, "maximum": i64::MAX},
@@ -151,6 +152,15 @@ pub fn sought(max: usize) -> Value {
         "type": "string",
         "description": format!("At most {max} characters."),
         "pattern": format!(r"^(\s|{ignored})*({counted}{ignored}*){{0,{max}}}(\s|{ignored})*$"),
+    })
+}
+
+/// A moment as clients may write it.
+pub fn input_moment() -> Value {
+    json!({
+        "type": "string",
+        "pattern": format!("^{}({}({})?)?$", day(), time(), offset()),
+        "description": "A date, or a date and time with an optional offset; UTC without one.",
     })
 }
 

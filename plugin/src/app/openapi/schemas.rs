@@ -162,6 +162,7 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
             Gives::One(_)
             | Gives::All(_)
             | Gives::Computed(..)
+            | Gives::Changes
             | Gives::Report(_)
             | Gives::Open => None,
         })

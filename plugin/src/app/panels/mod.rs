@@ -1,6 +1,7 @@
 //! The panels of the administration: what is declared to the host, and which file has the content of
 //! which. Knows nothing of how a host draws them.
 
+mod feed;
 mod movements;
 mod sales;
 
@@ -9,11 +10,15 @@ use host_interface::{DetailPanel, Panel, PanelContent, Subject};
 use crate::error::Error;
 use crate::service::call::{Shop, VIEW, asset};
 
+const FEED: &str = "feed";
 const SALES: &str = "sales";
 
 /// The panels of the first page.
-pub(super) fn declared() -> [Panel; 1] {
-    [Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports"))]
+pub(super) fn declared() -> [Panel; 2] {
+    [
+        Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports")),
+        Panel::new(FEED, "Feed of changes", VIEW, asset("config")),
+    ]
 }
 
 /// The panels about single requests and records.
@@ -32,6 +37,7 @@ pub(super) fn details() -> impl Iterator<Item = DetailPanel> {
 pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Error> {
     match name {
         SALES => sales::content(shop).await,
+        FEED => feed::content(shop).await,
         _ => Err(UNDECLARED),
     }
 }

@@ -1,0 +1,44 @@
+//! The panel of the feed of changes on the first page of the administration: how far behind it is, and
+//! from when on it can be followed.
+
+use host_interface::{PanelContent, Table};
+use time::PrimitiveDateTime;
+use time::macros::format_description;
+
+use crate::changes::moment_of;
+use crate::error::Error;
+use crate::service::call::Shop;
+
+/// From how many seconds on an operator should look for the cause.
+const LATE: i64 = 10;
+
+/// The panel.
+///
+/// # Errors
+/// Database errors.
+pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
+    let (clock, backlog) = (shop.feed.clock().await?, shop.feed.backlog().await?);
+    let behind = match backlog.behind {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    };
+    let table = Table::new(["What", "Now"])
+        .row(["Changes without a place".to_owned(), backlog.queued.to_string()])
+        .row(["For at most".to_owned(), behind])
+        .row(["Latest change".to_owned(), shown(moment_of(clock.seq))])
+        .row(["Clients may go on from".to_owned(), shown(moment_of(clock.floor))]);
+    let content = PanelContent::new().table(table);
+    Ok(match backlog.behind > LATE {
+        true => content.note(
+            "Changes get their places later than they should: see the log of the hosts for the cause.",
+        ),
+        false => content,
+    })
+}
+
+/// A moment in a form for people.
+fn shown(moment: PrimitiveDateTime) -> String {
+    const FORM: &[time::format_description::BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
+    moment.format(FORM).unwrap_or_else(|_| moment.to_string())
+}

@@ -1,0 +1,154 @@
+//! Gives queued changes their places. One program at a time does so, under the lock of the feed's row, so
+//! places are committed in their order: nobody who has seen one misses a smaller one.
+//!
+//! Only what is committed is taken out of the queue. A transaction that is open for long keeps back its
+//! own changes, and no others.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::clock::{Clock, MICROSECONDS};
+use crate::error::Error;
+use crate::model::registry::Registry;
+use crate::sql::{Statement, places};
+use crate::store::{self, Store, Transaction};
+
+/// How many queued changes get their places in one transaction. Writers of SQLite wait for it.
+const AT_ONCE: usize = 500;
+
+/// Gives all changes that are queued and committed their places. An empty queue takes no lock.
+///
+/// # Errors
+/// Database errors.
+pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<(), Error> {
+    while !store.table(places::has_queued()).await?.rows()?.is_empty() {
+        if store::persist(|| place_some(store, registry)).await? < AT_ONCE {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the first changes of the queue their places, and returns how many these were.
+async fn place_some(store: &Store, registry: Registry) -> Result<usize, Error> {
+    let mut transaction = store.begin().await?;
+    let mut clock = Clock::lock(&mut transaction).await?;
+    let queued = Queued::read(&mut transaction, registry).await?;
+    let count = queued.entries.len();
+    if count == 0 {
+        transaction.end();
+        return Ok(0);
+    }
+    let existing = queued.existing(&mut transaction, registry).await?;
+    let now = transaction.number(places::seconds(transaction.dialect())).await? * MICROSECONDS;
+    let mut placed = Vec::with_capacity(queued.latest.len());
+    for (kind, record) in queued.in_order() {
+        clock.seq = now.max(clock.seq + 1);
+        let deleted = !existing.contains(&(kind, record));
+        placed.push(places::Place { kind, record, seq: clock.seq, deleted });
+    }
+    let dialect = transaction.dialect();
+    let place = places::place(&placed, dialect).into_iter();
+    let done = places::delete_queued(queued.entries, dialect).into_iter();
+    for statement in place.chain(done).chain([places::set_clock(clock.seq)]) {
+        transaction.execute(statement).await?;
+    }
+    transaction.commit().await?;
+    Ok(count)
+}
+
+/// Changes from the queue.
+struct Queued {
+    /// The entries.
+    entries: Vec<i64>,
+    /// The latest entry of each record.
+    latest: HashMap<(&'static str, i64), i64>,
+}
+
+impl Queued {
+    async fn read(transaction: &mut Transaction, registry: Registry) -> Result<Self, Error> {
+        let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
+        let cells = transaction.table(places::queued(limit)).await?;
+        let (mut entries, mut latest) = (Vec::new(), HashMap::new());
+        for row in cells.rows()? {
+            let [entry, kind, record] = &row[..] else {
+                return Err(Error::Contract("a row of the queue has other columns"));
+            };
+            let entry = entry.int("entry")?;
+            entries.push(entry);
+            // A later version of the store may have had kinds that this one does not know.
+            if let Some(resource) = registry.find(kind.text("kind")?) {
+                latest.insert((resource.kind, record.int("record")?), entry);
+            }
+        }
+        Ok(Self { entries, latest })
+    }
+
+    /// The records that exist.
+    async fn existing(
+        &self,
+        transaction: &mut Transaction,
+        registry: Registry,
+    ) -> Result<HashSet<(&'static str, i64)>, Error> {
+        let mut keys: BTreeMap<&'static str, Vec<i64>> = BTreeMap::new();
+        for (kind, record) in self.latest.keys() {
+            keys.entry(kind).or_default().push(*record);
+        }
+        let mut existing = HashSet::new();
+        for (kind, keys) in keys {
+            let Some(resource) = registry.find(kind) else { continue };
+            let cells = transaction.table(places::existing(resource, keys)).await?;
+            for row in cells.rows()? {
+                existing.insert((kind, resource.key_of(&row)?));
+            }
+        }
+        Ok(existing)
+    }
+
+    /// The records, in the order of their latest changes.
+    fn in_order(&self) -> Vec<(&'static str, i64)> {
+        let mut records: Vec<_> = self.latest.iter().map(|(of, entry)| (*entry, *of)).collect();
+        records.sort_unstable();
+        records.into_iter().map(|(_, of)| of).collect()
+    }
+}
+
+/// Forgets the deletions up to a place, a few at a time. Writers do not wait for this, since they only
+/// add to the queue.
+///
+/// # Errors
+/// Database errors.
+pub(super) async fn forget(store: &Store, until: i64) -> Result<(), Error> {
+    while store::persist(|| forget_some(store, until)).await? {}
+    Ok(())
+}
+
+/// Forgets some deletions, and returns whether there are more.
+async fn forget_some(store: &Store, until: i64) -> Result<bool, Error> {
+    let mut transaction = store.begin().await?;
+    let clock = Clock::lock(&mut transaction).await?;
+    let until = until.min(clock.seq);
+    if until <= clock.swept {
+        transaction.end();
+        return Ok(false);
+    }
+    let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
+    let cells = transaction.table(places::old_deletions(clock.swept, until, limit)).await?;
+    let rows = cells.rows()?;
+    let mut floor = clock.floor;
+    let mut statements: Vec<Statement> = Vec::with_capacity(rows.len() + 1);
+    for row in &rows {
+        let [kind, record, seq] = &row[..] else {
+            return Err(Error::Contract("a deletion has other columns"));
+        };
+        floor = seq.int("seq")?;
+        statements.push(places::forget(kind.text("kind")?, record.int("record")?));
+    }
+    // Whoever has come to the last forgotten deletion has missed none, however long ago that was.
+    let more = rows.len() == AT_ONCE;
+    statements.push(places::set_floor(floor, if more { floor } else { until }));
+    for statement in statements {
+        transaction.execute(statement).await?;
+    }
+    transaction.commit().await?;
+    Ok(more)
+}

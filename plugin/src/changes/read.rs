@@ -1,0 +1,217 @@
+//! A page of the feed: records in the order of their keys while a client copies them, and afterwards the
+//! changes since. Everything on a page is read in one snapshot.
+
+use std::collections::HashMap;
+
+use super::clock::{Clock, moment_of};
+use super::cursor::{Cursor, Step};
+use crate::error::Error;
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::registry::Registry;
+use crate::model::resource::{Order, Resource};
+use crate::sql::places;
+use crate::store::{Cells, Store, Transaction};
+use crate::wire::document::{self, Change};
+use crate::wire::object::Place;
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asked {
+    /// The types, all of which the client may view.
+    pub(crate) kinds: Vec<&'static str>,
+    /// Whether the client has named them.
+    pub(crate) named: bool,
+    /// How many records and changes a page has at most.
+    pub(crate) size: i64,
+    /// How far the client has come; `None` at the beginning.
+    pub(crate) cursor: Option<Cursor>,
+}
+
+/// A page of the feed.
+#[derive(Debug)]
+pub(crate) struct Portion {
+    /// Where the next one begins.
+    pub(crate) next: Cursor,
+    /// The records, by resource.
+    found: Vec<(&'static Resource, Cells)>,
+    /// The changes in their order; `None` if the page has the records in the order of their keys.
+    changes: Option<Vec<Changed>>,
+}
+
+/// The reason why a cursor cannot be continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expired {
+    /// It is of another feed, or ahead of this one.
+    OtherFeed,
+    /// Deletions after it are forgotten.
+    TooOld,
+}
+
+#[derive(Debug)]
+struct Changed {
+    resource: &'static Resource,
+    key: i64,
+    seq: i64,
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// Database errors.
+pub(crate) async fn read(
+    asked: &Asked,
+    store: &Store,
+    registry: Registry,
+) -> Result<Result<Portion, Expired>, Error> {
+    let mut transaction = store.begin_read().await?;
+    let clock = Clock::read(&mut transaction).await?;
+    let step = match &asked.cursor {
+        None => None,
+        Some(cursor) if cursor.feed != clock.feed || cursor.seq() > clock.seq => {
+            return Ok(Err(Expired::OtherFeed));
+        }
+        Some(cursor) if cursor.seq() < clock.floor => return Ok(Err(Expired::TooOld)),
+        Some(cursor) => Some(cursor.step),
+    };
+    let mut reading = Reading { asked, registry, transaction, found: Vec::new() };
+    let (step, changes) = match step {
+        Some(Step::Follow(seq)) => reading.follow(seq, &clock).await?,
+        Some(Step::Walk { kind, key, since }) => {
+            let walked = reading.walk(Some((kind, key)), since).await?;
+            match walked {
+                Some(step) => (step, None),
+                None => reading.follow(since, &clock).await?,
+            }
+        }
+        None => match reading.walk(None, clock.seq).await? {
+            Some(step) => (step, None),
+            None => reading.follow(clock.seq, &clock).await?,
+        },
+    };
+    let Reading { transaction, found, .. } = reading;
+    transaction.end();
+    let (kinds, named) = (asked.kinds.clone(), asked.named);
+    let next = Cursor { feed: clock.feed, kinds, named, step };
+    Ok(Ok(Portion { next, found, changes }))
+}
+
+impl Portion {
+    /// Whether there is nothing on it, so that the client has everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.changes.as_ref().is_none_or(Vec::is_empty)
+    }
+
+    /// The document of the page, with these links to itself and to the next one.
+    ///
+    /// # Errors
+    /// When a cell cannot be written as its field's kind.
+    pub(crate) fn document(
+        &self,
+        [own, next]: [&str; 2],
+        place: Place<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        let rows = self.found.iter().map(|(of, cells)| Ok((*of, cells.rows()?)));
+        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+        let found = rows.iter().flat_map(|(of, rows)| rows.iter().map(|row| (*of, &row[..])));
+        let Some(changes) = &self.changes else {
+            let changes = found.map(|(resource, row)| Change::Present { resource, row });
+            return document::changes(changes.collect(), [own, next], place);
+        };
+        let mut present = HashMap::new();
+        for (of, row) in found {
+            present.insert((of.kind, of.key_of(row)?), row);
+        }
+        let changes = changes.iter().map(|&Changed { resource, key, seq }| {
+            match present.get(&(resource.kind, key)) {
+                Some(row) => Change::Present { resource, row },
+                None => Change::Deleted { resource, key, at: moment_of(seq) },
+            }
+        });
+        document::changes(changes.collect(), [own, next], place)
+    }
+}
+
+/// The reading of a page.
+struct Reading<'a> {
+    asked: &'a Asked,
+    registry: Registry,
+    transaction: Transaction,
+    found: Vec<(&'static Resource, Cells)>,
+}
+
+impl Reading<'_> {
+    /// Reads records in the order of types and keys, and returns how far the client has come then;
+    /// `None` if it had all of them before.
+    async fn walk(
+        &mut self,
+        after: Option<(&'static str, i64)>,
+        since: i64,
+    ) -> Result<Option<Step>, Error> {
+        // The order is that of the registry, which is alphabetical.
+        let kinds = self.registry.followed().filter(|of| self.asked.kinds.contains(&of.kind));
+        let (mut left, mut step) = (self.asked.size, None);
+        for resource in kinds {
+            let key = match after {
+                Some((kind, _)) if resource.kind < kind => continue,
+                Some((kind, key)) if resource.kind == kind => key,
+                _ => 0,
+            };
+            let page = Page {
+                resource,
+                shape: Shape::Detail,
+                conditions: vec![Condition::Above(key)],
+                order: Order::KEY,
+                offset: 0,
+                limit: left,
+            };
+            let cells = self.transaction.page(&page).await?;
+            let rows = cells.rows()?;
+            let Some(last) = rows.last() else { continue };
+            step = Some(Step::Walk { kind: resource.kind, key: resource.key_of(last)?, since });
+            left -= i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            drop(rows);
+            self.found.push((resource, cells));
+            if left <= 0 {
+                return Ok(step);
+            }
+        }
+        // The client has all of them now, so that the changes since are next.
+        Ok(step.map(|_| Step::Follow(since)))
+    }
+
+    /// Reads the changes after a place, and the records that have changed.
+    async fn follow(
+        &mut self,
+        seq: i64,
+        clock: &Clock,
+    ) -> Result<(Step, Option<Vec<Changed>>), Error> {
+        let kinds = &self.asked.kinds;
+        let all = self.registry.followed().all(|of| kinds.contains(&of.kind));
+        let only = if all { &[][..] } else { kinds };
+        let cells = self.transaction.table(places::after(seq, only, self.asked.size)).await?;
+        let mut changes = Vec::new();
+        let mut keys: HashMap<&'static str, Vec<i64>> = HashMap::new();
+        let rows = cells.rows()?;
+        let count = rows.len();
+        for row in rows {
+            let [kind, key, seq, deleted] = &row[..] else {
+                return Err(Error::Contract("a change has other columns"));
+            };
+            // A later version of the store may have had kinds that this one does not know.
+            let Some(resource) = self.registry.find(kind.text("kind")?) else { continue };
+            let (key, seq) = (key.int("record")?, seq.int("seq")?);
+            if deleted.int("deleted")? == 0 {
+                keys.entry(resource.kind).or_default().push(key);
+            }
+            changes.push(Changed { resource, key, seq });
+        }
+        for resource in self.registry.followed() {
+            let Some(keys) = keys.remove(resource.kind) else { continue };
+            let cells = self.transaction.page(&Page::of_these(resource, keys)).await?;
+            self.found.push((resource, cells));
+        }
+        let full = i64::try_from(count).is_ok_and(|count| count >= self.asked.size);
+        let latest = changes.last().map(|change| change.seq).filter(|_| full);
+        Ok((Step::Follow(latest.unwrap_or(clock.seq)), Some(changes)))
+    }
+}

@@ -1,0 +1,62 @@
+//! Triggers of MariaDB and MySQL, whose cascades fire none: the trigger of a row that is to be deleted
+//! queues its parts too.
+
+use super::table::{Followed, Part};
+
+/// The statements that create the triggers of a table.
+pub fn triggers(of: &Followed) -> Vec<String> {
+    let Followed { table, .. } = of;
+    let trigger = |name: &str, event: &str, does: String| {
+        format!(
+            "CREATE TRIGGER {table}_feed_{name} {event} ON {table} FOR EACH ROW\nBEGIN\n{does}END"
+        )
+    };
+    let change = format!(
+        "    IF OLD.version <> NEW.version THEN\n{}    END IF;\n",
+        queue(of, &["NEW", "OLD"], 8)
+    );
+    let parts: String = of.parts.iter().map(|part| queue_parts(part, of.key)).collect();
+    let mut made = vec![
+        trigger("new", "AFTER INSERT", queue(of, &["NEW"], 4)),
+        trigger("old", "AFTER DELETE", queue(of, &["OLD"], 4)),
+        trigger("change", "AFTER UPDATE", change),
+    ];
+    // After the deletion, its parts are gone already.
+    made.extend((!parts.is_empty()).then(|| trigger("parts", "BEFORE DELETE", parts)));
+    made
+}
+
+/// Queues the change of a row, which is given before or after it, or both.
+fn queue(of: &Followed, rows: &[&str], indent: usize) -> String {
+    let row = rows.first().unwrap_or(&"NEW");
+    let space = " ".repeat(indent);
+    let queue = of.shown.iter().map(|shown| {
+        let (kind, key) = (shown.kind, of.key);
+        let insert = |space: &str| {
+            format!(
+                "{space}INSERT INTO shop_change_queue (kind, record)\n\
+                 {space}VALUES ('{kind}', {row}.{key});\n"
+            )
+        };
+        match shown.only {
+            None => insert(&space),
+            Some((column, value)) => {
+                let values: Vec<String> =
+                    rows.iter().map(|row| format!("{row}.{column}")).collect();
+                let values = values.join(", ");
+                let insert = insert(&format!("{space}    "));
+                format!("{space}IF {value} IN ({values}) THEN\n{insert}{space}END IF;\n")
+            }
+        }
+    });
+    queue.collect()
+}
+
+/// Queues the deletion of the parts of a row.
+fn queue_parts(part: &Part, key: &str) -> String {
+    let Part { kind, table, key: own, by } = part;
+    format!(
+        "    INSERT INTO shop_change_queue (kind, record)\n    \
+         SELECT '{kind}', {own} FROM {table}\n    WHERE {by} = OLD.{key};\n"
+    )
+}

@@ -1,0 +1,202 @@
+//! SQL of the feed of changes: queued changes get places and leave the queue, and places are read and
+//! forgotten. Whoever places or forgets holds the lock of the feed's row. Independent of who reads.
+//!
+//! Three tables hold the feed. `shop_change_queue` has a row for each change of a record, which
+//! triggers insert in the transaction of the change (`feed`); nothing else is written then, so writers
+//! do not wait for one another. `shop_changes` has one row for each record that has changed, at the
+//! place of its latest change. `shop_feed` has one row: which feed this is, and its latest place.
+//!
+//! A place is a number that grows with each change, and at the same time the moment of that change, in
+//! microseconds since 1970: the greater of the database's time and the number after the latest place. So
+//! places order changes, and a moment can be looked up in them without an index of its own.
+
+use super::copy::insert_many;
+use super::dialect::Dialect;
+use super::statement::{Builder, Statement, Table};
+use crate::model::resource::Resource;
+use crate::model::value::{Kind, Value};
+
+/// How many rows one statement inserts.
+const AT_ONCE: usize = 512;
+
+/// The place of the latest change of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The kind of the record.
+    pub kind: &'static str,
+    /// Its key.
+    pub record: i64,
+    /// The place.
+    pub seq: i64,
+    /// Whether the record does not exist any more.
+    pub deleted: bool,
+}
+
+/// Finds out whether changes are queued: one row if there are any.
+pub fn has_queued() -> Table {
+    Table::new(
+        "SELECT entry AS c0 FROM shop_change_queue ORDER BY entry LIMIT 1",
+        Vec::new(),
+        &[Kind::COUNT],
+    )
+}
+
+/// The first queued changes: entry, kind, key of the record.
+pub fn queued(limit: i64) -> Table {
+    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2 FROM shop_change_queue ORDER BY entry LIMIT ?";
+    let columns = &[Kind::COUNT, Kind::WORD, Kind::COUNT];
+    Table::new(QUEUED, vec![vec![Value::Int(limit)]], columns)
+}
+
+/// Which of these keys are those of records.
+pub fn existing(resource: &Resource, keys: Vec<i64>) -> Table {
+    let Resource { table, key, fixed, .. } = resource;
+    let only: String =
+        fixed.iter().map(|(column, value)| format!(" AND {column} = {value}")).collect();
+    let text = format!("SELECT {key} AS c0 FROM {table} WHERE {key} IN (?){only}");
+    let keys = keys.into_iter().map(Value::Int).collect();
+    Table::new(text, vec![keys], &[Kind::COUNT])
+}
+
+/// Gives changes their places. That of a record which was deleted before changes too: it may have been
+/// there meanwhile, and a client may have copied it then.
+pub fn place(places: &[Place], dialect: &Dialect) -> Vec<Statement> {
+    const COLUMNS: [&str; 4] = ["kind", "record", "seq", "deleted"];
+    let values = places.iter().flat_map(|place| {
+        [
+            Value::Text(place.kind.to_owned()),
+            Value::Int(place.record),
+            Value::Int(place.seq),
+            Value::Int(place.deleted.into()),
+        ]
+    });
+    let mut statements = insert_many("shop_changes", &COLUMNS, values.collect(), AT_ONCE, dialect);
+    for statement in &mut statements {
+        statement.text.push_str(dialect.place_again);
+    }
+    statements
+}
+
+/// Removes these entries of the queue, and no others: an entry with a smaller number may be committed
+/// later.
+pub fn delete_queued(entries: Vec<i64>, dialect: &Dialect) -> Vec<Statement> {
+    if let Some(text) = dialect.delete_queued {
+        let delete = |entry| Statement::fixed(text, vec![Value::Int(entry)]);
+        return entries.into_iter().map(delete).collect();
+    }
+    let mut sql = Builder::new(dialect);
+    sql.push("DELETE FROM shop_change_queue WHERE entry IN (");
+    sql.bind_list(entries.into_iter().map(Value::Int).collect());
+    sql.push(")");
+    vec![sql.finish()]
+}
+
+/// Notes the latest place.
+pub fn set_clock(seq: i64) -> Statement {
+    Statement::fixed("UPDATE shop_feed SET seq = ? WHERE one = 1", vec![Value::Int(seq)])
+}
+
+/// Notes up to which place deletions are forgotten, and up to which old ones have been looked for.
+pub fn set_floor(floor: i64, swept: i64) -> Statement {
+    let places = [floor, swept].map(Value::Int).to_vec();
+    Statement::fixed("UPDATE shop_feed SET floor = ?, swept = ? WHERE one = 1", places)
+}
+
+/// Forgets the deletion of a record, unless there is one with its key again.
+pub fn forget(kind: &str, record: i64) -> Statement {
+    Statement::fixed(
+        "DELETE FROM shop_changes WHERE kind = ? AND record = ? AND deleted = 1",
+        vec![Value::Text(kind.to_owned()), Value::Int(record)],
+    )
+}
+
+/// Begins another feed with this name: nobody can go on with the one before. As texts without values,
+/// because a bulk fill ends with them.
+pub fn renew(feed: u64, dialect: &Dialect) -> [String; 3] {
+    let now = dialect.seconds;
+    let place = |later: u8| format!("(({now}) + {later}) * 1000000");
+    let (began, first) = (place(0), place(1));
+    [
+        format!(
+            "UPDATE shop_feed SET feed = '{feed:016x}', began = {began}, seq = {first}, \
+             floor = {first}, swept = {first} WHERE one = 1"
+        ),
+        "DELETE FROM shop_change_queue".to_owned(),
+        "DELETE FROM shop_changes".to_owned(),
+    ]
+}
+
+/// The row of the feed: its name, the place at which it began, the latest place, the place up to which
+/// deletions are forgotten, and the one up to which old ones have been looked for.
+pub fn clock() -> Table {
+    const CLOCK: &str = "SELECT feed AS c0, began AS c1, seq AS c2, floor AS c3, swept AS c4 \
+        FROM shop_feed WHERE one = 1";
+    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
+    Table::new(CLOCK, Vec::new(), COLUMNS)
+}
+
+/// Locks the row of the feed; `None` on an engine with one writer at a time.
+pub fn lock_clock(dialect: &Dialect) -> Option<Statement> {
+    let locks = dialect.locks?;
+    if locks.node_local {
+        let turn = "UPDATE shop_feed SET turn = turn + 1 WHERE one = 1";
+        return Some(Statement::fixed(turn, Vec::new()));
+    }
+    let text = format!("SELECT one FROM shop_feed WHERE one = 1{}", locks.exclusive);
+    Some(Statement { text, binds: Vec::new() })
+}
+
+/// The changes after a place, in order: kind, key, place, whether the record is deleted. Of these kinds
+/// only, unless there are none.
+pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
+    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::Flag];
+    const SHOWN: &str = "SELECT kind AS c0, record AS c1, seq AS c2, deleted AS c3 FROM";
+    let (seq, limit) = (Value::Int(seq), Value::Int(limit));
+    if kinds.is_empty() {
+        let text = format!("{SHOWN} shop_changes WHERE seq > ? ORDER BY seq LIMIT ?");
+        return Table::new(text, vec![vec![seq], vec![limit]], COLUMNS);
+    }
+    // A scan of an index for each kind stops at the limit. With one condition on all of them, an engine
+    // would sort everything after the place, or read the changes of all others.
+    let mut binds = Vec::new();
+    let each = kinds.iter().enumerate().map(|(nth, kind)| {
+        binds.extend(
+            [Value::Text((*kind).to_owned()), seq.clone(), limit.clone()].map(|of| vec![of]),
+        );
+        format!(
+            "SELECT kind, record, seq, deleted FROM (SELECT kind, record, seq, deleted \
+             FROM shop_changes WHERE kind = ? AND seq > ? ORDER BY seq LIMIT ?) k{nth}"
+        )
+    });
+    let each = each.collect::<Vec<_>>().join(" UNION ALL ");
+    binds.push(vec![limit]);
+    Table::new(format!("{SHOWN} ({each}) changed ORDER BY c2 LIMIT ?"), binds, COLUMNS)
+}
+
+/// The latest place of each kind that has changed after a place.
+pub fn heads(seq: i64) -> Table {
+    const HEADS: &str =
+        "SELECT kind AS c0, max(seq) AS c1 FROM shop_changes WHERE seq > ? GROUP BY kind";
+    Table::new(HEADS, vec![vec![Value::Int(seq)]], &[Kind::WORD, Kind::COUNT])
+}
+
+/// Deletions up to a place and after another one: kind, key, place.
+pub fn old_deletions(after: i64, until: i64, limit: i64) -> Table {
+    const OLD: &str = "SELECT kind AS c0, record AS c1, seq AS c2 FROM shop_changes \
+        WHERE seq > ? AND seq <= ? AND deleted = 1 ORDER BY seq LIMIT ?";
+    let binds = [after, until, limit].map(|number| vec![Value::Int(number)]).to_vec();
+    Table::new(OLD, binds, &[Kind::WORD, Kind::COUNT, Kind::COUNT])
+}
+
+/// The number of queued changes, counted up to a limit.
+pub fn count_queued(limit: i64) -> Statement {
+    Statement::fixed(
+        "SELECT count(*) FROM (SELECT entry FROM shop_change_queue LIMIT ?) queued",
+        vec![Value::Int(limit)],
+    )
+}
+
+/// The database's time, in seconds since 1970.
+pub fn seconds(dialect: &Dialect) -> Statement {
+    Statement::fixed(dialect.seconds, Vec::new())
+}
