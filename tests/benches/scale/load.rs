@@ -29,23 +29,37 @@ pub struct Ask {
     pub body: Option<String>,
     /// The `Idempotency-Key`.
     pub key: Option<String>,
+    /// For how many seconds the answer may be held open.
+    pub wait: Option<u64>,
 }
 
 impl Ask {
     pub fn get(path: impl Into<String>) -> Ask {
-        Ask { method: Method::GET, path: path.into(), body: None, key: None }
+        Ask { method: Method::GET, path: path.into(), body: None, key: None, wait: None }
     }
 
     pub fn post(path: impl Into<String>, body: &Value) -> Ask {
-        Ask { method: Method::POST, path: path.into(), body: Some(body.to_string()), key: None }
+        Ask {
+            method: Method::POST,
+            path: path.into(),
+            body: Some(body.to_string()),
+            key: None,
+            wait: None,
+        }
     }
 
     pub fn patch(path: impl Into<String>, body: &Value) -> Ask {
-        Ask { method: Method::PATCH, path: path.into(), body: Some(body.to_string()), key: None }
+        Ask {
+            method: Method::PATCH,
+            path: path.into(),
+            body: Some(body.to_string()),
+            key: None,
+            wait: None,
+        }
     }
 
     pub fn delete(path: impl Into<String>) -> Ask {
-        Ask { method: Method::DELETE, path: path.into(), body: None, key: None }
+        Ask { method: Method::DELETE, path: path.into(), body: None, key: None, wait: None }
     }
 }
 
@@ -105,6 +119,10 @@ impl Client {
             .header(header::ACCEPT, MEDIA_TYPE)
             .header(header::CONTENT_TYPE, "application/json");
         let request = ask.key.iter().fold(request, |request, key| request.header(KEY, key));
+        let request = ask
+            .wait
+            .iter()
+            .fold(request, |request, wait| request.header("prefer", format!("wait={wait}")));
         let request = request.body(Full::from(ask.body.clone().unwrap_or_default())).unwrap();
         let asked = Instant::now();
         let response = self.sender.send_request(request).await.unwrap();

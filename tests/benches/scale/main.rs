@@ -1,6 +1,6 @@
 //! What a request costs: reads in a large store against a small one, writes against an empty store,
-//! many simultaneous clients, a list against a hand-written handler, and the loaded library against
-//! the linked one. It creates the stores, starts the real program with the real library, and sends
+//! the feed of changes, many simultaneous clients, a list against a hand-written handler, and the
+//! loaded library against the linked one. It creates the stores, starts the real program with the real library, and sends
 //! requests over loopback.
 //!
 //! ```sh
@@ -9,10 +9,10 @@
 //! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `crowd`, `against` and `boundary`. Stores are created once and
-//! kept in `target/bench` and in databases whose names begin with `shop_bench`; `--fresh` creates
-//! them again. The order of the alternatives changes with each round, so that other load on the
-//! machine affects both alike, and the median of each number is printed.
+//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against` and `boundary`. Stores
+//! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
+//! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
+//! load on the machine affects both alike, and the median of each number is printed.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -28,6 +28,7 @@ mod bare;
 mod boundary;
 mod building;
 mod cases;
+mod changes;
 mod crowd;
 mod load;
 mod machine;
@@ -72,17 +73,19 @@ enum Part {
     Writes,
     Keys,
     Stock,
+    Changes,
     Crowd,
     Against,
     Boundary,
 }
 
 impl Part {
-    const ALL: [Part; 7] = [
+    const ALL: [Part; 8] = [
         Part::Reads,
         Part::Writes,
         Part::Keys,
         Part::Stock,
+        Part::Changes,
         Part::Crowd,
         Part::Against,
         Part::Boundary,
@@ -98,6 +101,7 @@ impl FromStr for Part {
             "writes" => Ok(Part::Writes),
             "keys" => Ok(Part::Keys),
             "stock" => Ok(Part::Stock),
+            "changes" => Ok(Part::Changes),
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
@@ -189,6 +193,9 @@ fn main() {
         }
         if settings.has(Part::Stock) {
             runtime.block_on(stock::measure(&settings, *engine, &prepare(settings.large)));
+        }
+        if settings.has(Part::Changes) {
+            runtime.block_on(changes::measure(&settings, *engine, &prepare(settings.large)));
         }
         if settings.has(Part::Crowd) {
             runtime.block_on(crowd::measure(&settings, *engine, &prepare(settings.large)));

@@ -74,14 +74,14 @@ pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
 }
 
 /// A product of the store.
-struct Product {
+pub struct Product {
     key: String,
     sku: String,
     quantity: i64,
 }
 
 /// Products from all over the store.
-async fn products(client: &mut Client, store: &Store, chance: &mut Rng) -> Vec<Product> {
+pub async fn products(client: &mut Client, store: &Store, chance: &mut Rng) -> Vec<Product> {
     let all = i64::try_from(store.size.products).unwrap();
     let mut products = Vec::new();
     for _ in 0..40 {
@@ -105,7 +105,8 @@ fn delivery(products: &[Product], chance: &mut Rng) -> Ask {
     Ask::post("/inventory/adjust", &json!({"adjustments": Vec::from_iter(steps)}))
 }
 
-fn one(products: &[Product], chance: &mut Rng) -> Ask {
+/// A movement of one of these products.
+pub fn one(products: &[Product], chance: &mut Rng) -> Ask {
     let key = &chance.choice(products).unwrap().key;
     let body = json!({"quantity_delta": 1, "reason": "Measured"});
     Ask::post(format!("/inventory/{key}/adjust"), &body)

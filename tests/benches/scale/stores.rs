@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use plugin::sql::dialect::{self, Dialect};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 
 use super::building::target;
@@ -44,6 +45,15 @@ impl Engine {
             Engine::MariaDb => ("TEST_MARIADB", "mysql://root@127.0.0.1:3306"),
         };
         std::env::var(name).unwrap_or_else(|_| local.to_owned())
+    }
+
+    /// What differs between the engines in SQL.
+    pub fn dialect(self) -> &'static Dialect {
+        match self {
+            Engine::Sqlite => &dialect::SQLITE,
+            Engine::Postgres => &dialect::POSTGRES,
+            Engine::MariaDb => &dialect::MYSQL,
+        }
     }
 
     pub fn answers(&self) -> bool {
@@ -192,6 +202,16 @@ impl Store {
 
     /// Serves the store to a user who may read and write everything.
     pub fn serve(&self) -> Host {
+        self.serve_to(self.token())
+    }
+
+    /// Another host of the same site, for the same user.
+    pub fn serve_beside(&self, host: &Host) -> Host {
+        self.serve_to(host.door.token.clone())
+    }
+
+    /// A new token of a user who may read and write everything.
+    fn token(&self) -> String {
         let _ = self
             .command()
             .args([
@@ -207,26 +227,33 @@ impl Store {
             .unwrap();
         let token = self.command().args(["token", "generate", "bench"]).output().unwrap();
         assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
+        String::from_utf8(token.stdout).unwrap().trim().to_owned()
+    }
+
+    fn serve_to(&self, token: String) -> Host {
         let mut process = self
             .command()
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap());
         let mut lines = log.by_ref().lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains("metrics at ")).expect("it has metrics");
+        let metrics = line.rsplit_once(' ').unwrap().1.to_owned();
         let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
         let address = line.rsplit_once("//").unwrap().1.to_owned();
         let mut log = log.into_inner();
         std::thread::spawn(move || discard(&mut log));
-        let token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
-        Host { process, door: Door { address, token } }
+        Host { process, metrics, door: Door { address, token } }
     }
 }
 
 /// A program that serves until it is dropped.
 pub struct Host {
     process: Child,
+    /// Where its metrics are.
+    metrics: String,
     pub door: Door,
 }
 
@@ -241,7 +268,16 @@ impl Host {
         let mut address = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
         let address = address.trim().to_owned();
-        Host { process, door: Door { address, token: String::new() } }
+        let door = Door { address, token: String::new() };
+        Host { process, metrics: String::new(), door }
+    }
+
+    /// The sum of a metric, over all series whose names begin and end so.
+    pub async fn metric(&self, begin: &str, end: &str) -> f64 {
+        let metrics = reqwest::get(&self.metrics).await.unwrap().text().await.unwrap();
+        let series = metrics.lines().filter_map(|line| line.rsplit_once(' '));
+        let named = series.filter(|(name, _)| name.starts_with(begin) && name.ends_with(end));
+        named.map(|(_, value)| value.parse::<f64>().unwrap()).sum()
     }
 
     /// The processor time so far, in seconds.
@@ -278,23 +314,38 @@ fn memory(process: u32) -> u64 {
     line.trim().split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// Runs a statement that the program itself would not run.
-fn execute(engine: Engine, url: &str, statement: &str) -> Result<(), sqlx::Error> {
+/// Runs statements that the program itself would not run, outside of the benchmark's runtime.
+fn execute(engine: Engine, url: &str, statements: &str) -> Result<(), sqlx::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
-    runtime.block_on(async {
-        match engine {
-            Engine::Sqlite => {
-                let mut file = SqliteConnection::connect(url).await?;
-                file.execute(statement).await?;
-                file.close().await
-            }
-            Engine::Postgres => {
-                PgConnection::connect(url).await?.execute(statement).await.map(drop)
-            }
-            Engine::MariaDb => {
-                MySqlConnection::connect(url).await?.execute(statement).await.map(drop)
-            }
+    runtime.block_on(run(engine, url, statements))
+}
+
+/// Runs statements that the program itself would not run.
+pub async fn run(engine: Engine, url: &str, statements: &str) -> Result<(), sqlx::Error> {
+    let statements = sqlx::raw_sql(AssertSqlSafe(statements.to_owned()));
+    match engine {
+        Engine::Sqlite => {
+            let mut file = SqliteConnection::connect(url).await?;
+            file.execute(statements).await?;
+            file.close().await
         }
-    })
+        Engine::Postgres => PgConnection::connect(url).await?.execute(statements).await.map(drop),
+        Engine::MariaDb => MySqlConnection::connect(url).await?.execute(statements).await.map(drop),
+    }
+}
+
+/// Reads one whole number.
+pub async fn number(engine: Engine, url: &str, question: &str) -> i64 {
+    macro_rules! read {
+        ($connection:ty) => {{
+            let mut connection = <$connection>::connect(url).await.unwrap();
+            let question = sqlx::query_scalar(AssertSqlSafe(question.to_owned()));
+            question.fetch_one(&mut connection).await.unwrap()
+        }};
+    }
+    match engine {
+        Engine::Sqlite => read!(SqliteConnection),
+        Engine::Postgres => read!(PgConnection),
+        Engine::MariaDb => read!(MySqlConnection),
+    }
 }

@@ -31,6 +31,8 @@ const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/categories/{id}", View),
     ("PATCH", "/categories/{id}", Edit),
     ("DELETE", "/categories/{id}", Delete),
+    // Of each type that is named, or of at least one.
+    ("GET", "/changes", View),
     ("GET", "/countries", View),
     ("POST", "/countries", Create),
     ("GET", "/countries/{id}", View),

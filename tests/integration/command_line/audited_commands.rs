@@ -7,7 +7,7 @@ use crate::support::process::{ENTRIES, Place, operator};
 
 /// Every command that changes something, in a possible order: its name, its arguments, and the
 /// action and the object in its audit entry.
-const CHANGES: [(&str, &str, &str, &str); 16] = [
+const CHANGES: [(&str, &str, &str, &str); 17] = [
     ("user add", "ann --email ann@example.com --group Manager", "add a user", "user 1"),
     ("user password", "ann", "set a password", "user 1"),
     ("user block", "ann", "block a user", "user 1"),
@@ -27,6 +27,7 @@ const CHANGES: [(&str, &str, &str, &str); 16] = [
     ("config set", "patience 9", "change parameters: patience", "extension misbehaves"),
     ("demo", "--products 4", "finish filling in demo data", " "),
     ("recount", "", "correct counts and sums", " "),
+    ("restored", "", "note a restored backup", " "),
     // The entry is in the copy; the site itself does not change.
     ("copy", "", "copy the site from ", " "),
     // The program without a command is the quick start, whose entries have a test of their own.

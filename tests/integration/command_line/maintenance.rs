@@ -247,3 +247,23 @@ async fn two_concurrent_recounts_repair_nothing_twice() {
     }
     store.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restored_backup_the_feed_of_changes_is_another() {
+    let place = Place::of_the_store();
+    place.run("user list").await;
+    let store = place.store();
+    let feed = "SELECT feed FROM shop_feed WHERE one = 1";
+    let name = async || {
+        let mut reading = store.begin_read().await.unwrap();
+        let asked = Statement { text: feed.to_owned(), binds: Vec::new() };
+        let names = reading.texts(asked).await.unwrap();
+        reading.commit().await.unwrap();
+        names
+    };
+    let before = name().await;
+    assert_eq!(before.len(), 1);
+    assert_eq!(place.run("restored").await, "");
+    assert_ne!(name().await, before);
+    store.close().await;
+}

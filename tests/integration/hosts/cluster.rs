@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use plugin::store::Store;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
 use tokio::process::Command;
 use tokio::sync::{Mutex as Turn, MutexGuard};
 use tokio::task::JoinSet;
 
+use super::mirror::season;
 use crate::support::databases::servers;
 use crate::support::harness::ROOT;
 use crate::support::ledger::{Client, key};
@@ -339,6 +341,21 @@ async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>
             (201, _) => drop(load.moves.insert(name)),
             _ => load.debits += 1,
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
+async fn three_nodes_give_one_feed() {
+    let Cluster { place, nodes, hosts, token, _turn } = Cluster::start().await;
+    for host in hosts {
+        host.stop().await;
+    }
+    // The transactions beside the hosts are on the last node.
+    let store = Store::open(&nodes[NODES - 1]).unwrap();
+    let serve = async |host: usize| serve(&place, &nodes[host]).await;
+    for host in season(serve, NODES, &token, store).await {
+        host.stop().await;
     }
 }
 

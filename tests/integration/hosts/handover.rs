@@ -22,8 +22,8 @@ use tokio::task::JoinSet;
 use crate::support::databases::Engine;
 use crate::support::harness::{MEDIA_TYPE, ROOT, fixture, library, library_name};
 use crate::support::ledger::{Client, key};
-use crate::support::process::{Call, MANUFACTURERS, Place, Served};
-use crate::support::waiting::{PATIENCE, patiently};
+use crate::support::process::{Call, MANUFACTURERS, Place, Served, exchange};
+use crate::support::waiting::{PATIENCE, eventually, patiently};
 
 /// The path of the fixture that answers with its version.
 const EDITION: &str = "/api/index.php/v1/edition";
@@ -266,6 +266,48 @@ async fn a_draining_host_answers_on_old_and_new_connections_and_closes_them() {
     assert_eq!(served.ended().await, Some(0));
     let next = site.serve([library()]).await;
     assert_eq!(answered.await.unwrap(), [200; 8]);
+    next.stop().await;
+}
+
+#[tokio::test]
+async fn those_who_wait_are_answered_by_the_old_host_and_wait_on_the_new_one() {
+    let site = Site::new().await;
+    let mut served = site.serve([fixture("waits")]).await;
+    let ask = |seconds: u64| {
+        let request = format!(
+            "GET /api/index.php/v1/waits/news HTTP/1.1\r\nhost: localhost\r\n\
+             connection: close\r\nprefer: wait={seconds}\r\n\r\n"
+        );
+        async move {
+            let mut connection = TcpStream::connect(site.address).await.unwrap();
+            exchange(&mut connection, request.as_bytes()).await
+        }
+    };
+    let waiting = tokio::spawn(futures_util::future::join_all((0..20).map(|_| ask(60))));
+    let count = "/api/index.php/v1/waits/waiting";
+    eventually("all of them wait", async || {
+        (site.client().send("GET", count, None).await.body == "20").then_some(())
+    })
+    .await;
+    let next = site.serve([fixture("waits")]).await;
+    served.signal("TERM").await;
+    for answer in patiently("the answers", waiting).await.unwrap() {
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.ends_with(r#"{"wait":"60","end":"stop"}"#), "{answer}");
+    }
+    // While both have the socket, either may answer.
+    let mut ends = BTreeSet::new();
+    for _ in 0..20 {
+        let answer = ask(1).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        ends.insert(answer.rsplit("\r\n").next().unwrap().to_owned());
+    }
+    assert_eq!(served.ended().await, Some(0));
+    ends.insert(ask(1).await.rsplit("\r\n").next().unwrap().to_owned());
+    let waited = r#"{"wait":"1","end":"time"}"#;
+    assert!(ends.remove(waited), "the new host lets clients wait");
+    assert!(ends.is_empty() || ends.remove(r#"{"wait":null,"end":"none"}"#), "{ends:?}");
+    assert!(ends.is_empty(), "{ends:?}");
     next.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
-use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
+use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, fixture};
 use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
 use crate::support::waiting::eventually;
@@ -186,6 +186,47 @@ async fn requests_in_progress_are_counted_until_they_end() {
         (gone && now.find(&requests("none", 499)) == Some(1.0)).then_some(())
     })
     .await;
+    watched.served.stop().await;
+}
+
+/// A histogram of durations is of no use if it contains the time in which nothing was to be done.
+#[tokio::test]
+async fn requests_that_wait_are_counted_and_have_no_duration() {
+    let watched = Watched::at(Place::with([fixture("waits")]), &[]).await;
+    let ask = |method: &str| watched.served.bare(method, "/api/index.php/v1/waits/news");
+    let waiting = async || {
+        eventually("a request waits", async || {
+            let now = watched.scrape().await;
+            (now.get("host_http_requests_waiting") == 1.0).then_some(now)
+        })
+        .await
+    };
+    let before = watched.scrape().await;
+    assert_eq!(before.get("host_http_requests_waiting"), 0.0);
+    let (answered, now) = tokio::join!(Answer::to(ask("GET").header("prefer", "wait=60")), async {
+        let now = waiting().await;
+        Answer::to(ask("POST")).await.expect(200);
+        now
+    });
+    answered.expect(200);
+    assert_eq!(now.get("host_http_requests_in_flight"), 1.0);
+    assert_eq!(now.get("host_http_connections"), 1.0);
+    Answer::to(ask("GET")).await.expect(200);
+    // A client that disconnects while it waits.
+    let gone = tokio::spawn(ask("GET").header("prefer", "wait=60").send());
+    waiting().await;
+    gone.abort();
+    let after = eventually("the client has left", async || {
+        let now = watched.scrape().await;
+        (now.find(&requests("none", 499)) == Some(1.0)).then_some(now)
+    })
+    .await;
+    assert_eq!(after.get("host_http_requests_waiting"), 0.0);
+    assert_eq!(after.get(&requests("waits.news", 200)), 2.0);
+    let durations = |route: &str| {
+        after.find(&format!("host_http_request_duration_seconds_count{{route=\"{route}\"}}"))
+    };
+    assert_eq!((durations("waits.news"), durations("none")), (Some(1.0), None));
     watched.served.stop().await;
 }
 

@@ -15,6 +15,7 @@ mod logging;
 #[cfg(engine = "sqlite")] // The mail server is the only other party.
 mod mails;
 mod metrics;
+mod mirror;
 mod repeats;
 mod replica;
 #[cfg(engine = "sqlite")] // Requests are refused before any SQL.
@@ -22,3 +23,5 @@ mod serving;
 mod shared_database;
 #[cfg(engine = "sqlite")] // Signals do not depend on the engine.
 mod stopping;
+#[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
+mod waiters;

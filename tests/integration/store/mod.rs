@@ -4,6 +4,7 @@ mod categories;
 mod cells;
 mod counts;
 mod engines;
+mod feed;
 mod filling;
 mod kept;
 mod once;

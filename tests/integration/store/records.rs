@@ -321,7 +321,8 @@ async fn the_configuration_is_one_record_of_all_parameters() {
           "order_mail_subject": "{{ store_name }}: your order {{ order_id }} is {{ status }}",
           "order_mail_text": "Hello{% if first_name %} {{ first_name }}{% endif %},\n\nthe status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.\n{% if comment %}\n\n{{ comment }}\n{% endif %}\n\nTotal: {{ order_total }} {{ currency_code }}\n\n{{ store_name }}\n",
           "require_if_match": 0,
-          "idempotency_days": 7
+          "idempotency_days": 7,
+          "change_days": 90
         },
         "links": {
           "self": "/api/index.php/v1/shop/config"

@@ -1,6 +1,7 @@
-//! Versions of records: which writes change which of them, and concurrent changes of one record.
+//! Versions of records: which writes change which of them and are reported as changes of which, and
+//! concurrent changes of one record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use host_interface::{HostHandle, Method};
 use plugin::model::field::{Access, Field};
@@ -17,6 +18,7 @@ use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::harness::{ROOT, Shop};
 use crate::support::ledger::Client;
+use crate::support::mirror::Mirror;
 use crate::support::process::Place;
 use crate::support::project::sources;
 
@@ -58,12 +60,15 @@ struct Versions {
     /// The key of the first record of each kind in [`RECORDS`]; of categories that of the second,
     /// which has one above and one below it.
     keys: BTreeMap<&'static str, i64>,
+    /// A client of the feed of changes.
+    mirror: Mirror,
 }
 
 impl Versions {
     async fn open() -> Versions {
         let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
-        let mut versions = Versions { store, keys: BTreeMap::new() };
+        let mirror = Mirror::of("");
+        let mut versions = Versions { store, keys: BTreeMap::new(), mirror };
         for (kind, body) in RECORDS {
             let body = serde_json::from_str(body).unwrap();
             let made = versions.write(Method::Post, &format!("/{kind}"), body).await;
@@ -73,7 +78,33 @@ impl Versions {
         versions.keys.insert("categories", 2);
         versions.keys.insert("inventory", versions.keys["products"]);
         assert_eq!(versions.now().await, BTreeMap::new(), "each new record has the version 1");
+        versions.mirror.catch_up(&versions.store).await;
         versions
+    }
+
+    /// Checks that the feed reports the records that show these rows, and no others, since it was
+    /// read last.
+    async fn assert_reported(&mut self, rows: &[String], of: &str) {
+        let mut expected = BTreeSet::new();
+        for row in rows {
+            let (table, key) = row.split_once(' ').unwrap();
+            let versioned = VERSIONED.iter().find(|of| of.table == table).unwrap();
+            for kind in versioned.kinds {
+                // A method is of one of two kinds, and a product may have no stock record.
+                let path = format!("/{kind}/{key}");
+                let shown = self.store.ask(Method::Get, &path, json!(null)).await.status() == 200;
+                expected.extend(shown.then(|| path.trim_start_matches('/').to_owned()));
+            }
+        }
+        let mut reported = self.mirror.catch_up(&self.store).await;
+        // Records that the write has created are changes of their own.
+        reported.retain(|record| {
+            let (kind, id) = record.split_once('/').unwrap();
+            let record = self.mirror.records.get(&(kind.to_owned(), id.to_owned()));
+            record.is_none_or(|record| record["meta"]["version"] != 1)
+        });
+        assert_eq!(reported.iter().cloned().collect::<BTreeSet<_>>(), expected, "{of}");
+        assert_eq!(reported.len(), expected.len(), "{of}: each is reported once");
     }
 
     /// Sends a write that must succeed, and returns its document.
@@ -192,7 +223,7 @@ fn every_text_that_changes_a_table_with_versions_counts_the_change() {
 /// Writes every field of every resource that can be written, and checks which versions change.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_write_changes_exactly_the_versions_that_the_table_states() {
-    let store = Versions::open().await;
+    let mut store = Versions::open().await;
     let mut expected = BTreeMap::new();
     let mut written = 0;
     for resource in REGISTRY.iter().filter(|resource| resource.crud) {
@@ -212,9 +243,11 @@ async fn every_write_changes_exactly_the_versions_that_the_table_states() {
                 change = json!({"country_id": value, "zone_id": null});
             }
             let after = store.write(Method::Patch, &path, change.clone()).await;
-            raise(&mut expected, [own.clone()]);
-            raise(&mut expected, store.raised(kind, Some(field.name), key).await);
+            let mut rows = vec![own.clone()];
+            rows.extend(store.raised(kind, Some(field.name), key).await);
+            raise(&mut expected, rows.iter().cloned());
             assert_eq!(store.now().await, expected, "{kind} {change}");
+            store.assert_reported(&rows, &format!("{kind} {change}")).await;
             assert_eq!(after["data"]["meta"]["version"], expected[&own], "{kind} {change}");
             assert_eq!(after, store.read(&path).await);
 
@@ -224,6 +257,7 @@ async fn every_write_changes_exactly_the_versions_that_the_table_states() {
                 assert_eq!(store.write(Method::Patch, &path, same).await, after, "{kind}");
             }
             assert_eq!(store.now().await, expected, "{kind} {}", field.name);
+            store.assert_reported(&[], kind).await;
             written += 1;
         }
     }
@@ -232,24 +266,30 @@ async fn every_write_changes_exactly_the_versions_that_the_table_states() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
-    let store = Versions::open().await;
+    let mut store = Versions::open().await;
     let mut expected = BTreeMap::new();
     for _ in 0..2 {
         let entry = json!({"order_state_id": 7});
         let entry = store.write(Method::Post, "/orders/1/history", entry).await;
-        raise(&mut expected, store.raised("orderhistories", None, 1).await);
+        let rows = store.raised("orderhistories", None, 1).await;
+        raise(&mut expected, rows.clone());
         assert_eq!(store.now().await, expected);
+        store.assert_reported(&rows, "history").await;
         assert_eq!(entry["data"]["meta"]["version"], 1);
         assert_eq!(entry["meta"]["order_version"], expected["shop_orders 1"]);
         let adjustment = json!({"adjustment_type": "debit", "amount": "1", "reason": "used"});
         let voucher = store.write(Method::Post, "/vouchers/1/adjust", adjustment).await;
-        raise(&mut expected, store.raised("vouchers.adjustment", None, 1).await);
+        let rows = store.raised("vouchers.adjustment", None, 1).await;
+        raise(&mut expected, rows.clone());
         assert_eq!(store.now().await, expected);
+        store.assert_reported(&rows, "adjustment of a voucher").await;
         assert_eq!(voucher["data"]["meta"]["version"], expected["shop_vouchers 1"]);
         // Steps of one request are one change of each product, and only where a quantity differs.
         let sale = json!({"quantity_delta": -1, "reason": "Sold"});
         store.write(Method::Post, "/inventory/1/adjust", sale).await;
-        raise(&mut expected, store.raised("inventory.adjustment", None, 1).await);
+        let rows = store.raised("inventory.adjustment", None, 1).await;
+        raise(&mut expected, rows.clone());
+        store.assert_reported(&rows, "adjustment of stock").await;
         let step = |sku: &str, delta: i64| json!({"sku": sku, "quantity_delta": delta, "reason": "Counted"});
         let steps = [step("L-1", 1), step("B-1", 1), step("L-1", 1), step("B-1", -1)];
         let sku = store.read("/products/1").await["data"]["attributes"]["sku"].clone();
@@ -260,24 +300,36 @@ async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
             step
         });
         store.write(Method::Post, "/inventory/adjust", json!({"adjustments": steps})).await;
-        raise(&mut expected, store.raised("inventory.step", None, 1).await);
+        let rows = store.raised("inventory.step", None, 1).await;
+        raise(&mut expected, rows.clone());
         assert_eq!(store.now().await, expected);
+        store.assert_reported(&rows, "steps").await;
         // An order that takes its items changes the stock that they come from.
         let line = json!({"product_id": 1, "take_stock": 1});
         let order = json!({"user_email": "eve@example.com", "items": [line]});
         store.write(Method::Post, "/orders", order).await;
-        raise(&mut expected, store.raised("orderitems", Some("take_stock"), 1).await);
+        let rows = store.raised("orderitems", Some("take_stock"), 1).await;
+        raise(&mut expected, rows.clone());
         assert_eq!(store.now().await, expected);
+        store.assert_reported(&rows, "an order that takes its items").await;
         // Both are one change of the product, and of its master variant.
         let record = json!({"shop_product_id": 1, "quantity": 3, "sku": "L-9"});
         for (method, path, body) in
             [(Method::Delete, "/inventory/1", json!(null)), (Method::Post, "/inventory", record)]
         {
             store.write(method, path, body).await;
-            let product = "shop_products 1".to_owned();
-            raise(&mut expected, [product]);
-            raise(&mut expected, store.raised("inventory", Some("manage_stock"), 1).await);
+            let mut rows = vec!["shop_products 1".to_owned()];
+            rows.extend(store.raised("inventory", Some("manage_stock"), 1).await);
+            raise(&mut expected, rows.clone());
             assert_eq!(store.now().await, expected, "{method} {path}");
+            let gone = store.mirror.records.remove(&("inventory".to_owned(), "1".to_owned()));
+            assert!(gone.is_some() == (method == Method::Delete));
+            if method == Method::Post {
+                store.assert_reported(&rows, "a new stock record").await;
+            } else {
+                let reported = store.mirror.catch_up(&store.store).await;
+                assert!(reported.contains(&"-inventory/1".to_owned()), "{reported:?}");
+            }
         }
     }
     // Deleting a part of something else, or a whole with its parts, changes no other record.
@@ -285,6 +337,9 @@ async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
     for path in ["/orders/2", "/products/2", "/categories/3"] {
         store.write(Method::Delete, path, json!(null)).await;
         assert_eq!(store.now().await, versions, "{path}");
+        let reported = store.mirror.catch_up(&store.store).await;
+        assert!(reported.contains(&path.replacen('/', "-", 1)), "{reported:?}");
+        assert!(reported.iter().all(|of| of.starts_with('-')), "{reported:?}");
     }
 }
 

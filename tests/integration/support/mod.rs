@@ -9,6 +9,7 @@ pub mod document;
 pub mod fixture;
 pub mod harness;
 pub mod ledger;
+pub mod mirror;
 #[path = "../../permissive.rs"]
 pub mod permissive;
 pub mod process;
@@ -19,3 +20,4 @@ pub mod tables;
 pub mod visitor;
 pub mod waiting;
 pub mod workshop;
+pub mod writers;

@@ -373,6 +373,15 @@ impl Served {
         assert!(done.success(), "{words}: {done}");
     }
 
+    /// The memory of the program in bytes, as Linux reports it.
+    #[cfg(target_os = "linux")]
+    pub fn memory(&self) -> usize {
+        let path = format!("/proc/{}/status", self.child.id().unwrap());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
+    }
+
     /// Waits for the program to exit by itself, and returns its exit code.
     pub async fn ended(&mut self) -> Option<i32> {
         patiently("the end", self.child.wait()).await.unwrap().code()
