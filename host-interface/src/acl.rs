@@ -31,6 +31,10 @@ pub struct Asset {
     pub parent: String,
     /// Its title for administrators.
     pub title: String,
+    /// Whether a token with scopes reaches it only by a scope that names it, and not by one for all assets,
+    /// such as `*:view`.
+    #[serde(default)]
+    pub named_only: bool,
 }
 
 impl Asset {
@@ -40,7 +44,13 @@ impl Asset {
         parent: impl Into<String>,
         title: impl Into<String>,
     ) -> Self {
-        Self { name: name.into(), parent: parent.into(), title: title.into() }
+        Self { name: name.into(), parent: parent.into(), title: title.into(), named_only: false }
+    }
+
+    /// Sets that a token with scopes reaches it only by a scope that names it.
+    pub fn named_only(mut self) -> Self {
+        self.named_only = true;
+        self
     }
 }
 

@@ -39,8 +39,22 @@ pub trait Principal: Send + Sync + 'static {
 pub enum Denial {
     /// The user lacks the permission.
     Forbidden,
-    /// The user has the permission, but asks with a token that lacks the scope of this name.
+    /// The user asks with a token that lacks the scope of this name, whatever the user may do. Where a
+    /// plugin needs no permission, it can still ask [`Caller::may`] and refuse only this.
     InsufficientScope(String),
+}
+
+impl Denial {
+    /// The challenge for the header `WWW-Authenticate` of the answer, as RFC 6750 defines it; none for a
+    /// user who lacks the permission.
+    pub fn challenge(&self) -> Option<String> {
+        match self {
+            Denial::Forbidden => None,
+            Denial::InsufficientScope(scope) => {
+                Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
+            }
+        }
+    }
 }
 
 /// A caller, on either side of the boundary. Clones are cheap and equal.

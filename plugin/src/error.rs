@@ -27,6 +27,8 @@ pub enum FaultKind {
     MissingField,
     /// The user lacks the permission.
     Forbidden,
+    /// The token lacks the scope, whatever its user may do.
+    InsufficientScope,
     /// There is no such record.
     NotFound,
     /// The record has another version than the client expects.
@@ -78,6 +80,7 @@ impl FaultKind {
             FaultKind::MalformedBody => (400, "malformed_body", "Malformed body"),
             FaultKind::MissingField => (400, "missing_field", "Missing field"),
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
+            FaultKind::InsufficientScope => (403, "insufficient_scope", "Insufficient scope"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
             FaultKind::RequestInProgress => (409, "request_in_progress", "Request in progress"),
             FaultKind::CursorExpired => (410, "cursor_expired", "Cursor expired"),
@@ -121,6 +124,8 @@ pub struct Fault {
     pub meta: Option<Named>,
     /// The path from which a client has to start over.
     pub first: Option<String>,
+    /// The credentials that the client lacks, as the header `WWW-Authenticate` names them.
+    pub challenge: Option<String>,
 }
 
 /// A number in the `meta` of a document or an error, after its name.
@@ -129,7 +134,8 @@ pub type Named = (&'static str, i64);
 impl Fault {
     /// A fault of the request as a whole.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), source: None, meta: None, first: None }
+        let detail = detail.into();
+        Self { kind, detail, source: None, meta: None, first: None, challenge: None }
     }
 
     /// A fault of the member of the body at this JSON pointer.
@@ -156,6 +162,12 @@ impl Fault {
     /// The same with the path from which a client has to start over.
     pub fn starting_over_at(mut self, path: String) -> Self {
         self.first = Some(path);
+        self
+    }
+
+    /// The same with the credentials that the client lacks.
+    pub fn challenging(mut self, challenge: Option<String>) -> Self {
+        self.challenge = challenge;
         self
     }
 

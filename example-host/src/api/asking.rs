@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use host_interface::Caller;
+use host_service::RateLimit;
 
 use crate::base::secret::SecretHash;
 use crate::site::snapshot::Identity;
@@ -13,14 +14,13 @@ use crate::watch::audit::Means;
 pub(crate) struct Admitted {
     pub(crate) identity: Arc<Identity>,
     pub(crate) means: Means,
+    /// The rate of the token, if it has one.
+    pub(crate) limit: Option<RateLimit>,
 }
 
 impl Borrow<Caller> for Admitted {
     fn borrow(&self) -> &Caller {
-        match self.means {
-            Means::Token(_) => &self.identity.with_token,
-            Means::Session(_) | Means::Scheme(_) | Means::Shell(_) => &self.identity.caller,
-        }
+        &self.identity.caller
     }
 }
 

@@ -1,17 +1,20 @@
 //! The checks of this host before a plugin is called: who is asking, and whether they have access to the
 //! API. Their order, and everything else between a request and a plugin, is that of `host-service`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, Response, header};
 use host_interface::Credentials;
-use host_service::{Access, Asked, Asking, Mount, Refusal, RequestId};
+use host_service::{Access, Asked, Asking, ClientAddress, Mount, Refusal, RequestId};
 
 use crate::base::error::Error;
-use crate::base::secret;
+use crate::base::{secret, token_text};
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
-use crate::identity::tokens::{self, Usage};
+use crate::identity::rates::Rates;
+use crate::identity::tokens::{self, Token};
+use crate::identity::uses::Uses;
 use crate::site::Site;
 use crate::site::snapshot::Identity;
 use crate::watch::audit::Means;
@@ -22,11 +25,12 @@ use super::notes::Notes;
 /// The extensions of the site, behind its checks.
 pub(crate) type Api = Mount<Gate>;
 
-/// The data for these checks: the site's state in memory. It also records the use of tokens, and what
-/// was asked.
+/// The data for these checks: the site's state in memory, and the rates of tokens. It also records the use
+/// of tokens, and what was asked.
 pub(crate) struct Gate {
     pub(crate) site: Site,
-    pub(crate) usage: Arc<Usage>,
+    pub(crate) uses: Arc<Uses>,
+    pub(crate) rates: Arc<Rates>,
     pub(crate) notes: Notes,
 }
 
@@ -67,7 +71,14 @@ impl Access for Gate {
         self.site.state().snapshot().enabled(extension)
     }
 
-    async fn answered(&self, asked: Asked<Admitted>, response: Response<Body>) -> Response<Body> {
+    async fn answered(
+        &self,
+        asked: Asked<Admitted>,
+        mut response: Response<Body>,
+    ) -> Response<Body> {
+        if let Some(limit) = asked.user.as_ref().and_then(|user| user.limit) {
+            limit.apply(response.headers_mut());
+        }
         self.notes.answered(asked, response).await
     }
 
@@ -102,7 +113,8 @@ impl Gate {
     /// API is required all the same.
     async fn signed_in(&self, of: SignedIn) -> Result<Option<Admitted>, Refusal> {
         let found = self.by_id(of.user).await?.filter(|found| self.has_access(found));
-        Ok(found.map(|identity| Admitted { identity, means: Means::Session(of.session) }))
+        let means = Means::Session(of.session);
+        Ok(found.map(|identity| Admitted { identity, means, limit: None }))
     }
 
     /// The user with these credentials, if the user has access.
@@ -112,11 +124,38 @@ impl Gate {
         credentials: &Credentials,
     ) -> Result<Option<Admitted>, Refusal> {
         let found = self.identify(asking, credentials).await?;
-        let admitted = found.filter(|found| self.has_access(&found.identity));
-        if let Some(Admitted { means: Means::Token(token), .. }) = &admitted {
-            self.usage.note(*token);
+        let Some(found) = found.filter(|found| self.has_access(&found.identity)) else {
+            return Ok(None);
+        };
+        match found.identity.token.clone() {
+            Some(token) => self.within_limits(asking, &token, found).map(Some),
+            None => Ok(Some(found)),
         }
-        Ok(admitted)
+    }
+
+    /// Checks what limits a token, and counts its use.
+    fn within_limits(
+        &self,
+        asking: Asking<'_>,
+        token: &Token,
+        mut user: Admitted,
+    ) -> Result<Admitted, Refusal> {
+        let client: Option<IpAddr> = asking.extensions().get().map(|ClientAddress(client)| *client);
+        if token.has_ended() {
+            return Err(self.notes.refused_token(&user, client, Refusal::Expired));
+        }
+        // Without an address, nothing shows that it is one of them.
+        if !token.addresses.is_empty() && !client.is_some_and(|client| token.admits(client)) {
+            return Err(self.notes.refused_token(&user, client, Refusal::AddressNotAllowed));
+        }
+        if !asking.is_repeated() {
+            self.uses.note(token.id, client);
+            if let Some(rate) = token.rate {
+                let limit = self.rates.count(token.id, rate).map_err(Refusal::TooManyRequests)?;
+                user.limit = Some(limit);
+            }
+        }
+        Ok(user)
     }
 
     fn has_access(&self, identity: &Identity) -> bool {
@@ -126,7 +165,7 @@ impl Gate {
     async fn by_id(&self, user: i64) -> Result<Option<Arc<Identity>>, Refusal> {
         let state = self.site.state();
         let user = tokens::by_id(state.database(), user).await.map_err(failed)?;
-        Ok(user.map(|user| state.identity(user)))
+        Ok(user.map(|user| state.identity(user, None)))
     }
 
     async fn identify(
@@ -135,13 +174,20 @@ impl Gate {
         credentials: &Credentials,
     ) -> Result<Option<Admitted>, Refusal> {
         if credentials.scheme() == "bearer" {
+            if !token_text::may_be_one(credentials.secret()) {
+                return Ok(None);
+            }
             let hash = secret::hash(credentials.secret());
             let found = self.site.state().identify(&hash).await.map_err(failed)?;
-            return Ok(found.map(|identity| Admitted { identity, means: Means::Token(hash) }));
+            return Ok(found.map(|identity| {
+                let name = identity.token.as_ref().map(|token| token.name.clone());
+                let means = Means::Token { hash, name: name.unwrap_or_default() };
+                Admitted { identity, means, limit: None }
+            }));
         }
         let Some(id) = asking.ask_extensions(credentials).await? else { return Ok(None) };
         let means = Means::Scheme(credentials.scheme().to_owned());
-        Ok(self.by_id(id).await?.map(|identity| Admitted { identity, means }))
+        Ok(self.by_id(id).await?.map(|identity| Admitted { identity, means, limit: None }))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Records of answered requests to the API: changes in the audit trail, and refusals for the
 //! dashboard. Of a body, only the codes and the detail of the site's own errors are kept.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, StatusCode, header};
-use host_service::{Asked, Streamed, is_change};
+use host_service::{Asked, Refusal, Streamed, is_change};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
@@ -58,6 +59,28 @@ impl Notes {
     pub(crate) fn interrupted(&self, asked: &Asked<Admitted>) {
         let entry = entry(asked, None, 0).saying("interrupted; may or may not have been done");
         self.audit.note(entry);
+    }
+
+    /// Records that a token was refused for what limits it, and returns the refusal.
+    pub(crate) fn refused_token(
+        &self,
+        by: &Admitted,
+        client: Option<IpAddr>,
+        refusal: Refusal,
+    ) -> Refusal {
+        let from = client.map_or_else(String::new, |client| format!(" from {client}"));
+        let (what, status) = match refusal {
+            Refusal::Expired => ("refused a token that has expired", 401),
+            _ => ("refused a token, which may not be used from this address", 403),
+        };
+        let user = &by.identity.user;
+        let record = Record { kind: "user".to_owned(), id: user.id.to_string() };
+        let entry = Entry::new(Origin::Api, "", "", record)
+            .by(user.id, &user.username, &by.means)
+            .answered(status, "")
+            .saying(&format!("{what}{from}"));
+        self.audit.note(entry);
+        refusal
     }
 
     async fn refused(&self, asked: Asked<Admitted>, response: Response<Body>) -> Response<Body> {

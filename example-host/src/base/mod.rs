@@ -3,9 +3,11 @@
 
 pub(crate) mod database_url;
 pub(crate) mod error;
+pub(crate) mod moment;
 pub(crate) mod private;
 pub(crate) mod secret;
 pub(crate) mod settings;
 pub(crate) mod smtp_url;
 pub(crate) mod text;
 pub(crate) mod tls_files;
+pub(crate) mod token_text;

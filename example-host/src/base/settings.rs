@@ -1,7 +1,6 @@
 //! Settings from the environment, with their defaults. Options of the command line are in
 //! `cli/arguments.rs`, parameters of extensions in `extensions/parameters.rs`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use lettre::Address;
 use lettre::message::Mailbox;
 
 use crate::base::smtp_url::{SmtpUrl, SmtpUrlError};
+use crate::base::text;
 use crate::base::tls_files::{HalfTls, TlsFiles};
 
 /// How the program logs and serves.
@@ -23,6 +23,8 @@ pub struct Settings {
     pub server: ServerSettings,
     /// How mails are sent.
     pub mail: MailSettings,
+    /// The longest life of a token; by default it is not limited.
+    pub token_lifetime: Option<Duration>,
     /// Where the metrics are served, as `address:port`; by default they are not served.
     pub metrics: Option<String>,
 }
@@ -258,6 +260,14 @@ impl Settings {
                 )?,
             },
             mail,
+            token_lifetime: match number_or_none(
+                "HOST_TOKEN_LIFETIME",
+                "a number of days, or 0 for no limit",
+                0,
+            )? {
+                0 => None,
+                days => Some(Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
+            },
             metrics: get("HOST_METRICS"),
         })
     }
@@ -269,8 +279,7 @@ fn networks(value: Option<String>) -> Result<Vec<IpNet>, SettingsError> {
     let networks = value.split(',').map(str::trim).filter(|network| !network.is_empty());
     networks
         .map(|network| {
-            let address = || network.parse().map(|address: IpAddr| IpNet::from(address));
-            network.parse().or_else(|_| address()).map_err(|_| SettingsError::Value {
+            text::network(network).ok_or_else(|| SettingsError::Value {
                 name: "HOST_TRUSTED_PROXIES",
                 expected: "a comma-separated list of addresses and networks like 10.0.0.0/8",
                 value: network.to_owned(),

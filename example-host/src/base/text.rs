@@ -1,5 +1,8 @@
 //! Text and time in the form in which they are compared and stored.
 
+use std::net::IpAddr;
+
+use ipnet::IpNet;
 use time::{OffsetDateTime, PrimitiveDateTime};
 use unicase::UniCase;
 
@@ -11,6 +14,12 @@ pub(crate) fn fold(text: &str) -> String {
 /// A text on a single line, for log lines and terminals.
 pub(crate) fn one_line(text: impl ToString) -> String {
     text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A network such as `10.0.0.0/8`, or an address alone; `None` if the text is neither.
+pub(crate) fn network(text: &str) -> Option<IpNet> {
+    let address = || text.parse().ok().map(|address: IpAddr| IpNet::from(address));
+    text.parse().ok().or_else(address)
 }
 
 /// The current time as it is stored in the tables: UTC, to the second.

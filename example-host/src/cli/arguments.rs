@@ -4,7 +4,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
 use serde_json::{Map, Value};
+use time::PrimitiveDateTime;
+
+use crate::base::{moment, text};
 
 /// The default address to listen on.
 pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -54,6 +58,7 @@ Environment variables (in addition to those named above):
   HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
                         it takes it so [default: 65536]
   HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
+  HOST_TOKEN_LIFETIME   days after which a token ends at the latest; 0 for no limit [default: 0]
   HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
                         [default: none; mails are written to the folder mail]
   HOST_SMTP_TIMEOUT     seconds allowed for sending a mail [default: 30]
@@ -208,17 +213,69 @@ pub(super) enum UserCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Create a token and print it, only once. It replaces the previous token, which stops working
-    /// at once.
-    Generate {
+    /// Create a token and print it, only once. Without scopes it may do whatever its user may.
+    Create(CreateTokenArgs),
+    /// List the tokens of a user: name, active or expired, scopes, end, last use.
+    List {
         /// The name of the user.
-        name: String,
+        user: String,
     },
-    /// Revoke the token.
+    /// Give a token a new secret and print it, only once.
+    Rotate {
+        /// The name of the user.
+        user: String,
+        /// The name of the token.
+        token: String,
+        /// For how many hours the secret before still works, at most 72.
+        #[arg(long, value_name = "HOURS", default_value_t = 0)]
+        overlap: u64,
+        /// When the token stops working; by default when it did before.
+        #[arg(long, value_name = "MOMENT", value_parser = moment_of)]
+        expires: Option<PrimitiveDateTime>,
+    },
+    /// Revoke a token with all of its secrets.
     Revoke {
         /// The name of the user.
-        name: String,
+        user: String,
+        /// The name of the token.
+        #[arg(default_value = "default")]
+        token: String,
     },
+    /// Create the token called default and print it, only once. It replaces the one before, which stops
+    /// working at once.
+    Generate {
+        /// The name of the user.
+        user: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateTokenArgs {
+    /// The name of the user.
+    pub(super) user: String,
+    /// The name of the token, unique among those of the user.
+    #[arg(long)]
+    pub(super) name: String,
+    /// What the token is limited to, for example orders:view, or *:view; may be repeated.
+    #[arg(long, value_name = "SCOPE")]
+    pub(super) scope: Vec<String>,
+    /// When it stops working, for example 2027-01-31T18:00:00+01:00; a moment without an offset is UTC.
+    #[arg(long, value_name = "MOMENT", value_parser = moment_of)]
+    pub(super) expires: Option<PrimitiveDateTime>,
+    /// A range of addresses that it may be used from, for example 192.0.2.0/24; may be repeated.
+    #[arg(long, value_name = "CIDR", value_parser = network_of)]
+    pub(super) from: Vec<IpNet>,
+    /// How many requests a minute it may send.
+    #[arg(long, value_name = "N")]
+    pub(super) rate: Option<u32>,
+}
+
+fn moment_of(text: &str) -> Result<PrimitiveDateTime, String> {
+    moment::parse(text).ok_or_else(|| format!("it must be {}", moment::EXPECTED))
+}
+
+fn network_of(text: &str) -> Result<IpNet, &'static str> {
+    text::network(text).ok_or("it must be a range of addresses like 192.0.2.0/24, or an address")
 }
 
 #[derive(Debug, Subcommand)]

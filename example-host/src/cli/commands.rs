@@ -1,17 +1,21 @@
 //! The commands: each calls a method of the site and prints the result. The rules of a site are in
 //! `site`.
 
+use std::time::Duration;
+
 use host_interface::Difference;
 
+use crate::base::moment;
 use crate::base::text::one_line;
 use crate::identity::acl::Setting;
+use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
 use crate::site::Site;
 use crate::watch::audit::Actor;
 
 use super::arguments::{
-    Command, ConfigCommand, DemoArgs, ExtensionCommand, GroupCommand, PermissionCommand,
-    SettingArg, TokenCommand, UserCommand,
+    Command, ConfigCommand, CreateTokenArgs, DemoArgs, ExtensionCommand, GroupCommand,
+    PermissionCommand, SettingArg, TokenCommand, UserCommand,
 };
 use super::operator::Operator;
 use super::progress::Bar;
@@ -42,8 +46,13 @@ fn name(command: &Command) -> Option<&'static str> {
             UserCommand::Unblock { .. } => Some("user unblock"),
             UserCommand::Remove { .. } => Some("user remove"),
         },
-        Command::Token(TokenCommand::Generate { .. }) => Some("token generate"),
-        Command::Token(TokenCommand::Revoke { .. }) => Some("token revoke"),
+        Command::Token(command) => match command {
+            TokenCommand::List { .. } => None,
+            TokenCommand::Create(_) => Some("token create"),
+            TokenCommand::Rotate { .. } => Some("token rotate"),
+            TokenCommand::Revoke { .. } => Some("token revoke"),
+            TokenCommand::Generate { .. } => Some("token generate"),
+        },
         Command::Group(GroupCommand::Add { .. }) => Some("group add"),
         Command::Permission(PermissionCommand::Set { .. }) => Some("permission set"),
         Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
@@ -68,10 +77,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         // The caller runs these two.
         Command::Serve(_) | Command::Copy(_) => Ok(()),
         Command::User(command) => users(site, command).await,
-        Command::Token(TokenCommand::Generate { name }) => {
-            print([site.generate_token(&name).await?])
-        }
-        Command::Token(TokenCommand::Revoke { name }) => Ok(site.revoke_token(&name).await?),
+        Command::Token(command) => tokens(site, command).await,
         Command::Group(GroupCommand::List) => {
             print(site.groups().await?.into_iter().map(|group| {
                 format!("{}\t{}\t{}", group.id, group.title, group.parent.unwrap_or_default())
@@ -137,6 +143,30 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
         UserCommand::Block { name } => Ok(site.set_blocked(&name, true).await?),
         UserCommand::Unblock { name } => Ok(site.set_blocked(&name, false).await?),
         UserCommand::Remove { name } => Ok(site.remove_user(&name).await?),
+    }
+}
+
+async fn tokens(site: &Site, command: TokenCommand) -> Result<(), Failure> {
+    match command {
+        TokenCommand::Create(args) => {
+            let CreateTokenArgs { user, name, scope, expires, from, rate } = args;
+            let scopes = Some(scope).filter(|scopes| !scopes.is_empty());
+            let new = NewToken { name, scopes, expires_on: expires, addresses: from, rate };
+            print([site.create_token(&user, &new).await?])
+        }
+        TokenCommand::List { user } => print(site.tokens(&user).await?.into_iter().map(|token| {
+            let state = if token.is_expired() { "expired" } else { "active" };
+            let scopes = token.scopes.map_or_else(|| "all".to_owned(), |scopes| scopes.join(" "));
+            let moment = |at: Option<_>| at.map_or_else(|| "never".to_owned(), moment::show);
+            let (expires, used) = (moment(token.expires_on), moment(token.used_on));
+            format!("{}\t{state}\t{scopes}\t{expires}\t{used}", token.name)
+        })),
+        TokenCommand::Rotate { user, token, overlap, expires } => {
+            let overlap = Duration::from_secs(overlap.saturating_mul(60 * 60));
+            print([site.rotate_token(&user, &token, overlap, expires).await?])
+        }
+        TokenCommand::Revoke { user, token } => Ok(site.revoke_token(&user, &token).await?),
+        TokenCommand::Generate { user } => print([site.generate_token(&user).await?]),
     }
 }
 

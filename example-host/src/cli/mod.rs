@@ -76,7 +76,8 @@ async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), 
     if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
         *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
     }
-    let site = loaded?.on_behalf_of(actor("install")).open().await?;
+    let loaded = loaded?.on_behalf_of(actor("install")).token_lifetime(settings.token_lifetime);
+    let site = loaded.open().await?;
     let done = match cli.command {
         None => {
             serve::quick_start(&site.on_behalf_of(actor("quick start")), settings, sockets).await

@@ -28,6 +28,7 @@ pub(super) const SQLITE: Files = files![
     "0005_requests",
     "0006_trust",
     "0007_jobs",
+    "0010_tokens",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -37,6 +38,7 @@ pub(super) const POSTGRES: Files = files![
     "0004_requests",
     "0005_trust",
     "0006_jobs",
+    "0009_tokens",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -46,6 +48,7 @@ pub(super) const MYSQL: Files = files![
     "0004_requests",
     "0005_trust",
     "0006_jobs",
+    "0009_tokens",
 ];
 
 /// A migrator for these files.

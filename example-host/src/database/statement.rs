@@ -72,7 +72,7 @@ pub(crate) enum Value {
     Text(Option<String>),
     Bytes(Vec<u8>),
     /// UTC, to the second.
-    Moment(PrimitiveDateTime),
+    Moment(Option<PrimitiveDateTime>),
 }
 
 impl Value {
@@ -82,7 +82,7 @@ impl Value {
             Value::Moment(moment) => {
                 let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
                 // A moment always has the parts that the format names.
-                Value::Text(Some(moment.format(format).unwrap_or_default()))
+                Value::Text(moment.map(|moment| moment.format(format).unwrap_or_default()))
             }
             value => value,
         }
@@ -133,6 +133,12 @@ impl From<&[u8]> for Value {
 
 impl From<PrimitiveDateTime> for Value {
     fn from(moment: PrimitiveDateTime) -> Self {
+        Value::Moment(Some(moment))
+    }
+}
+
+impl From<Option<PrimitiveDateTime>> for Value {
+    fn from(moment: Option<PrimitiveDateTime>) -> Self {
         Value::Moment(moment)
     }
 }
@@ -148,7 +154,7 @@ where
     for<'t> bool: Encode<'t, DB> + Type<DB>,
     for<'t> Option<String>: Encode<'t, DB> + Type<DB>,
     for<'t> Vec<u8>: Encode<'t, DB> + Type<DB>,
-    for<'t> PrimitiveDateTime: Encode<'t, DB> + Type<DB>,
+    for<'t> Option<PrimitiveDateTime>: Encode<'t, DB> + Type<DB>,
 {
     let mut arguments = DB::Arguments::default();
     for value in values {

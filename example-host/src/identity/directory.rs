@@ -115,8 +115,7 @@ macro_rules! page {
     ($first:literal, $beyond:literal, $order:literal) => {
         concat!(
             "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
-             t.user_id IS NOT NULL FROM host_users u \
-             LEFT JOIN host_tokens t ON t.user_id = u.id WHERE ",
+             EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id) FROM host_users u WHERE ",
             $first,
             " u.username_fold ",
             $beyond,

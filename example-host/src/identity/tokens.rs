@@ -1,141 +1,360 @@
-//! API tokens: creating them, and finding the user of one. Only the hash of a token is stored and
-//! compared.
+//! API tokens: creating, rotating and revoking them, and finding the user of one. Only the hashes of their
+//! secrets are stored. Scopes are in `scopes.rs`, the last use in `uses.rs`, rates in `rates.rs`.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use host_interface::User;
+use ipnet::IpNet;
 use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
-use crate::base::error::Error;
-use crate::base::secret::{SecretHash, fingerprint, hash, random_text};
-use crate::base::text::now;
-use crate::database::{Connection, Database, sql, transact};
+use crate::base::error::{Error, is_unique_violation};
+use crate::base::secret::{SecretHash, fingerprint, hash};
+use crate::base::text::{fold, now};
+use crate::base::token_text;
+use crate::database::{Connection, Database, sql};
+use crate::identity::names::name_of;
+use crate::identity::scopes::Catalogue;
 
-/// How often the uses of tokens are written to the database.
-const WRITE_EVERY: Duration = Duration::from_secs(5);
+/// The name of the token that the tab of a user generates.
+pub(crate) const DEFAULT: &str = "default";
 
-/// The minimum time between two such writes for one token: its readers want to know the day.
-const NOTED_EVERY: Duration = Duration::from_secs(60);
+/// The maximum number of tokens of a user.
+const AT_MOST: i64 = 50;
 
-/// Replaces a user's token within a transaction.
-pub(crate) async fn insert(transaction: &mut Connection, user: i64) -> Result<String, Error> {
-    let token = random_text()?;
-    remove(transaction, user).await?;
-    let statement = sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
-    let statement = statement.bind(user).bind(hash(&token).as_slice()).bind(now());
-    transaction.execute(statement).await?;
-    Ok(token)
+/// The maximum number of address ranges of a token.
+const RANGES: usize = 50;
+
+/// The greatest rate: more requests a minute than a host answers.
+const GREATEST_RATE: u32 = 1_000_000;
+
+/// The longest time for which the secret before a rotation still works.
+const LONGEST_OVERLAP: Duration = Duration::from_secs(72 * 60 * 60);
+
+/// The values for a new token.
+#[derive(Clone, Debug, Default)]
+pub struct NewToken {
+    /// The name, unique among the tokens of the user without regard to case.
+    pub name: String,
+    /// What the token is limited to, for example `orders:view`; without scopes it may do whatever its user
+    /// may.
+    pub scopes: Option<Vec<String>>,
+    /// When it stops working, in UTC; by default never.
+    pub expires_on: Option<PrimitiveDateTime>,
+    /// The ranges of addresses that it may be used from; empty for anywhere.
+    pub addresses: Vec<IpNet>,
+    /// How many requests a minute it may send; by default any number.
+    pub rate: Option<u32>,
 }
 
-/// Revokes a user's token within a transaction.
-pub(crate) async fn remove(transaction: &mut Connection, user: i64) -> Result<(), Error> {
-    transaction.execute(sql("DELETE FROM host_tokens WHERE user_id = ?").bind(user)).await?;
+/// A token as administrators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenEntry {
+    /// The primary key.
+    pub id: i64,
+    /// The name to sign in with of its user.
+    pub username: String,
+    /// The key of its user.
+    pub user: i64,
+    /// Its name.
+    pub name: String,
+    /// What it is limited to; without scopes it may do whatever its user may.
+    pub scopes: Option<Vec<String>>,
+    /// The ranges of addresses that it may be used from; empty for anywhere.
+    pub addresses: Vec<String>,
+    /// How many requests a minute it may send.
+    pub rate: Option<u32>,
+    /// When it was created, or rotated last.
+    pub created_on: PrimitiveDateTime,
+    /// When it stops working.
+    pub expires_on: Option<PrimitiveDateTime>,
+    /// The last use, to the minute.
+    pub used_on: Option<PrimitiveDateTime>,
+    /// The address of the last use.
+    pub used_from: Option<String>,
+    /// The identification of its secret in the audit trail.
+    pub fingerprint: String,
+    /// Until when the secret before the last rotation still works.
+    pub overlap_until: Option<PrimitiveDateTime>,
+}
+
+impl TokenEntry {
+    /// Whether it has stopped working.
+    pub fn is_expired(&self) -> bool {
+        self.expires_on.is_some_and(|end| end <= now())
+    }
+}
+
+/// A token that has been found by its secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    /// The stored scopes; without any it may do whatever its user may.
+    pub(crate) scopes: Option<String>,
+    pub(crate) addresses: Vec<IpNet>,
+    pub(crate) rate: Option<u32>,
+    /// When the secret stops working: that of the token, or the end of an overlap.
+    pub(crate) ends_on: Option<PrimitiveDateTime>,
+}
+
+impl Token {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ends_on.is_some_and(|end| end <= now())
+    }
+
+    /// Whether it may be used from an address.
+    pub(crate) fn admits(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.addresses.is_empty() || self.addresses.iter().any(|range| range.contains(&address))
+    }
+}
+
+/// A new token with checked values.
+pub(crate) struct Prepared {
+    name: String,
+    scopes: Option<String>,
+    addresses: Option<String>,
+    rate: Option<i64>,
+    expires_on: Option<PrimitiveDateTime>,
+}
+
+impl Prepared {
+    /// Checks the values. `longest` is the longest life that the site allows; a token without an end gets
+    /// that.
+    pub(crate) fn new(
+        new: &NewToken,
+        scopes: &Catalogue,
+        longest: Option<Duration>,
+    ) -> Result<Self, Error> {
+        let name = name_of("the name of a token", &new.name)?.to_owned();
+        let scopes = new.scopes.as_deref().map(|given| scopes.stored(given)).transpose()?;
+        if new.addresses.len() > RANGES {
+            return Err(Error::Invalid(format!("a token has at most {RANGES} address ranges")));
+        }
+        let ranges: Vec<String> =
+            new.addresses.iter().map(|range| canonical(*range).to_string()).collect();
+        let addresses = Some(ranges.join(" ")).filter(|ranges| !ranges.is_empty());
+        if new.rate.is_some_and(|rate| rate == 0 || rate > GREATEST_RATE) {
+            return Err(Error::Invalid(format!(
+                "a rate must be from 1 to {GREATEST_RATE} requests a minute"
+            )));
+        }
+        let rate = new.rate.map(i64::from);
+        let expires_on = end(new.expires_on, longest)?;
+        Ok(Self { name, scopes, addresses, rate, expires_on })
+    }
+
+    /// The token of this name without limits, apart from that of the site.
+    pub(crate) fn unlimited(name: &str, longest: Option<Duration>) -> Result<Self, Error> {
+        let new = NewToken { name: name.to_owned(), ..NewToken::default() };
+        Self::new(&new, &Catalogue::default(), longest)
+    }
+
+    /// Adds the token of a user within a transaction, and returns its secret.
+    pub(crate) async fn insert(
+        &self,
+        transaction: &mut Connection,
+        user: i64,
+    ) -> Result<String, Error> {
+        let count = sql("SELECT count(*) FROM host_api_tokens WHERE user_id = ?").bind(user);
+        let (count,): (i64,) = transaction.fetch_one(count).await?;
+        if count >= AT_MOST {
+            return Err(Error::Invalid(format!(
+                "a user has at most {AT_MOST} tokens; revoke one first"
+            )));
+        }
+        let statement = sql("INSERT INTO host_api_tokens (user_id, name, name_fold, scopes, \
+             addresses, rate, created_on, expires_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+        let statement = statement.bind(user).bind(self.name.as_str()).bind(fold(&self.name));
+        let statement = statement.bind(self.scopes.clone()).bind(self.addresses.clone());
+        let statement = statement.bind(self.rate).bind(now()).bind(self.expires_on);
+        let token = match transaction.insert(statement).await {
+            Err(error) if is_unique_violation(&error) => {
+                return Err(Error::taken("token called", &self.name));
+            }
+            added => added?,
+        };
+        insert_secret(transaction, token).await
+    }
+
+    /// The same in place of the token of this name, if there is one.
+    pub(crate) async fn replace(
+        &self,
+        transaction: &mut Connection,
+        user: i64,
+    ) -> Result<String, Error> {
+        if let Some(id) = find(transaction, user, &self.name).await? {
+            remove(transaction, id).await?;
+        }
+        self.insert(transaction, user).await
+    }
+}
+
+/// Gives a token a new secret within a transaction, and returns it. Those before stop working after the
+/// overlap. The token ends when it did before, unless there is another end.
+pub(crate) async fn rotate(
+    transaction: &mut Connection,
+    token: i64,
+    overlap: Duration,
+    (expires_on, longest): (Option<PrimitiveDateTime>, Option<Duration>),
+) -> Result<String, Error> {
+    if overlap > LONGEST_OVERLAP {
+        let hours = LONGEST_OVERLAP.as_secs() / 3600;
+        return Err(Error::Invalid(format!("an overlap must be from 0 to {hours} hours")));
+    }
+    let statement = sql("SELECT expires_on FROM host_api_tokens WHERE id = ?").bind(token);
+    let (before,): (Option<PrimitiveDateTime>,) = transaction.fetch_one(statement).await?;
+    let expires_on = end(expires_on.or(before), longest)?;
+    let (now, until) = (now(), now() + overlap);
+    // Those that end earlier do so still.
+    let statement = sql("UPDATE host_api_token_secrets SET ends_on = ? \
+         WHERE token_id = ? AND (ends_on IS NULL OR ends_on > ?)");
+    transaction.execute(statement.bind(until).bind(token).bind(until)).await?;
+    let ended = sql("DELETE FROM host_api_token_secrets WHERE token_id = ? AND ends_on <= ?");
+    transaction.execute(ended.bind(token).bind(now)).await?;
+    let statement =
+        sql("UPDATE host_api_tokens SET created_on = ?, expires_on = ?, reminded = 0 WHERE id = ?");
+    transaction.execute(statement.bind(now).bind(expires_on).bind(token)).await?;
+    insert_secret(transaction, token).await
+}
+
+/// Revokes a token with all of its secrets within a transaction.
+pub(crate) async fn remove(transaction: &mut Connection, token: i64) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_api_tokens WHERE id = ?").bind(token)).await?;
     Ok(())
 }
 
-/// The information about a token that may be shown.
-#[derive(Clone, Debug)]
-pub(crate) struct TokenEntry {
-    /// Its identification in the audit trail.
-    pub(crate) fingerprint: String,
-    pub(crate) created_on: PrimitiveDateTime,
-    /// The last use, to the minute; `None` if it was never used.
-    pub(crate) used_on: Option<PrimitiveDateTime>,
+/// The key of the token of a user with this name.
+pub(crate) async fn find(
+    connection: &mut Connection,
+    user: i64,
+    name: &str,
+) -> Result<Option<i64>, Error> {
+    let statement = sql("SELECT id FROM host_api_tokens WHERE user_id = ? AND name_fold = ?");
+    let found = connection.fetch_optional(statement.bind(user).bind(fold(name.trim()))).await?;
+    Ok(found.map(|(id,)| id))
 }
 
-/// The token of a user, if there is one.
-pub(crate) async fn of_user(database: &Database, user: i64) -> Result<Option<TokenEntry>, Error> {
-    let statement = sql("SELECT t.hash, t.created_on, u.used_on FROM host_tokens t \
-         LEFT JOIN host_token_uses u ON u.user_id = t.user_id WHERE t.user_id = ?");
-    let row: Option<(Vec<u8>, PrimitiveDateTime, Option<PrimitiveDateTime>)> =
-        database.fetch_optional(statement.bind(user)).await?;
-    Ok(row.map(|(hash, created_on, used_on)| TokenEntry {
-        fingerprint: fingerprint(&hash),
-        created_on,
-        used_on,
-    }))
+/// The columns of an entry, in the order of [`Row`]: the newest secret, and the last end of the others.
+macro_rules! entries {
+    ($condition:literal) => {
+        concat!(
+            "SELECT t.id, t.user_id, u.username, t.name, t.scopes, t.addresses, t.rate, \
+             t.created_on, t.expires_on, l.used_on, l.address, \
+             (SELECT s.hash FROM host_api_token_secrets s \
+              WHERE s.token_id = t.id AND s.ends_on IS NULL LIMIT 1), \
+             (SELECT max(s.ends_on) FROM host_api_token_secrets s WHERE s.token_id = t.id) \
+             FROM host_api_tokens t JOIN host_users u ON u.id = t.user_id \
+             LEFT JOIN host_api_token_uses l ON l.token_id = t.id ",
+            $condition
+        )
+    };
 }
 
-/// The last use of tokens. A request only records it in memory, and a background task writes it to
-/// the database; if the host is killed, the uses of the last few seconds are lost.
-#[derive(Debug, Default)]
-pub(crate) struct Usage {
-    /// The tokens with uses to write, and the time of the last use.
-    noted: Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
-    /// The uses that were written within the last minute.
-    written: tokio::sync::Mutex<HashMap<SecretHash, PrimitiveDateTime>>,
-}
+type Row = (
+    i64,
+    i64,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    PrimitiveDateTime,
+    Option<PrimitiveDateTime>,
+    Option<PrimitiveDateTime>,
+    Option<String>,
+    Option<Vec<u8>>,
+    Option<PrimitiveDateTime>,
+);
 
-impl Usage {
-    /// Records the use of a token.
-    pub(crate) fn note(&self, token: SecretHash) {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, now());
-    }
-
-    /// Writes the recorded uses periodically, until the future is dropped.
-    pub(crate) async fn follow(&self, database: &Database) {
-        loop {
-            tokio::time::sleep(WRITE_EVERY).await;
-            self.write(database).await;
-        }
-    }
-
-    /// Writes the recorded uses.
-    pub(crate) async fn write(&self, database: &Database) {
-        let mut written = self.written.lock().await;
-        let now = now();
-        written.retain(|_, at| now - *at < NOTED_EVERY);
-        let mut due: Vec<(SecretHash, PrimitiveDateTime)> = {
-            let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-            noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
-        };
-        // All hosts lock the rows in the same order, which rules out deadlocks.
-        due.sort_unstable();
-        match write_uses(database, &due).await {
-            Ok(()) => written.extend(due),
-            // The date of the last use is then merely too early.
-            Err(error) => tracing::debug!(%error, "the last use of tokens could not be recorded"),
-        }
-    }
-}
-
-async fn write_uses(
+/// The tokens of a user, by name.
+pub(crate) async fn of_user(
     database: &Database,
-    due: &[(SecretHash, PrimitiveDateTime)],
-) -> Result<(), Error> {
-    if due.is_empty() {
-        return Ok(());
-    }
-    transact!(database, |transaction| {
-        for (token, at) in due {
-            // A token that was replaced meanwhile matches no row; its successor was not used.
-            let removal = sql("DELETE FROM host_token_uses WHERE user_id IN \
-                 (SELECT user_id FROM host_tokens WHERE hash = ?)");
-            transaction.execute(removal.bind(token.as_slice())).await?;
-            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) \
-                 SELECT user_id, ? FROM host_tokens WHERE hash = ?");
-            transaction.execute(statement.bind(*at).bind(token.as_slice())).await?;
-        }
-        Ok(())
-    })
+    scopes: &Catalogue,
+    user: i64,
+) -> Result<Vec<TokenEntry>, Error> {
+    let statement = sql(entries!("WHERE t.user_id = ? ORDER BY t.name_fold")).bind(user);
+    let rows: Vec<Row> = database.fetch_all(statement).await?;
+    Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
 }
 
-/// The user with this token, unless blocked.
+/// A token of a user.
+pub(crate) async fn one(
+    database: &Database,
+    scopes: &Catalogue,
+    user: i64,
+    token: i64,
+) -> Result<Option<TokenEntry>, Error> {
+    let statement = sql(entries!("WHERE t.user_id = ? AND t.id = ?")).bind(user).bind(token);
+    let row: Option<Row> = database.fetch_optional(statement).await?;
+    Ok(row.map(|row| entry(row, scopes)))
+}
+
+/// The tokens that end before `until` and have not ended yet, the next one first; at most `limit`.
+pub(crate) async fn ending(
+    database: &Database,
+    scopes: &Catalogue,
+    until: PrimitiveDateTime,
+    limit: i64,
+) -> Result<Vec<TokenEntry>, Error> {
+    let statement = sql(entries!(
+        "WHERE t.expires_on > ? AND t.expires_on <= ? ORDER BY t.expires_on, t.id LIMIT ?"
+    ));
+    let rows: Vec<Row> = database.fetch_all(statement.bind(now()).bind(until).bind(limit)).await?;
+    Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
+}
+
+/// The tokens that have not been used since a moment and are older, the oldest first; at most `limit`.
+pub(crate) async fn unused(
+    database: &Database,
+    scopes: &Catalogue,
+    since: PrimitiveDateTime,
+    limit: i64,
+) -> Result<Vec<TokenEntry>, Error> {
+    let statement = sql(entries!(
+        "WHERE t.created_on < ? AND (l.used_on IS NULL OR l.used_on < ?) \
+         ORDER BY t.created_on, t.id LIMIT ?"
+    ));
+    let rows: Vec<Row> = database.fetch_all(statement.bind(since).bind(since).bind(limit)).await?;
+    Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
+}
+
+/// The user of the token with this secret, unless blocked, and the token.
 pub(crate) async fn identify(
     database: &Database,
     hash: &SecretHash,
-) -> Result<Option<User>, Error> {
-    let statement = sql("SELECT t.hash, u.id, u.username, u.name, u.email FROM host_tokens t \
-         JOIN host_users u ON u.id = t.user_id WHERE t.hash = ? AND NOT u.blocked");
-    let row: Option<(Vec<u8>, i64, String, String, String)> =
-        database.fetch_optional(statement.bind(hash.as_slice())).await?;
-    Ok(row.and_then(|(stored, id, username, name, email)| {
-        let same = bool::from(stored.as_slice().ct_eq(hash.as_slice()));
-        same.then(|| User::new(id, username, name, email))
-    }))
+) -> Result<Option<(User, Token)>, Error> {
+    type Found = (
+        Vec<u8>,
+        Option<PrimitiveDateTime>,
+        i64,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<i64>,
+        Option<PrimitiveDateTime>,
+        i64,
+        String,
+        String,
+        String,
+    );
+    let statement = sql("SELECT s.hash, s.ends_on, t.id, t.name, t.scopes, t.addresses, t.rate, \
+         t.expires_on, u.id, u.username, u.name, u.email FROM host_api_token_secrets s \
+         JOIN host_api_tokens t ON t.id = s.token_id JOIN host_users u ON u.id = t.user_id \
+         WHERE s.hash = ? AND NOT u.blocked");
+    let row: Option<Found> = database.fetch_optional(statement.bind(hash.as_slice())).await?;
+    let same = |row: &Found| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
+    let Some(row) = row.filter(same) else { return Ok(None) };
+    let (_, overlap, id, token_name, scopes, addresses, rate, expires_on, ..) = row;
+    let (.., user, username, name, email) = row;
+    let ends_on = [overlap, expires_on].into_iter().flatten().min();
+    let rate = rate.and_then(|rate| u32::try_from(rate).ok());
+    let addresses = ranges(addresses.as_deref())?;
+    let token = Token { id, name: token_name, scopes, addresses, rate, ends_on };
+    Ok(Some((User::new(user, username, name, email), token)))
 }
 
 /// The user with this key, unless blocked; for plugins that authenticate users by key.
@@ -144,4 +363,108 @@ pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<User>, 
         sql("SELECT username, name, email FROM host_users WHERE id = ? AND NOT blocked");
     let row: Option<(String, String, String)> = database.fetch_optional(statement.bind(id)).await?;
     Ok(row.map(|(username, name, email)| User::new(id, username, name, email)))
+}
+
+/// When a token ends, of which this was asked.
+fn end(
+    asked: Option<PrimitiveDateTime>,
+    longest: Option<Duration>,
+) -> Result<Option<PrimitiveDateTime>, Error> {
+    let now = now();
+    if asked.is_some_and(|end| end <= now) {
+        return Err(Error::Invalid("a token must not end in the past".to_owned()));
+    }
+    let Some(longest) = longest else { return Ok(asked) };
+    let last = now + longest;
+    if asked.is_some_and(|end| end > last) {
+        let days = longest.as_secs() / (24 * 60 * 60);
+        return Err(Error::Invalid(format!("on this site a token ends after {days} days at most")));
+    }
+    Ok(asked.or(Some(last)))
+}
+
+/// Adds a secret of a token and returns it.
+async fn insert_secret(transaction: &mut Connection, token: i64) -> Result<String, Error> {
+    let secret = token_text::random()?;
+    let statement = sql("INSERT INTO host_api_token_secrets (hash, token_id) VALUES (?, ?)");
+    transaction.execute(statement.bind(hash(&secret).as_slice()).bind(token)).await?;
+    Ok(secret)
+}
+
+/// An address range as clients are compared with it: IPv4-mapped addresses are IPv4.
+fn canonical(range: IpNet) -> IpNet {
+    let range = range.trunc();
+    match range {
+        IpNet::V6(mapped) if mapped.prefix_len() >= 96 => {
+            let v4 = mapped.addr().to_ipv4_mapped();
+            let v4 = v4.and_then(|v4| IpNet::new(v4.into(), mapped.prefix_len() - 96).ok());
+            v4.unwrap_or(range)
+        }
+        _ => range,
+    }
+}
+
+/// The address ranges that are stored with a token. One that cannot be read is an error, because a token
+/// without ranges may be used from anywhere.
+fn ranges(stored: Option<&str>) -> Result<Vec<IpNet>, Error> {
+    let stored = stored.unwrap_or_default().split_whitespace();
+    let read = stored.map(|range| {
+        let fault = || Error::Invalid(format!("a token has {range:?} as its address range"));
+        range.parse().map_err(|_| fault())
+    });
+    read.collect()
+}
+
+fn entry(row: Row, catalogue: &Catalogue) -> TokenEntry {
+    let (id, user, username, name, scopes, addresses, rate, created_on, expires_on, ..) = row;
+    let (.., used_on, used_from, hash, ended) = row;
+    let words = |text: Option<String>| -> Vec<String> {
+        text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    };
+    TokenEntry {
+        id,
+        username,
+        user,
+        name,
+        scopes: scopes.map(|scopes| catalogue.names(&scopes)),
+        addresses: words(addresses),
+        rate: rate.and_then(|rate| u32::try_from(rate).ok()),
+        created_on,
+        expires_on,
+        used_on,
+        used_from,
+        fingerprint: fingerprint(&hash.unwrap_or_default()),
+        overlap_until: ended.filter(|end| *end > now()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapped_ranges_are_those_of_ipv4() {
+        for (given, kept) in [
+            ("192.0.2.7/24", "192.0.2.0/24"),
+            ("::ffff:192.0.2.0/120", "192.0.2.0/24"),
+            ("::ffff:192.0.2.1/128", "192.0.2.1/32"),
+            ("2001:db8::1/32", "2001:db8::/32"),
+            ("::/0", "::/0"),
+        ] {
+            let canonical = given.parse().map(|range| canonical(range).to_string());
+            assert_eq!(canonical.as_deref(), Ok(kept));
+        }
+    }
+
+    #[test]
+    fn the_site_limits_the_life_of_a_token() -> Result<(), Error> {
+        let (now, day) = (now(), Duration::from_secs(24 * 60 * 60));
+        assert_eq!(end(None, None)?, None);
+        assert!(end(Some(now), None).is_err());
+        assert_eq!(end(Some(now + day * 400), None)?, Some(now + day * 400));
+        assert!(end(Some(now + day * 31), Some(day * 30)).is_err());
+        assert_eq!(end(Some(now + day * 2), Some(day * 30))?, Some(now + day * 2));
+        assert!(end(None, Some(day * 30))?.is_some_and(|end| end >= now + day * 30));
+        Ok(())
+    }
 }

@@ -33,7 +33,8 @@ use crate::api::gate::{Api, Gate};
 use crate::api::notes::Notes;
 use crate::base::error::Error;
 use crate::base::settings::ServerSettings;
-use crate::identity::tokens::Usage;
+use crate::identity::rates::Rates;
+use crate::identity::uses::Uses;
 use crate::site::Site;
 use crate::site::jobs::Runner;
 use crate::watch::audit::{self, Writing};
@@ -61,7 +62,7 @@ pub struct Running {
     accepting: Option<JoinHandle<()>>,
     jobs: Arc<Runner>,
     running_jobs: Background,
-    following: [Background; 3],
+    following: [Background; 5],
 }
 
 impl Running {
@@ -122,7 +123,7 @@ impl Running {
         self.audit.finish(after(70)).await;
         drop(self.following);
         // This may be given up early: only the last few seconds of use would be lost.
-        let written = api.access().usage.write(self.site.state().database());
+        let written = api.access().uses.write(self.site.state().database());
         if timeout_at(after(72), written).await.is_err() {
             tracing::debug!("the last use of tokens could not be recorded");
         }
@@ -144,13 +145,14 @@ impl Site {
         let addr = address(&listener)?;
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let (phase, phases) = Phases::begin();
-        let usage = Arc::new(Usage::default());
+        let (uses, rates) = (Arc::new(Uses::default()), Arc::new(Rates::default()));
         let (audit, writing) =
             audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
         let audit = Arc::new(audit);
         let gate = Arc::new(Gate {
             site: self.clone(),
-            usage: Arc::clone(&usage),
+            uses: Arc::clone(&uses),
+            rates: Arc::clone(&rates),
             notes: Notes { site: self.clone(), audit: Arc::clone(&audit) },
         });
         let mut limits = Limits::default();
@@ -192,7 +194,6 @@ impl Site {
             connections.accept(listener, phases).await;
         });
         let (state, files) = (Arc::clone(self.state()), tls);
-        let database = self.state().database().clone();
         let following = [
             Background::begin("follow changes", move || {
                 let state = Arc::clone(&state);
@@ -206,9 +207,26 @@ impl Site {
                     }
                 }
             }),
-            Background::begin("record the last use of tokens", move || {
-                let (usage, database) = (Arc::clone(&usage), database.clone());
-                async move { usage.follow(&database).await }
+            Background::begin("record the last use of tokens", {
+                let site = self.clone();
+                move || {
+                    let (uses, site) = (Arc::clone(&uses), site.clone());
+                    async move { uses.follow(site.state().database()).await }
+                }
+            }),
+            Background::begin("exchange the rates of tokens", {
+                let site = self.clone();
+                move || {
+                    let (rates, site) = (Arc::clone(&rates), site.clone());
+                    async move { rates.follow(site.state().database()).await }
+                }
+            }),
+            Background::begin("remind users of tokens", {
+                let site = self.clone();
+                move || {
+                    let site = site.clone();
+                    async move { site.remind().await }
+                }
             }),
         ];
         tracing::info!("listening on {}://{addr}", settings.scheme());

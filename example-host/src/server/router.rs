@@ -192,6 +192,10 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::ETAG,
             HeaderName::from_static("idempotent-replayed"),
             HeaderName::from_static("preference-applied"),
+            HeaderName::from_static("ratelimit-policy"),
+            HeaderName::from_static("ratelimit"),
+            header::RETRY_AFTER,
+            header::WWW_AUTHENTICATE,
         ]))
 }
 

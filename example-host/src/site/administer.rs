@@ -4,9 +4,11 @@
 //! [`Site::record`].
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use host_interface::{Description, Event, LoadedPlugin, Parameter, Progress};
 use serde_json::{Map, Value};
+use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::database::{Connection, sql, transact};
@@ -15,8 +17,9 @@ use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
 use crate::identity::acl::{self, Decision, RuleEntry, Setting};
 use crate::identity::groups::{self, GroupEntry};
+use crate::identity::passwords;
+use crate::identity::tokens::{self, NewToken, TokenEntry};
 use crate::identity::users::{self, NewUser, Prepared, UserEntry};
-use crate::identity::{passwords, tokens};
 use crate::watch::audit::Record;
 
 use super::Site;
@@ -95,31 +98,85 @@ impl Site {
         self.state().events().report(&Event::user_removed(user));
         Ok(())
     }
+}
 
-    /// Creates a token for a user and returns it; it cannot be read again later. The user's
-    /// previous
-    /// token stops working at once.
+/// API tokens.
+impl Site {
+    /// The tokens of a user, by name.
+    ///
+    /// # Errors
+    /// When there is no such user, or the database fails.
+    pub async fn tokens(&self, username: &str) -> Result<Vec<TokenEntry>, Error> {
+        let user = self.user(username).await?;
+        tokens::of_user(self.state().database(), &self.state().scopes(), user.id).await
+    }
+
+    /// Creates a token for a user and returns its secret, which cannot be read again later.
+    ///
+    /// # Errors
+    /// When there is no such user, the name is taken, a value is not acceptable, or the database fails.
+    pub async fn create_token(&self, username: &str, new: &NewToken) -> Result<String, Error> {
+        let prepared = tokens::Prepared::new(new, &self.state().scopes(), self.token_lifetime())?;
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            let token = prepared.insert(transaction, user).await?;
+            let what = format!("create a token: {}", new.name.trim());
+            self.record(transaction, "user", user, &what).await?;
+            Ok(token)
+        })
+    }
+
+    /// Creates the token called `default` of a user, which may do whatever the user may, and returns its
+    /// secret, which cannot be read again later. The one before stops working at once.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
+        let prepared = tokens::Prepared::unlimited(tokens::DEFAULT, self.token_lifetime())?;
         change!(self.state(), |transaction| {
             let user = users::find(transaction, username).await?;
-            let token = tokens::insert(transaction, user).await?;
+            let token = prepared.replace(transaction, user).await?;
             self.record(transaction, "user", user, "generate a token").await?;
             Ok(token)
         })
     }
 
-    /// Revokes a user's token, if there is one.
+    /// Gives a token a new secret and returns it. The one before works for the overlap, at most 72 hours.
+    /// The token ends when it did before, unless it is given another end.
+    ///
+    /// # Errors
+    /// When there is no such user or token, the overlap or the end is not acceptable, or the database
+    /// fails.
+    pub async fn rotate_token(
+        &self,
+        username: &str,
+        name: &str,
+        overlap: Duration,
+        expires_on: Option<PrimitiveDateTime>,
+    ) -> Result<String, Error> {
+        let ends = (expires_on, self.token_lifetime());
+        change!(self.state(), |transaction| {
+            let user = users::find(transaction, username).await?;
+            let token = tokens::find(transaction, user, name).await?;
+            let token = token.ok_or_else(|| Error::not_found("token", name))?;
+            let secret = tokens::rotate(transaction, token, overlap, ends).await?;
+            let what = format!("rotate a token: {}", name.trim());
+            self.record(transaction, "user", user, &what).await?;
+            Ok(secret)
+        })
+    }
+
+    /// Revokes a token of a user with all of its secrets. A token that is not there is revoked already.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
-    pub async fn revoke_token(&self, username: &str) -> Result<(), Error> {
+    pub async fn revoke_token(&self, username: &str, name: &str) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let user = users::find(transaction, username).await?;
-            tokens::remove(transaction, user).await?;
-            self.record(transaction, "user", user, "revoke a token").await
+            let Some(token) = tokens::find(transaction, user, name).await? else { return Ok(()) };
+            tokens::remove(transaction, token).await?;
+            let what = format!("revoke a token: {}", name.trim());
+            self.record(transaction, "user", user, &what).await
         })
     }
 }

@@ -25,7 +25,7 @@ const COUNTED: [(&str, &str); 9] = [
     ("memberships", "SELECT count(*) FROM host_user_groups"),
     ("assets", "SELECT count(*) FROM host_assets"),
     ("rules", "SELECT count(*) FROM host_rules"),
-    ("tokens", "SELECT count(*) FROM host_tokens"),
+    ("tokens", "SELECT count(*) FROM host_api_tokens"),
     ("extensions", "SELECT count(*) FROM host_extensions"),
     ("parameters", "SELECT count(*) FROM host_parameters"),
     ("changes", "SELECT count(*) FROM host_audit"),
@@ -33,13 +33,15 @@ const COUNTED: [(&str, &str); 9] = [
 
 /// The statements that empty a database, referring rows first. Some engines do not allow a table
 /// that refers to itself to be emptied, so those references are removed before.
-const EMPTY: [&str; 13] = [
+const EMPTY: [&str; 15] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
     "DELETE FROM host_sessions",
-    "DELETE FROM host_token_uses",
-    "DELETE FROM host_tokens",
+    "DELETE FROM host_api_token_uses",
+    "DELETE FROM host_api_token_rates",
+    "DELETE FROM host_api_token_secrets",
+    "DELETE FROM host_api_tokens",
     "DELETE FROM host_rules",
     "DELETE FROM host_user_groups",
     "DELETE FROM host_users",
@@ -228,6 +230,7 @@ async fn copy_host(
         }
         copy_groups(&mut from, to).await?;
         copy_users(&mut from, to, progress).await?;
+        copy_tokens(&mut from, to).await?;
         copy_assets(&mut from, to).await?;
         copy_extensions(&mut from, to).await?;
         audit::copy(&mut from, to).await?;
@@ -261,7 +264,7 @@ async fn copy_groups(from: &mut Connection, to: &mut Connection) -> Result<(), E
     keep_above(to, "SELECT setval('host_groups_id_seq', ?, TRUE)", highest).await
 }
 
-/// Users with their groups and tokens, a page at a time. Sessions are not copied, so users sign in
+/// Users with their groups, a page at a time. Sessions are not copied, so users sign in
 /// again.
 async fn copy_users(
     from: &mut Connection,
@@ -308,23 +311,6 @@ async fn copy_users(
             let statement = sql("INSERT INTO host_user_groups (user_id, group_id) VALUES (?, ?)");
             to.execute(statement.bind(user).bind(group)).await?;
         }
-        let statement = sql("SELECT user_id, hash, created_on FROM host_tokens \
-             WHERE user_id > ? AND user_id <= ?");
-        let tokens: Vec<(i64, Vec<u8>, PrimitiveDateTime)> =
-            from.fetch_all(statement.bind(last).bind(end)).await?;
-        for (user, hash, created) in tokens {
-            let statement =
-                sql("INSERT INTO host_tokens (user_id, hash, created_on) VALUES (?, ?, ?)");
-            to.execute(statement.bind(user).bind(hash.as_slice()).bind(created)).await?;
-        }
-        let statement = sql("SELECT user_id, used_on FROM host_token_uses \
-             WHERE user_id > ? AND user_id <= ?");
-        let uses: Vec<(i64, PrimitiveDateTime)> =
-            from.fetch_all(statement.bind(last).bind(end)).await?;
-        for (user, used) in uses {
-            let statement = sql("INSERT INTO host_token_uses (user_id, used_on) VALUES (?, ?)");
-            to.execute(statement.bind(user).bind(used)).await?;
-        }
         last = end;
         progress.report("users", done, total.unsigned_abs());
     }
@@ -340,12 +326,75 @@ async fn copy_users(
     keep_above(to, "SELECT setval('host_users_id_seq', ?, TRUE)", highest).await
 }
 
+/// API tokens with their secrets and last uses, a page at a time. The requests of the last minutes, which
+/// count towards rates, are not copied.
+async fn copy_tokens(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    type Token = (
+        i64,
+        i64,
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<i64>,
+        PrimitiveDateTime,
+        Option<PrimitiveDateTime>,
+        i64,
+    );
+    let mut last = 0;
+    loop {
+        let statement = sql("SELECT id, user_id, name, name_fold, scopes, addresses, rate, \
+             created_on, expires_on, reminded FROM host_api_tokens \
+             WHERE id > ? ORDER BY id LIMIT ?");
+        let page: Vec<Token> = from.fetch_all(statement.bind(last).bind(PAGE)).await?;
+        let Some(end) = page.last().map(|(id, ..)| *id) else { break };
+        for (id, user, name, fold, scopes, addresses, rate, created, expires, reminded) in page {
+            let statement = sql("INSERT INTO host_api_tokens (id, user_id, name, name_fold, \
+                 scopes, addresses, rate, created_on, expires_on, reminded) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+            let statement = statement.bind(id).bind(user).bind(name).bind(fold).bind(scopes);
+            let statement = statement.bind(addresses).bind(rate).bind(created).bind(expires);
+            to.execute(statement.bind(reminded)).await?;
+        }
+        let statement = sql("SELECT hash, token_id, ends_on FROM host_api_token_secrets \
+             WHERE token_id > ? AND token_id <= ?");
+        let secrets: Vec<(Vec<u8>, i64, Option<PrimitiveDateTime>)> =
+            from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (hash, token, ends) in secrets {
+            let statement = sql("INSERT INTO host_api_token_secrets (hash, token_id, ends_on) \
+                 VALUES (?, ?, ?)");
+            to.execute(statement.bind(hash.as_slice()).bind(token).bind(ends)).await?;
+        }
+        let statement = sql("SELECT token_id, used_on, address FROM host_api_token_uses \
+             WHERE token_id > ? AND token_id <= ?");
+        let uses: Vec<(i64, PrimitiveDateTime, Option<String>)> =
+            from.fetch_all(statement.bind(last).bind(end)).await?;
+        for (token, used, address) in uses {
+            let statement = sql("INSERT INTO host_api_token_uses (token_id, used_on, address) \
+                 VALUES (?, ?, ?)");
+            to.execute(statement.bind(token).bind(used).bind(address)).await?;
+        }
+        last = end;
+    }
+    let highest = highest(from, "host_api_tokens").await?.max(last);
+    if highest > last && to.engine() != Engine::Postgres {
+        let statement = sql("INSERT INTO host_api_tokens (id, user_id, name, name_fold, \
+             created_on) SELECT ?, id, '', '', created_on FROM host_users LIMIT 1");
+        to.execute(statement.bind(highest)).await?;
+        to.execute(sql("DELETE FROM host_api_tokens WHERE id = ?").bind(highest)).await?;
+    }
+    keep_above(to, "SELECT setval('host_api_tokens_id_seq', ?, TRUE)", highest).await
+}
+
 /// The highest key that was ever given to a row of a table.
 async fn highest(connection: &mut Connection, table: &'static str) -> Result<i64, Error> {
     let statement = match (connection.engine(), table) {
         (Engine::Sqlite, _) => sql("SELECT seq FROM sqlite_sequence WHERE name = ?").bind(table),
         (Engine::Postgres, "host_users") => {
             sql("SELECT last_value FROM host_users_id_seq WHERE is_called")
+        }
+        (Engine::Postgres, "host_api_tokens") => {
+            sql("SELECT last_value FROM host_api_tokens_id_seq WHERE is_called")
         }
         (Engine::Postgres, _) => sql("SELECT last_value FROM host_groups_id_seq WHERE is_called"),
         (Engine::MySql, _) => {

@@ -8,6 +8,7 @@ pub(crate) mod jobs;
 mod libraries;
 mod maintenance;
 pub(crate) mod quickstart;
+mod reminders;
 pub(crate) mod services;
 pub(crate) mod snapshot;
 pub(crate) mod state;
@@ -77,6 +78,8 @@ struct Inner {
     extensions: Vec<Option<Extension>>,
     libraries: Vec<LibraryEntry>,
     unserved: Vec<Unserved>,
+    mailer: Mailer,
+    token_lifetime: Option<Duration>,
     closed: AtomicBool,
 }
 
@@ -138,7 +141,8 @@ impl Site {
         }
         let failures = failures.unless_all(created.is_empty())?;
         let (url, are_default) = (url.clone(), libraries.are_default());
-        Ok(Loaded { url, metrics, created, failures, are_default, actor: None })
+        let (actor, token_lifetime) = (None, None);
+        Ok(Loaded { url, metrics, mailer, created, failures, are_default, actor, token_lifetime })
     }
 
     /// The OpenAPI documents of the extensions that have one, as JSON text.
@@ -201,6 +205,16 @@ impl Site {
         &self.inner.traffic
     }
 
+    /// The longest life of a token on this site, if it is limited.
+    pub(crate) fn token_lifetime(&self) -> Option<Duration> {
+        self.inner.token_lifetime
+    }
+
+    /// Reminds users of tokens that are about to end, until the future is dropped.
+    pub(crate) async fn remind(&self) {
+        reminders::follow(self.state().database(), &self.inner.mailer).await;
+    }
+
     /// The files and the size of the database.
     pub(crate) fn storage(&self) -> &Storage {
         &self.inner.storage
@@ -259,11 +273,13 @@ impl Site {
 pub struct Loaded {
     url: DatabaseUrl,
     metrics: Arc<Metrics>,
+    mailer: Mailer,
     created: Vec<Created>,
     failures: Failures,
     /// Whether nobody has named the libraries.
     are_default: bool,
     actor: Option<Arc<Actor>>,
+    token_lifetime: Option<Duration>,
 }
 
 impl Loaded {
@@ -279,13 +295,19 @@ impl Loaded {
         Self { actor: Some(Arc::new(actor)), ..self }
     }
 
+    /// The same, where a token ends at the latest after so long.
+    pub fn token_lifetime(self, longest: Option<Duration>) -> Self {
+        Self { token_lifetime: longest, ..self }
+    }
+
     /// Opens the site, see [`Site::open`].
     ///
     /// # Errors
     /// When a plugin fails, the database cannot be used, or the site has other extensions than
     /// [`Libraries::Default`].
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded { url, metrics, created, failures, are_default, actor } = self;
+        let Loaded { url, metrics, mailer, created, failures, are_default, actor, token_lifetime } =
+            self;
         let names = created.iter().map(|created| created.extension.name());
         let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
 
@@ -315,6 +337,8 @@ impl Loaded {
                 extensions,
                 libraries,
                 unserved: failures.logged(),
+                mailer,
+                token_lifetime,
                 closed: AtomicBool::new(false),
             }),
         })

@@ -63,6 +63,7 @@ pub async fn prepare<P: Progress>(
         password: Some(password.clone()),
     });
     let administrator = administrator.await?;
+    let token = tokens::Prepared::unlimited(tokens::DEFAULT, site.token_lifetime())?;
 
     // In one transaction: after a crash there is either no administrator or a complete one, and of
     // two concurrent starts only one creates it.
@@ -73,7 +74,7 @@ pub async fn prepare<P: Progress>(
         }
         let id = administrator.insert(transaction).await?;
         site.record(transaction, "user", id, "add a user").await?;
-        let token = tokens::insert(transaction, id).await?;
+        let token = token.insert(transaction, id).await?;
         site.record(transaction, "user", id, "generate a token").await?;
         transaction.execute(sql("UPDATE host_state SET quick_start_finished = TRUE")).await?;
         Ok(Some(token))

@@ -11,6 +11,8 @@ use crate::base::secret::SecretHash;
 use crate::extensions::parameters::Parameters;
 use crate::extensions::registry::TOKEN_AUTH;
 use crate::identity::acl::Access;
+use crate::identity::scopes::{Catalogue, Granted, Uncovered};
+use crate::identity::tokens::Token;
 
 /// The maximum number of cached tokens; more than are in use at the same time.
 const REMEMBERED: usize = 10_000;
@@ -22,6 +24,8 @@ pub(crate) struct Snapshot {
     pub(crate) access: Access,
     pub(crate) parameters: Parameters,
     pub(super) enabled: HashMap<String, bool>,
+    /// The scopes that a token may have. They are those of the libraries, and never change.
+    pub(super) scopes: Arc<Catalogue>,
     /// Users by the hash of their token. This cache belongs to the snapshot, so that a change also
     /// empties it.
     pub(super) identities: RwLock<HashMap<SecretHash, Arc<Identity>>>,
@@ -53,29 +57,27 @@ impl Snapshot {
     }
 }
 
-/// A user who has been identified, and the same user as plugins see them.
+/// A user who has been identified, by a token or otherwise.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) user: Arc<User>,
-    /// With a session, or with other credentials without a name.
+    /// The token that was sent, if one was.
+    pub(crate) token: Option<Arc<Token>>,
+    /// The user as plugins see them, with the limits of the token.
     pub(crate) caller: Caller,
-    /// With the API token.
-    pub(crate) with_token: Caller,
 }
-
-/// The name of the API token of a user, who has only one.
-const TOKEN: &str = "default";
 
 impl Identity {
     /// A user of the site that this is the memory of.
-    pub(super) fn new(user: User, site: Weak<ArcSwap<Snapshot>>) -> Self {
-        let user = Arc::new(user);
-        let asking = |token| {
-            let (id, user, site) = (user.id, Some(Arc::clone(&user)), Weak::clone(&site));
-            Caller::new(Asking { id, user, token, site })
-        };
-        let (caller, with_token) = (asking(None), asking(Some(TOKEN)));
-        Self { user, caller, with_token }
+    pub(super) fn new(user: User, token: Option<Token>, site: &Arc<ArcSwap<Snapshot>>) -> Self {
+        let (user, token) = (Arc::new(user), token.map(Arc::new));
+        let caller = Caller::new(Asking {
+            id: user.id,
+            user: Some(Arc::clone(&user)),
+            token: token.as_ref().map(|token| Sent::new(token, &site.load().scopes)),
+            site: Arc::downgrade(site),
+        });
+        Self { user, token, caller }
     }
 }
 
@@ -91,10 +93,26 @@ struct Asking {
     id: i64,
     /// Absent where only the key was needed.
     user: Option<Arc<User>>,
-    /// The name of the token that was sent.
-    token: Option<&'static str>,
+    /// The token that was sent.
+    token: Option<Sent>,
     /// Weak, because the site remembers its callers.
     site: Weak<ArcSwap<Snapshot>>,
+}
+
+/// A token that was sent, as plugins see one.
+struct Sent {
+    /// The key as text.
+    id: String,
+    token: Arc<Token>,
+    /// What it is limited to; without it, to nothing.
+    granted: Option<Granted>,
+}
+
+impl Sent {
+    fn new(token: &Arc<Token>, scopes: &Catalogue) -> Self {
+        let granted = token.scopes.as_deref().map(|stored| scopes.granted(stored));
+        Self { id: token.id.to_string(), token: Arc::clone(token), granted }
+    }
 }
 
 impl Principal for Asking {
@@ -104,18 +122,27 @@ impl Principal for Asking {
 
     fn fact(&self, name: &str) -> Option<&str> {
         let user = self.user.as_ref()?;
+        let token = self.token.as_ref();
         match name {
             fact::USER_USERNAME => Some(&user.username),
             fact::USER_NAME => Some(&user.name),
             fact::USER_EMAIL => Some(&user.email),
-            fact::TOKEN_NAME => self.token,
+            fact::TOKEN_ID => token.map(|sent| sent.id.as_str()),
+            fact::TOKEN_NAME => token.map(|sent| sent.token.name.as_str()),
             _ => None,
         }
     }
 
     fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
         let site = self.site.upgrade().ok_or(Denial::Forbidden)?;
-        let allowed = site.load().access.allows(self.id, action, asset);
+        let site = site.load();
+        if let Some(granted) = self.token.as_ref().and_then(|sent| sent.granted.as_ref()) {
+            site.scopes.check(granted, action, asset).map_err(|uncovered| match uncovered {
+                Uncovered::Lacks(scope) => Denial::InsufficientScope(scope),
+                Uncovered::ByAny => Denial::Forbidden,
+            })?;
+        }
+        let allowed = site.access.allows(self.id, action, asset);
         if allowed { Ok(()) } else { Err(Denial::Forbidden) }
     }
 }

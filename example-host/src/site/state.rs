@@ -15,7 +15,8 @@ use crate::base::secret::SecretHash;
 use crate::database::{Connection, Database, sql};
 use crate::extensions::parameters::Parameters;
 use crate::identity::acl::Access;
-use crate::identity::tokens;
+use crate::identity::scopes::Catalogue;
+use crate::identity::tokens::{self, Token};
 use crate::site::events::Events;
 use crate::site::snapshot::{self, Identity, Snapshot};
 
@@ -63,10 +64,11 @@ pub(crate) struct State {
 impl State {
     /// A state with an empty snapshot; [`State::reload`] reads it.
     pub(crate) fn new(database: Database, descriptions: Vec<Description>) -> Self {
+        let scopes = Arc::new(Catalogue::new(&descriptions));
         Self {
             database,
             descriptions,
-            snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
+            snapshot: Arc::new(ArcSwap::from_pointee(Snapshot { scopes, ..Snapshot::default() })),
             confirmed: RwLock::new(Instant::now()),
             loading: Mutex::new(()),
             events: Events::default(),
@@ -82,6 +84,11 @@ impl State {
     /// The descriptions of the loaded extensions.
     pub(crate) fn descriptions(&self) -> &[Description] {
         &self.descriptions
+    }
+
+    /// The scopes that a token may have.
+    pub(crate) fn scopes(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.snapshot.load().scopes)
     }
 
     /// The current snapshot. The guard must not be held across an await.
@@ -182,17 +189,17 @@ impl State {
         if let Some(identity) = snapshot.remembered(hash) {
             return Ok(Some(identity));
         }
-        let user = tokens::identify(&self.database, hash).await?;
-        Ok(user.map(|user| {
-            let identity = self.identity(user);
+        let found = tokens::identify(&self.database, hash).await?;
+        Ok(found.map(|(user, token)| {
+            let identity = self.identity(user, Some(token));
             snapshot.remember(*hash, &identity);
             identity
         }))
     }
 
-    /// A user as a caller.
-    pub(crate) fn identity(&self, user: User) -> Arc<Identity> {
-        Arc::new(Identity::new(user, Arc::downgrade(&self.snapshot)))
+    /// A user as a caller, with the token that was sent, if one was.
+    pub(crate) fn identity(&self, user: User, token: Option<Token>) -> Arc<Identity> {
+        Arc::new(Identity::new(user, token, &self.snapshot))
     }
 
     /// The user with this key as a caller, unless there is none or they are blocked.
@@ -236,6 +243,7 @@ impl State {
                 &before.parameters,
             ),
             enabled: enabled.into_iter().collect(),
+            scopes: Arc::clone(&before.scopes),
             identities: RwLock::default(),
         })
     }

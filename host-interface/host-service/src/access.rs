@@ -69,6 +69,7 @@ pub struct Asking<'a> {
     extensions: &'a Extensions,
     routes: &'a Routes,
     enabled: &'a (dyn Fn(&str) -> bool + Sync),
+    again: bool,
 }
 
 impl<'a> Asking<'a> {
@@ -78,7 +79,18 @@ impl<'a> Asking<'a> {
         routes: &'a Routes,
         enabled: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> Self {
-        Self { headers, extensions, routes, enabled }
+        Self { headers, extensions, routes, enabled, again: false }
+    }
+
+    /// The same request after it has waited.
+    pub(crate) fn after_wait(self) -> Self {
+        Self { again: true, ..self }
+    }
+
+    /// Whether the request was authenticated before, and has waited since: it is not another one that
+    /// counts towards a limit.
+    pub fn is_repeated(&self) -> bool {
+        self.again
     }
 
     /// The headers of the request.

@@ -178,6 +178,7 @@ impl<A: Access> Answering<A> {
         let Some(user) = &asked.user else { return Ok(()) };
         let enabled = |extension: &str| self.access.is_enabled(extension);
         let asking = Asking::new(credentials, &asked.extensions, &self.routes, &enabled);
+        let asking = asking.after_wait();
         let found = timeout_at(deadline, self.access.authenticate(asking)).await;
         let found = found.map_err(|_| Refusal::Timeout)??.ok_or(Refusal::Unauthorised)?;
         let (before, now): (&Caller, &Caller) = (user.borrow(), found.borrow());

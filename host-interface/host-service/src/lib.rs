@@ -41,7 +41,7 @@
 //! | `extension` | a plugin with its description |
 //! | [`body`] | reads and discards bodies within limits |
 //! | `refusal` | the table of the host's own error answers |
-//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `prefer`, `request_id`, `revalidation`, `waiters` | one thing each |
+//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `prefer`, `rate`, `request_id`, `revalidation`, `waiters` | one thing each |
 //! | `error` | errors of a start |
 
 pub mod body;
@@ -59,6 +59,7 @@ mod limits;
 mod mount;
 mod pieces;
 mod prefer;
+mod rate;
 mod refusal;
 mod request_id;
 mod revalidation;
@@ -76,6 +77,7 @@ pub use library::open;
 pub use limits::Limits;
 pub use mount::{Mount, check_together};
 pub use pieces::Streamed;
+pub use rate::RateLimit;
 pub use refusal::Refusal;
 pub use request_id::{HEADER as REQUEST_ID, RequestId, RequestIds};
 pub use revalidation::compressed_tag;

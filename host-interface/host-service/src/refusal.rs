@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
+use crate::rate::RateLimit;
 use crate::request_id::RequestId;
 
 /// The media type of every error document.
@@ -30,6 +31,12 @@ pub enum Refusal {
     },
     /// The user is not known, or has no access to the API: 401.
     Unauthorised,
+    /// The token that was sent has expired: 401.
+    Expired,
+    /// The token that was sent may not be used from the address of the client: 403.
+    AddressNotAllowed,
+    /// More requests were sent with the token than it allows in a time: 429.
+    TooManyRequests(RateLimit),
     /// The body has more bytes than the limit: 413.
     BodyTooLarge {
         /// The limit in bytes.
@@ -82,6 +89,27 @@ impl Refusal {
                  the header `Authorization: Bearer …`, are missing or wrong, or their user has no \
                  such access."
                     .to_owned(),
+            ),
+            Refusal::Expired => (
+                401,
+                "token_expired",
+                "Token expired",
+                "The token has expired. An administrator can rotate it, or create another.".to_owned(),
+            ),
+            Refusal::AddressNotAllowed => (
+                403,
+                "address_not_allowed",
+                "Address not allowed",
+                "The token may not be used from the address that the request came from.".to_owned(),
+            ),
+            Refusal::TooManyRequests(RateLimit { quota, window, reset, .. }) => (
+                429,
+                "too_many_requests",
+                "Too many requests",
+                format!(
+                    "The token allows {quota} requests in {window} seconds. The next one is allowed in \
+                     {reset} seconds."
+                ),
             ),
             Refusal::BodyTooLarge { limit } => (
                 413,
@@ -156,7 +184,10 @@ impl Refusal {
         match self {
             Refusal::BadHost => Some("Host"),
             Refusal::NotAcceptable { .. } => Some("Accept"),
-            Refusal::Unauthorised => Some("Authorization"),
+            Refusal::Unauthorised
+            | Refusal::Expired
+            | Refusal::AddressNotAllowed
+            | Refusal::TooManyRequests(_) => Some("Authorization"),
             _ => None,
         }
     }
@@ -180,6 +211,15 @@ impl Refusal {
             }
             Refusal::Unauthorised => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Refusal::Expired => {
+                let challenge =
+                    "Bearer error=\"invalid_token\", error_description=\"The token has expired\"";
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+            }
+            Refusal::TooManyRequests(limit) => {
+                limit.apply(headers);
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(limit.reset));
             }
             Refusal::Unavailable => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));

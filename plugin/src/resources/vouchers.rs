@@ -16,7 +16,7 @@ use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
-use crate::service::call::Call;
+use crate::service::call::{Call, VIEW, asset};
 use crate::service::hooks::{Gives, Scene, Service, Special};
 use crate::service::{crud, once};
 use crate::sql::{self, Statement};
@@ -209,6 +209,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
 
 /// The vouchers that were sent to the e-mail address of the calling user.
 async fn mine(call: &Call<'_>) -> Result<Response, Error> {
+    call.permit_token(VIEW, &asset(VOUCHERS.kind))?;
     let listing = Listing::read(call.request.query(), Scope::Nested(&MINE, &[]), SHOWN)?;
     let caller = call.request.caller();
     let email = caller.and_then(|caller| caller.fact(fact::USER_EMAIL)).unwrap_or_default();

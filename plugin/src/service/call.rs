@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_interface::{Caller, HostHandle, Metric, Request, fact};
+use host_interface::{Caller, Denial, HostHandle, Metric, Request, fact};
 
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
@@ -120,14 +120,35 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When the user lacks it.
     pub fn permit(&self, action: &str, asset: &str) -> Result<(), Error> {
-        let caller = self.request.caller();
-        match caller.is_some_and(|caller| caller.may(action, asset).is_ok()) {
-            true => Ok(()),
-            false => {
-                let detail = format!("You lack the permission {action} on {asset}.");
-                Err(Fault::new(FaultKind::Forbidden, detail).into())
-            }
+        let Err(denial) = self.may(action, asset) else { return Ok(()) };
+        self.refuse_by_scope(&denial)?;
+        let detail = format!("You lack the permission {action} on {asset}.");
+        Err(Fault::new(FaultKind::Forbidden, detail).into())
+    }
+
+    /// Checks the scopes of the token, if it has any, where the user needs no permission.
+    ///
+    /// # Errors
+    /// When the token lacks the scope.
+    pub fn permit_token(&self, action: &str, asset: &str) -> Result<(), Error> {
+        match self.may(action, asset) {
+            Err(denial) => self.refuse_by_scope(&denial),
+            Ok(()) => Ok(()),
         }
+    }
+
+    fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
+        match self.request.caller() {
+            Some(caller) => caller.may(action, asset),
+            None => Err(Denial::Forbidden),
+        }
+    }
+
+    fn refuse_by_scope(&self, denial: &Denial) -> Result<(), Error> {
+        let Denial::InsufficientScope(scope) = denial else { return Ok(()) };
+        let detail = format!("The token lacks the scope {scope}.");
+        let fault = Fault::new(FaultKind::InsufficientScope, detail);
+        Err(fault.challenging(denial.challenge()).into())
     }
 
     /// Checks the permissions to view the records that a document includes.

@@ -52,6 +52,10 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
     let faults = at_most(MAX_FAULTS, faults);
     let response = document(status, errors(&faults));
+    let response = match faults.iter().find_map(|fault| fault.challenge.clone()) {
+        Some(challenge) => response.with_header("www-authenticate", challenge),
+        None => response,
+    };
     match status {
         415 => response.with_header("accept-encoding", "identity"),
         409 | 503 => response.with_header("retry-after", "1"),

@@ -404,11 +404,11 @@ async fn the_last_use_of_a_replaced_token_is_not_its_successors() {
     // Within the second of its use, and before the use is recorded.
     shop.site.generate_token("manager").await.unwrap();
     eventually("the uses are written down", async || {
-        let uses = shop.database.number("SELECT count(*) FROM host_token_uses").await;
+        let uses = shop.database.number("SELECT count(*) FROM host_api_token_uses").await;
         (uses > 0).then_some(())
     })
     .await;
-    let used = "SELECT u.username FROM host_token_uses t JOIN host_users u ON u.id = t.user_id";
+    let used = "SELECT u.username FROM host_api_token_uses l JOIN host_api_tokens t ON t.id = l.token_id JOIN host_users u ON u.id = t.user_id";
     assert_eq!(shop.database.texts(used).await, ["administrator"]);
 }
 

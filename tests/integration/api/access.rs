@@ -312,7 +312,7 @@ async fn a_token_works_until_it_is_replaced_or_revoked_or_its_user_is_blocked() 
     assert_eq!(ask(&second).await, 401);
     shop.site.set_blocked("manager", false).await.unwrap();
     assert_eq!(ask(&second).await, 200);
-    shop.site.revoke_token("manager").await.unwrap();
+    shop.site.revoke_token("manager", "default").await.unwrap();
     assert_eq!(ask(&second).await, 401);
     let third = shop.site.generate_token("manager").await.unwrap();
     shop.site.remove_user("manager").await.unwrap();

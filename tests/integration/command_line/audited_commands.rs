@@ -13,7 +13,7 @@ const CHANGES: [(&str, &str, &str, &str); 17] = [
     ("user block", "ann", "block a user", "user 1"),
     ("user unblock", "ann", "unblock a user", "user 1"),
     ("token generate", "ann", "generate a token", "user 1"),
-    ("token revoke", "ann", "revoke a token", "user 1"),
+    ("token revoke", "ann", "revoke a token: default", "user 1"),
     ("user remove", "ann", "delete a user", "user 1"),
     ("group add", "Clerks --parent Manager", "add a group", "group 6"),
     (

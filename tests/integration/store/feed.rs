@@ -450,7 +450,7 @@ async fn after_a_wait_token_and_permission_are_checked_again() {
                 let (asset, deny) = ("com_shop.coupons", Setting::Deny);
                 shop.site.set_rule("Manager", "store.view", asset, deny).await.unwrap();
             } else {
-                shop.site.revoke_token("manager").await.unwrap();
+                shop.site.revoke_token("manager", "default").await.unwrap();
             }
             let change = json!({"zone_name": format!("After the {loses}")});
             shop.patch("/zones/1", change).send().await.expect(200);

@@ -5,7 +5,7 @@ use askama::Template;
 
 use crate::base::error::Error;
 use crate::identity::directory::{self, UserDetails};
-use crate::identity::tokens::{self, TokenEntry};
+use crate::identity::tokens::{self, DEFAULT, Prepared, TokenEntry};
 use crate::site::BASE_PATH;
 use crate::site::state::change;
 
@@ -44,10 +44,11 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     directory::user(state.database(), id).await?;
+    let prepared = Prepared::unlimited(DEFAULT, visit.site.token_lifetime())?;
     let (token, recorded) = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
         authority.may_touch(transaction, id).await?;
-        let token = tokens::insert(transaction, id).await?;
+        let token = prepared.replace(transaction, id).await?;
         let change = changed("generate a token", id);
         Ok((token, visit.record_shown(transaction, change).await?))
     })?;
@@ -60,7 +61,9 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
         authority.may_touch(transaction, id).await?;
-        tokens::remove(transaction, id).await?;
+        if let Some(token) = tokens::find(transaction, id, DEFAULT).await? {
+            tokens::remove(transaction, token).await?;
+        }
         visit.record(transaction, changed("revoke a token", id)).await
     })?;
     Ok(Outcome::Done {
@@ -97,7 +100,7 @@ async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
     show(&Page {
         layout,
         tabs: Some(tabs(id, "API token")),
-        token: tokens::of_user(state.database(), id).await?,
+        token: tokens::of_user(state.database(), &state.scopes(), id).await?.into_iter().next(),
         user,
         made,
         admitted,

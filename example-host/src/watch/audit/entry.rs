@@ -46,8 +46,8 @@ impl Origin {
 pub(crate) enum Means {
     /// The session with this hash.
     Session(SecretHash),
-    /// The API token with this hash.
-    Token(SecretHash),
+    /// An API token: the hash of its secret, and its name.
+    Token { hash: SecretHash, name: String },
     /// Credentials of this scheme, which an extension has checked.
     Scheme(String),
     /// A shell, with the numeric id of the system user.
@@ -58,7 +58,7 @@ impl fmt::Display for Means {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Means::Session(hash) => write!(f, "session {}", fingerprint(hash)),
-            Means::Token(hash) => write!(f, "token {}", fingerprint(hash)),
+            Means::Token { hash, name } => write!(f, "token {} {name}", fingerprint(hash)),
             Means::Scheme(scheme) => f.write_str(scheme),
             Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
             Means::Shell(None) => f.write_str("command line"),

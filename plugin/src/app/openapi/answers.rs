@@ -33,8 +33,6 @@ impl Failure {
 pub(super) enum By {
     /// All.
     Any,
-    /// Those that need a permission.
-    Permitted,
     /// Those that change something.
     Writes,
     /// Those that take a body.
@@ -64,15 +62,16 @@ pub(super) const FAILURES: &[Failure] = &[
         name: "Unauthorised",
         by: By::Any,
         row: (401, "unauthorised", "Unauthorised"),
-        description: "The token is missing or wrong, or its user has no access to the API.",
+        description: "The token is missing, wrong or expired, or its user has no access to the API.",
         headers: &["WWW-Authenticate"],
     },
     Failure {
         name: "Forbidden",
-        by: By::Permitted,
+        by: By::Any,
         row: FaultKind::Forbidden.row(),
-        description: "The user lacks the permission.",
-        headers: &[],
+        description: "The user lacks the permission, or the token lacks the scope that the header names; or \
+            the token may not be used from this address.",
+        headers: &["WWW-Authenticate"],
     },
     Failure {
         name: "NotFound",
@@ -152,6 +151,13 @@ pub(super) const FAILURES: &[Failure] = &[
         row: FaultKind::PreconditionRequired.row(),
         description: "The site requires If-Match, and it is missing.",
         headers: &[],
+    },
+    Failure {
+        name: "TooManyRequests",
+        by: By::Any,
+        row: (429, "too_many_requests", "Too many requests"),
+        description: "More requests were sent with the token than it allows in a minute.",
+        headers: &["RateLimit-Policy", "RateLimit", "Retry-After"],
     },
     Failure {
         name: "Internal",
@@ -275,6 +281,18 @@ pub(super) fn headers() -> Value {
             "schema": {"type": "integer", "minimum": 0},
             "example": 1,
         },
+        "RateLimit": {
+            "description": "How many more requests the token allows now (r), and in how many seconds \
+                more (t). Answers to a token without a rate lack it.",
+            "schema": {"type": "string"},
+            "example": "\"token\";r=0;t=17",
+        },
+        "RateLimit-Policy": {
+            "description": "How many requests (q) the token allows in a window of so many seconds (w). \
+                Answers to a token without a rate lack it.",
+            "schema": {"type": "string"},
+            "example": "\"token\";q=600;w=60",
+        },
         "Vary": {
             "description": "The headers of the request on which the answer depends.",
             "required": true,
@@ -282,10 +300,11 @@ pub(super) fn headers() -> Value {
             "example": "Accept, Authorization",
         },
         "WWW-Authenticate": {
-            "description": "The scheme of authentication.",
-            "required": true,
+            "description": "The scheme of authentication, and what is wrong with the token that was sent: \
+                invalid_token for one that has expired, insufficient_scope with the scope that it \
+                lacks.",
             "schema": {"type": "string", "pattern": "^Bearer"},
-            "example": "Bearer",
+            "example": "Bearer error=\"insufficient_scope\", scope=\"orders:edit\"",
         },
         "X-Request-Id": {
             "description": "The id of the request, by which the operator finds it in the log.",

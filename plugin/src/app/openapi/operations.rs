@@ -78,7 +78,6 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     for failure in answers::FAILURES {
         let applies = match failure.by {
             By::Any => true,
-            By::Permitted => endpoint.action.is_some() || is_feed,
             By::Feed => is_feed,
             By::Writes => endpoint.method != Method::Get,
             By::Bodies => has_body,
