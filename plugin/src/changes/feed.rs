@@ -33,7 +33,7 @@ pub struct Feed {
     reads: Reads,
     wake: Notify,
     stopped: watch::Sender<bool>,
-    /// When the queue was last seen to be empty, in seconds since 1970.
+    /// Since when no change that was committed then is queued, in seconds since 1970.
     caught_up: AtomicI64,
 }
 
@@ -93,13 +93,14 @@ impl Feed {
         }
     }
 
-    /// Gives all changes that are queued and committed their places.
+    /// Gives all changes that are queued and committed when it begins their places.
     ///
     /// # Errors
     /// Database errors.
     pub(crate) async fn catch_up(&self) -> Result<(), Error> {
+        let begun = now();
         place_all(&self.store, self.registry).await?;
-        self.caught_up.store(now(), Ordering::Relaxed);
+        self.caught_up.store(begun, Ordering::Relaxed);
         Ok(())
     }
 

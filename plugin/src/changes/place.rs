@@ -15,24 +15,25 @@ use crate::store::{self, Store, Transaction};
 /// How many queued changes get their places in one transaction. Writers of SQLite wait for it.
 const AT_ONCE: usize = 500;
 
-/// Gives all changes that are queued and committed their places. An empty queue takes no lock.
+/// Gives all changes that are queued and committed when it begins their places, and not those that come
+/// meanwhile: it would not end while changes are made faster. An empty queue takes no lock.
 ///
 /// # Errors
 /// Database errors.
 pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<(), Error> {
-    while !store.table(places::has_queued()).await?.rows()?.is_empty() {
-        if store::persist(|| place_some(store, registry)).await? < AT_ONCE {
-            break;
-        }
-    }
+    let cells = store.table(places::last_queued()).await?;
+    let rows = cells.rows()?;
+    let Some([last]) = rows.first().map(|row| &row[..]) else { return Ok(()) };
+    let last = last.int("entry")?;
+    while store::persist(|| place_some(store, registry, last)).await? == AT_ONCE {}
     Ok(())
 }
 
-/// Gives the first changes of the queue their places, and returns how many these were.
-async fn place_some(store: &Store, registry: Registry) -> Result<usize, Error> {
+/// Gives the first changes of the queue, up to an entry, their places, and returns how many these were.
+async fn place_some(store: &Store, registry: Registry, until: i64) -> Result<usize, Error> {
     let mut transaction = store.begin().await?;
     let mut clock = Clock::lock(&mut transaction).await?;
-    let queued = Queued::read(&mut transaction, registry).await?;
+    let queued = Queued::read(&mut transaction, registry, until).await?;
     let count = queued.entries.len();
     if count == 0 {
         transaction.end();
@@ -47,11 +48,11 @@ async fn place_some(store: &Store, registry: Registry) -> Result<usize, Error> {
         placed.push(places::Place { kind, record, seq: clock.seq, deleted });
     }
     let dialect = transaction.dialect();
-    let place = places::place(&placed, dialect).into_iter();
-    let done = places::delete_queued(queued.entries, dialect).into_iter();
-    for statement in place.chain(done).chain([places::set_clock(clock.seq)]) {
+    for statement in places::place(&placed, dialect) {
         transaction.execute(statement).await?;
     }
+    transaction.execute_batch(places::delete_queued(&queued.entries, dialect)).await?;
+    transaction.execute(places::set_clock(clock.seq)).await?;
     transaction.commit().await?;
     Ok(count)
 }
@@ -65,9 +66,13 @@ struct Queued {
 }
 
 impl Queued {
-    async fn read(transaction: &mut Transaction, registry: Registry) -> Result<Self, Error> {
+    async fn read(
+        transaction: &mut Transaction,
+        registry: Registry,
+        until: i64,
+    ) -> Result<Self, Error> {
         let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
-        let cells = transaction.table(places::queued(limit)).await?;
+        let cells = transaction.table(places::queued(until, limit)).await?;
         let (mut entries, mut latest) = (Vec::new(), HashMap::new());
         for row in cells.rows()? {
             let [entry, kind, record] = &row[..] else {

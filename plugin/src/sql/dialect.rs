@@ -59,9 +59,9 @@ pub struct Dialect {
     pub unless_taken: Option<[&'static str; 2]>,
     /// The suffix of an insertion into the feed of changes that moves records which are there already.
     pub place_again: &'static str,
-    /// Deletes one queued change by its number, on an engine that would scan a short queue to find several,
-    /// and wait for every open transaction that has queued a change.
-    pub delete_queued: Option<&'static str>,
+    /// Whether a deletion of several rows by their keys may scan a short table, and then wait for every open
+    /// transaction that has inserted into it.
+    pub scans_to_delete: bool,
     /// The statements that create the triggers which queue the changes of a table.
     pub feed_triggers: fn(&Followed) -> Vec<String>,
     /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
@@ -137,7 +137,7 @@ pub static SQLITE: Dialect = Dialect {
     unless_taken: None,
     place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
         seq = excluded.seq, deleted = excluded.deleted",
-    delete_queued: None,
+    scans_to_delete: false,
     feed_triggers: feed::sqlite::triggers,
     pages_as_json: true,
     returns_keys: false,
@@ -186,7 +186,7 @@ pub static POSTGRES: Dialect = Dialect {
     unless_taken: Some(["INSERT INTO", " ON CONFLICT DO NOTHING"]),
     place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
         seq = excluded.seq, deleted = excluded.deleted",
-    delete_queued: None,
+    scans_to_delete: false,
     feed_triggers: feed::postgres::triggers,
     pages_as_json: false,
     returns_keys: true,
@@ -240,7 +240,7 @@ pub static MYSQL: Dialect = Dialect {
     unless_taken: Some(["INSERT IGNORE INTO", ""]),
     place_again: " ON DUPLICATE KEY UPDATE \
         seq = value(seq), deleted = value(deleted)",
-    delete_queued: Some("DELETE q FROM shop_change_queue q WHERE q.entry = ?"),
+    scans_to_delete: true,
     feed_triggers: feed::mysql::triggers,
     pages_as_json: false,
     returns_keys: false,

@@ -12,7 +12,7 @@
 
 use super::copy::insert_many;
 use super::dialect::Dialect;
-use super::statement::{Builder, Statement, Table};
+use super::statement::{Statement, Table};
 use crate::model::resource::Resource;
 use crate::model::value::{Kind, Value};
 
@@ -32,20 +32,21 @@ pub struct Place {
     pub deleted: bool,
 }
 
-/// Finds out whether changes are queued: one row if there are any.
-pub fn has_queued() -> Table {
+/// The last queued change: its entry, if there is one.
+pub fn last_queued() -> Table {
     Table::new(
-        "SELECT entry AS c0 FROM shop_change_queue ORDER BY entry LIMIT 1",
+        "SELECT entry AS c0 FROM shop_change_queue ORDER BY entry DESC LIMIT 1",
         Vec::new(),
         &[Kind::COUNT],
     )
 }
 
-/// The first queued changes: entry, kind, key of the record.
-pub fn queued(limit: i64) -> Table {
-    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2 FROM shop_change_queue ORDER BY entry LIMIT ?";
+/// The first queued changes up to an entry: entry, kind, key of the record.
+pub fn queued(until: i64, limit: i64) -> Table {
+    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2 FROM shop_change_queue \
+        WHERE entry <= ? ORDER BY entry LIMIT ?";
     let columns = &[Kind::COUNT, Kind::WORD, Kind::COUNT];
-    Table::new(QUEUED, vec![vec![Value::Int(limit)]], columns)
+    Table::new(QUEUED, vec![vec![Value::Int(until)], vec![Value::Int(limit)]], columns)
 }
 
 /// Which of these keys are those of records.
@@ -78,17 +79,17 @@ pub fn place(places: &[Place], dialect: &Dialect) -> Vec<Statement> {
 }
 
 /// Removes these entries of the queue, and no others: an entry with a smaller number may be committed
-/// later.
-pub fn delete_queued(entries: Vec<i64>, dialect: &Dialect) -> Vec<Statement> {
-    if let Some(text) = dialect.delete_queued {
-        let delete = |entry| Statement::fixed(text, vec![Value::Int(entry)]);
-        return entries.into_iter().map(delete).collect();
+/// later. One text without values, because an engine that needs a statement for each entry would answer each
+/// of them.
+pub fn delete_queued(entries: &[i64], dialect: &Dialect) -> String {
+    let numbers = entries.iter().map(i64::to_string);
+    if dialect.scans_to_delete {
+        let each =
+            numbers.map(|entry| format!("DELETE FROM shop_change_queue WHERE entry = {entry}"));
+        return each.collect::<Vec<_>>().join(";");
     }
-    let mut sql = Builder::new(dialect);
-    sql.push("DELETE FROM shop_change_queue WHERE entry IN (");
-    sql.bind_list(entries.into_iter().map(Value::Int).collect());
-    sql.push(")");
-    vec![sql.finish()]
+    let numbers = numbers.collect::<Vec<_>>().join(",");
+    format!("DELETE FROM shop_change_queue WHERE entry IN ({numbers})")
 }
 
 /// Notes the latest place.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{Database, MySql, Postgres, Sqlite};
+use sqlx::{Database, MySql, Postgres, SqlSafeStr, Sqlite};
 
 use super::cells::Cells;
 use super::engine::{self, Engine};
@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     /// When it does not.
     pub async fn ping(&self) -> Result<(), Error> {
-        self.lease(Access::Read).await?.execute_batch("SELECT 1").await
+        self.lease(Access::Read).await?.execute_batch("SELECT 1".into_sql_str()).await
     }
 
     /// Reads a page and its total.

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{StreamExt, TryStreamExt};
-use sqlx::Row;
+use sqlx::{Row, SqlStr};
 
 use super::cells::{Cells, values};
 use super::driver::{Driver, Stream, bound};
@@ -24,7 +24,7 @@ pub(super) trait Session: Send {
     fn remedy(&self, error: &sqlx::Error) -> Option<&'static str>;
 
     /// Runs statements without values.
-    fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()>;
+    fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()>;
     /// Makes the engine collect statistics about these tables, for its planner.
     fn analyze<'a>(&'a mut self, tables: &'a [&'a str]) -> Answer<'a, ()>;
     /// Runs a statement, and returns the key of the row inserted last; `None` if it returns none.
@@ -59,7 +59,7 @@ impl<D: Driver> Session for Lease<D> {
         D::remedy(error)
     }
 
-    fn execute_batch(&mut self, text: &'static str) -> Answer<'_, ()> {
+    fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()> {
         Box::pin(self.ask(move |connection| D::execute_batch(connection, text)))
     }
 

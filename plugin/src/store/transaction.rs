@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sqlx::SqlSafeStr;
+
 use super::cells::Cells;
-use super::driver::Stream;
+use super::driver::{Stream, sql_text};
 use super::engine::Engine;
 use super::pools::Access;
 use super::ready::PATIENCE;
@@ -72,7 +74,7 @@ impl Transaction {
         // A transaction may be open even if beginning it has failed.
         session.set_open(true);
         if let Some(begin) = begin {
-            session.execute_batch(begin).await?;
+            session.execute_batch(begin.into_sql_str()).await?;
         }
         Ok(Self { session, engine: Arc::clone(engine), access })
     }
@@ -201,6 +203,14 @@ impl Transaction {
         self.explained(done).await.map(drop)
     }
 
+    /// Runs a text of statements without values.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub(crate) async fn execute_batch(&mut self, text: String) -> Result<(), Error> {
+        self.session.execute_batch(sql_text(text).into_sql_str()).await
+    }
+
     /// Inserts a row, and returns its key.
     ///
     /// # Errors
@@ -227,7 +237,9 @@ impl Transaction {
     /// When the transaction was rolled back half-way, so that the work must be repeated.
     pub async fn ensure_open(&mut self) -> Result<(), Error> {
         match self.dialect().ensure_open {
-            Some(text) if self.access == Access::Write => self.session.execute_batch(text).await,
+            Some(text) if self.access == Access::Write => {
+                self.session.execute_batch(text.into_sql_str()).await
+            }
             _ => Ok(()),
         }
     }
@@ -248,7 +260,7 @@ impl Transaction {
             Access::Write => self.dialect().commit,
             Access::Read | Access::Snapshot => "COMMIT",
         };
-        match self.session.execute_batch(commit).await {
+        match self.session.execute_batch(commit.into_sql_str()).await {
             Ok(()) => {
                 self.session.set_open(false);
                 if self.access == Access::Write {
@@ -270,7 +282,7 @@ impl Transaction {
         match (done, remedy) {
             (Err(Error::Database(error) | Error::Unavailable(error)), Some(remedy)) => {
                 tracing::warn!(%error, "the database cannot read its triggers; reloading them");
-                if let Err(error) = self.session.execute_batch(remedy).await {
+                if let Err(error) = self.session.execute_batch(remedy.into_sql_str()).await {
                     tracing::warn!(causes = chain(&error), "the triggers could not be reloaded");
                 }
                 Err(Error::Conflict(error))
