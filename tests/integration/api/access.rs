@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use example_host::NewToken;
 use host_interface::Method;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use Needs::{Configuration, Create, Delete, Edit, Token, View};
 
 /// The permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
+pub(super) enum Needs {
     View,
     Create,
     Edit,
@@ -24,7 +25,7 @@ enum Needs {
 }
 
 /// All routes: method, path with `{id}`, permission.
-const ROUTES: &[(&str, &str, Needs)] = &[
+pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/addresses/{id}", View),
     ("GET", "/categories", View),
     ("POST", "/categories", Create),
@@ -132,7 +133,7 @@ const ROUTES: &[(&str, &str, Needs)] = &[
 ];
 
 /// An id without a record.
-const NO_RECORD: &str = "999999999";
+pub(super) const NO_RECORD: &str = "999999999";
 
 fn may(role: Role, needs: Needs) -> bool {
     match role {
@@ -144,7 +145,7 @@ fn may(role: Role, needs: Needs) -> bool {
 }
 
 /// The status of a permitted request with an empty body for a missing record.
-fn permitted(method: &str, path: &str) -> u16 {
+pub(super) fn permitted(method: &str, path: &str) -> u16 {
     match method {
         // A list below a record that does not exist is empty.
         "GET" if !path.ends_with("{id}") => 200,
@@ -317,6 +318,25 @@ async fn a_token_works_until_it_is_replaced_or_revoked_or_its_user_is_blocked() 
     let third = shop.site.generate_token("manager").await.unwrap();
     shop.site.remove_user("manager").await.unwrap();
     assert_eq!(ask(&third).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_at_most_fifty_tokens_and_each_works() {
+    let shop = Shop::open().await;
+    let named = |number: usize| NewToken { name: format!("of {number}"), ..NewToken::default() };
+    let mut tokens = vec![shop.token(Role::Manager).to_owned()];
+    for number in 1..50 {
+        tokens.push(shop.site.create_token("manager", &named(number)).await.unwrap());
+    }
+    let refused = shop.site.create_token("manager", &named(50)).await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("at most 50 tokens")));
+    // Generating replaces only the token called default.
+    let generated = shop.site.generate_token("manager").await.unwrap();
+    let before = std::mem::replace(&mut tokens[0], generated);
+    for (token, status) in tokens.iter().map(|token| (token, 200)).chain([(&before, 401)]) {
+        let ask = shop.get("/zones").header("authorization", &format!("Bearer {token}"));
+        ask.send().await.expect(status);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

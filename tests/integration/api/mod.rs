@@ -15,6 +15,7 @@ mod preconditions;
 mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;
+mod scopes;
 mod search;
 mod selection;
 mod specification;

@@ -7,12 +7,14 @@ use crate::support::process::{ENTRIES, Place, operator};
 
 /// Every command that changes something, in a possible order: its name, its arguments, and the
 /// action and the object in its audit entry.
-const CHANGES: [(&str, &str, &str, &str); 17] = [
+const CHANGES: [(&str, &str, &str, &str); 19] = [
     ("user add", "ann --email ann@example.com --group Manager", "add a user", "user 1"),
     ("user password", "ann", "set a password", "user 1"),
     ("user block", "ann", "block a user", "user 1"),
     ("user unblock", "ann", "unblock a user", "user 1"),
     ("token generate", "ann", "generate a token", "user 1"),
+    ("token rotate", "ann default --overlap 2", "rotate a token: default", "user 1"),
+    ("token create", "ann --name erp --rate 60", "create a token: erp", "user 1"),
     ("token revoke", "ann", "revoke a token: default", "user 1"),
     ("user remove", "ann", "delete a user", "user 1"),
     ("group add", "Clerks --parent Manager", "add a group", "group 6"),
@@ -35,7 +37,8 @@ const CHANGES: [(&str, &str, &str, &str); 17] = [
 ];
 
 /// Every other command.
-const READS: [&str; 10] = [
+const READS: [&str; 11] = [
+    "token list",
     "check",
     "serve",
     "user list",
@@ -127,11 +130,13 @@ async fn a_command_changes_nothing_if_its_audit_entry_cannot_be_written() {
     let here = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
     let add = "user add ann --email ann@example.com --group Manager";
     here(add).finish().await.succeeds();
+    here("token generate ann").finish().await.succeeds();
     let lists = async || {
         let mut all = String::new();
         for list in ["user", "group", "permission", "extension", "config"] {
             all += &here(&format!("{list} list")).finish().await.succeeds();
         }
+        all += &here("token list ann").finish().await.succeeds();
         all
     };
     let before = lists().await;

@@ -99,6 +99,58 @@ async fn a_token_is_alone_on_standard_output() {
 }
 
 #[tokio::test]
+async fn a_user_has_several_tokens_with_limits() {
+    let place = Place::of_the_fixture();
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    let token = place.run("token generate ann").await;
+    let (random, checksum) = token.trim().strip_prefix("ost_").unwrap().split_at(43);
+    assert!((random.len(), checksum.len()) == (43, 6), "{token}");
+    place
+        .run("token create ann --name ERP --scope com_fixture:look --expires 2999-01-31T18:00:00+01:00")
+        .await;
+    place.run("token create ann --name till --from 192.0.2.0/24 --rate 60").await;
+    assert_eq!(
+        table(&place.run("token list ann").await),
+        [
+            ["default", "active", "all", "never", "never"],
+            ["ERP", "active", "com_fixture:look", "2999-01-31T17:00:00Z", "never"],
+            ["till", "active", "all", "never", "never"],
+        ]
+    );
+    for (rest, says) in [
+        ("ann --name erp", "there is already a token called \"erp\""),
+        ("bob --name erp", "there is no user called \"bob\""),
+        ("ann --name x --scope com_fixture:eat", "\"com_fixture:eat\" is not a scope"),
+        ("ann --name x --expires 2020-01-01", "a token must not end in the past"),
+        ("ann --name x --rate 0", "a rate must be from 1 to 1000000 requests a minute"),
+    ] {
+        let line = place.refusal(&format!("token create {rest}")).await;
+        assert!(line.contains(says), "{rest}: {line}");
+    }
+    for wrong in ["--from everywhere", "--expires tomorrow", "--rate many"] {
+        place.call(&format!("token create ann --name x {wrong}")).finish().await.exits(2);
+    }
+    let missing = place.refusal("token rotate ann x").await;
+    assert_eq!(missing, "there is no token called \"x\"");
+    let long = place.refusal("token rotate ann erp --overlap 73").await;
+    assert_eq!(long, "an overlap must be from 0 to 72 hours");
+    assert_eq!(place.run("token revoke ann erp").await, "");
+    place.run("token create ann --name erp").await;
+}
+
+#[tokio::test]
+async fn a_site_may_limit_the_life_of_tokens() {
+    let place = Place::of_the_fixture();
+    let limited = |words: &str| place.call(words).env("HOST_TOKEN_LIFETIME", "30");
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    limited("token generate ann").finish().await.succeeds();
+    let list = place.run("token list ann").await;
+    assert_ne!(table(&list)[0][3], "never");
+    let refused = limited("token create ann --name x --expires 2999-01-01").finish().await.fails();
+    assert_eq!(refused, "on this site a token ends after 30 days at most");
+}
+
+#[tokio::test]
 async fn groups_are_a_tree() {
     let place = Place::of_the_fixture();
     let id = place.run("group add Clerks --parent Manager").await;
@@ -355,6 +407,9 @@ async fn every_command_prints_its_usage() {
         "user unblock",
         "user remove",
         "token",
+        "token create",
+        "token list",
+        "token rotate",
         "token generate",
         "token revoke",
         "group",

@@ -69,6 +69,7 @@ const HOUSES: &[House] = &[
                 "library",
                 "limits",
                 "prefer",
+                "rate",
                 "revalidation",
                 "waiters",
             ],

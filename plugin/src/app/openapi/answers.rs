@@ -71,7 +71,7 @@ pub(super) const FAILURES: &[Failure] = &[
         row: FaultKind::Forbidden.row(),
         description: "The user lacks the permission, or the token lacks the scope that the header names; or \
             the token may not be used from this address.",
-        headers: &["WWW-Authenticate"],
+        headers: &["WWW-Authenticate.scope"],
     },
     Failure {
         name: "NotFound",
@@ -283,13 +283,15 @@ pub(super) fn headers() -> Value {
         },
         "RateLimit": {
             "description": "How many more requests the token allows now (r), and in how many seconds \
-                more (t). Answers to a token without a rate lack it.",
+                more (t). Every answer to a token with a rate has it.",
+            "required": true,
             "schema": {"type": "string"},
             "example": "\"token\";r=0;t=17",
         },
         "RateLimit-Policy": {
             "description": "How many requests (q) the token allows in a window of so many seconds (w). \
-                Answers to a token without a rate lack it.",
+                Every answer to a token with a rate has it.",
+            "required": true,
             "schema": {"type": "string"},
             "example": "\"token\";q=600;w=60",
         },
@@ -300,10 +302,15 @@ pub(super) fn headers() -> Value {
             "example": "Accept, Authorization",
         },
         "WWW-Authenticate": {
-            "description": "The scheme of authentication, and what is wrong with the token that was sent: \
-                invalid_token for one that has expired, insufficient_scope with the scope that it \
-                lacks.",
+            "description": "The scheme of authentication. For a token that has expired, the error is \
+                invalid_token.",
+            "required": true,
             "schema": {"type": "string", "pattern": "^Bearer"},
+            "example": "Bearer",
+        },
+        "WWW-Authenticate.scope": {
+            "description": "The scope that the token lacks, if that is the reason.",
+            "schema": {"type": "string", "pattern": "^Bearer error="},
             "example": "Bearer error=\"insufficient_scope\", scope=\"orders:edit\"",
         },
         "X-Request-Id": {
