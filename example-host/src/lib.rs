@@ -32,7 +32,7 @@
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `demo` (options of demonstration data) |
 //! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `passwords`, `sessions`, `directory` (the list of users with its search) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
-//! | `watch` | `audit` (who changed what), `traffic` (the last hour of the API and its recent refusals), `metrics` |
+//! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
 //! | `database` | `pools`, `connection`, `statement`, `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster); the only room with SQL that depends on the engine |
 //! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `moment`, `secret`, `token_text` (how a token is written) |
 

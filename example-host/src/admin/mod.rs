@@ -139,6 +139,8 @@ const PAGES: &[Page] = &[
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
+    Page::at("/audit/export", "administration.audit.export")
+        .reads(ADMIN, |visit| Box::pin(audit::export(visit))),
     Page::at("/account", "administration.account")
         .reads(MANAGE, |visit| Box::pin(account::page(visit)))
         .writes(MANAGE, |visit| Box::pin(account::set_password(visit))),

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
 
 /// A rendered page.
 pub(crate) struct View {
-    text: String,
+    body: Body,
     status: StatusCode,
     media_type: &'static str,
     /// The file name, if it is a download.
@@ -33,16 +33,20 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn page(html: String) -> Self {
         let media_type = "text/html; charset=utf-8";
-        Self { text: html, status: StatusCode::OK, media_type, file: None }
+        Self { body: html.into(), status: StatusCode::OK, media_type, file: None }
     }
 
     /// A file to download.
-    pub(crate) fn file(media_type: &'static str, name: &'static str, text: String) -> Self {
-        Self { text, status: StatusCode::OK, media_type, file: Some(name) }
+    pub(crate) fn file(
+        media_type: &'static str,
+        name: &'static str,
+        body: impl Into<Body>,
+    ) -> Self {
+        Self { body: body.into(), status: StatusCode::OK, media_type, file: Some(name) }
     }
 
     pub(crate) fn response(self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.text));
+        let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));

@@ -28,7 +28,9 @@ pub(crate) fn parse(text: &str) -> Option<PrimitiveDateTime> {
         let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
         Some(day.midnight())
     };
-    with_offset().or_else(without).or_else(day).map(|moment| moment.truncate_to_second())
+    let moment = with_offset().or_else(without).or_else(day)?;
+    // Not every engine has moments of other years.
+    (1000..=9999).contains(&moment.year()).then(|| moment.truncate_to_second())
 }
 
 /// A moment as it is printed, for example `2027-01-31T18:00:00Z`.
@@ -52,7 +54,9 @@ mod tests {
         ] {
             assert_eq!(parse(text).map(show).as_deref(), Some(expected), "{text}");
         }
-        for wrong in ["", "tomorrow", "2027-02-29", "2027-01-31T24:00:00Z", "31.01.2027"] {
+        for wrong in
+            ["", "tomorrow", "2027-02-29", "2027-01-31T24:00:00Z", "31.01.2027", "0999-12-31"]
+        {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
     }

@@ -116,6 +116,9 @@ pub(super) enum Command {
     /// Manage the parameters of extensions.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Verify or export the audit trail.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Fill the site with demonstration data; `demo --help` lists the options of the extensions.
     #[command(disable_help_flag = true)]
     Demo(DemoArgs),
@@ -361,6 +364,32 @@ pub(super) enum ConfigCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum AuditCommand {
+    /// Verify that no entry was changed, removed or inserted afterwards. Prints how many entries there
+    /// are, from when to when, and the hash of the last one. Otherwise the exit code is 1, and standard
+    /// error names the first entry with a fault.
+    Verify,
+    /// Print the entries, oldest first, each with its hash. Entries may be added meanwhile.
+    Export {
+        /// Only entries from this moment on, as of RFC 3339; UTC without an offset.
+        #[arg(long, value_name = "MOMENT", value_parser = moment_of)]
+        since: Option<PrimitiveDateTime>,
+        /// Only entries up to this moment.
+        #[arg(long, value_name = "MOMENT", value_parser = moment_of)]
+        until: Option<PrimitiveDateTime>,
+        /// An object of JSON on each line, or CSV as of RFC 4180.
+        #[arg(long, value_name = "FORMAT", default_value = "ndjson")]
+        format: FormatArg,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FormatArg {
+    Ndjson,
+    Csv,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
     /// The options that the extensions declare.
@@ -369,4 +398,20 @@ pub(super) struct DemoArgs {
     /// The parsed options, set once the extensions are loaded.
     #[arg(skip)]
     pub(super) chosen: Map<String, Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_may_have_an_offset_and_is_utc_without_one() {
+        let noon = time::macros::datetime!(2026-11-23 12:00:00);
+        for text in ["2026-11-23T12:00:00", "2026-11-23T12:00:00Z", "2026-11-23T13:30:00+01:30"] {
+            assert_eq!(moment(text), Ok(noon), "{text}");
+        }
+        for text in ["", "noon", "2026-11-23", "2026-11-31T12:00:00", "0000-01-01T00:00:00+23:59"] {
+            assert!(moment(text).is_err(), "{text}");
+        }
+    }
 }

@@ -11,15 +11,15 @@ use crate::identity::acl::Setting;
 use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
 use crate::site::Site;
-use crate::watch::audit::Actor;
+use crate::watch::audit::{self, Actor, Export, Filter, Format};
 
 use super::arguments::{
-    Command, ConfigCommand, CreateTokenArgs, DemoArgs, ExtensionCommand, GroupCommand,
-    PermissionCommand, SettingArg, TokenCommand, UserCommand,
+    AuditCommand, Command, ConfigCommand, CreateTokenArgs, DemoArgs, ExtensionCommand, FormatArg,
+    GroupCommand, PermissionCommand, SettingArg, TokenCommand, UserCommand,
 };
 use super::operator::Operator;
 use super::progress::Bar;
-use super::terminal::{Failure, ask_password, print, read_line};
+use super::terminal::{Failure, ask_password, print, read_line, write};
 
 /// Runs a command. Changes are recorded with the system user who runs it.
 pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
@@ -66,6 +66,7 @@ fn name(command: &Command) -> Option<&'static str> {
         | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
         | Command::Extension(ExtensionCommand::List)
         | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
+        | Command::Audit(_)
         | Command::Check
         | Command::Openapi
         | Command::Serve(_) => None,
@@ -100,6 +101,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
             Ok(site.set_enabled(&name, false).await?)
         }
         Command::Config(command) => config(site, command).await,
+        Command::Audit(command) => audit(site, command).await,
         Command::Check => {
             let found = site.recount(false, Bar::new).await?;
             print(found.iter().map(difference))?;
@@ -204,6 +206,30 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
                 format!("{value:?} is not valid JSON ({error}); write a string as '\"text\"'")
             })?;
             Ok(site.set_parameter(&key, &value).await?)
+        }
+    }
+}
+
+async fn audit(site: &Site, command: AuditCommand) -> Result<(), Failure> {
+    let database = site.state().database();
+    match command {
+        AuditCommand::Verify => match audit::verify(database).await? {
+            Ok(verified) => print([verified]),
+            Err(broken) => Err(broken.to_string().into()),
+        },
+        AuditCommand::Export { since, until, format } => {
+            let format = match format {
+                FormatArg::Ndjson => Format::Ndjson,
+                FormatArg::Csv => Format::Csv,
+            };
+            let mut export =
+                Export::new(database, format, Filter { since, until, ..Filter::default() });
+            while let Some(text) = export.next().await? {
+                if !write(&text)? {
+                    break;
+                }
+            }
+            Ok(())
         }
     }
 }

@@ -11,9 +11,19 @@ pub(super) fn print<T: Display>(lines: impl IntoIterator<Item = T>) -> Result<()
     let mut out = std::io::stdout().lock();
     let written =
         lines.into_iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush());
+    is_read(written).map(drop)
+}
+
+/// Writes a piece of a longer text, and returns whether anybody still reads it.
+pub(super) fn write(text: &[u8]) -> Result<bool, Failure> {
+    let mut out = std::io::stdout().lock();
+    is_read(out.write_all(text).and_then(|()| out.flush()))
+}
+
+fn is_read(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        written => Ok(written.map(|()| true)?),
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) const SQLITE: Files = files![
     "0005_requests",
     "0006_trust",
     "0007_jobs",
+    "0008_audit_chain",
     "0010_tokens",
 ];
 pub(super) const POSTGRES: Files = files![
@@ -38,6 +39,7 @@ pub(super) const POSTGRES: Files = files![
     "0004_requests",
     "0005_trust",
     "0006_jobs",
+    "0007_audit_chain",
     "0009_tokens",
 ];
 pub(super) const MYSQL: Files = files![
@@ -48,6 +50,7 @@ pub(super) const MYSQL: Files = files![
     "0004_requests",
     "0005_trust",
     "0006_jobs",
+    "0007_audit_chain",
     "0009_tokens",
 ];
 

@@ -33,8 +33,9 @@ const COUNTED: [(&str, &str); 9] = [
 
 /// The statements that empty a database, referring rows first. Some engines do not allow a table
 /// that refers to itself to be emptied, so those references are removed before.
-const EMPTY: [&str; 15] = [
+const EMPTY: [&str; 16] = [
     "DELETE FROM host_audit",
+    "DELETE FROM host_audit_chain",
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
     "DELETE FROM host_sessions",

@@ -1,4 +1,4 @@
-//! The audit trail: every change has an entry, whatever its origin, and the page finds it.
+//! The audit trail: every change has an entry, whatever its origin, and the page finds and exports it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -264,4 +264,36 @@ async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() 
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("what is there is not what is in the audit trail: {:?}", changes(&ann.html));
+}
+
+#[tokio::test]
+async fn the_page_exports_what_its_filter_shows_and_only_to_administrators() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    for name in ["Birch", "Oak"] {
+        shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
+    }
+    audited(&mut ann, "type=manufacturers", 2).await;
+    let address = |html: &str, format: &str| {
+        let found = html.split("href=\"/administrator").find(|rest| {
+            rest.starts_with("/audit/export?") && rest.contains(&format!("format={format}\""))
+        });
+        found.unwrap().split_once('"').unwrap().0.replace("&#38;", "&").replace("&amp;", "&")
+    };
+    let html = ann.html.clone();
+    let seen = ann.get(&address(&html, "ndjson")).await;
+    assert_eq!(seen.headers["content-type"], "application/x-ndjson");
+    assert_eq!(seen.headers["content-disposition"], "attachment; filename=\"audit.ndjson\"");
+    let entries: Vec<serde_json::Value> =
+        seen.html.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(entries.len(), 2);
+    assert!(entries.iter().all(|entry| entry["record_type"] == "manufacturers"));
+    assert!(entries[0]["id"].as_i64() < entries[1]["id"].as_i64(), "oldest first");
+    let seen = ann.get(&address(&html, "csv")).await;
+    assert_eq!(seen.headers["content-type"], "text/csv; charset=utf-8");
+    assert_eq!(seen.html.split("\r\n").count(), 4, "{}", seen.html);
+    let path = address(&html, "csv");
+    let seen = Visitor::signed_in(&shop, "administrator").await.get(&path).await;
+    assert_eq!(seen.status, 403);
+    assert_eq!(Visitor::of(&shop.url("")).get(&path).await.status, 303);
 }

@@ -473,6 +473,8 @@ async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade(
          VALUES ('ann', 'ann', 'Ann', 'a@example.com', 'a@example.com', '2026-01-01T00:00:00')",
         "INSERT INTO host_user_groups VALUES (1, 7)",
         "INSERT INTO host_rules VALUES (1, 9, 'core.manage', 1)",
+        "INSERT INTO host_audit VALUES (8, '2026-01-01T00:00:00', 1, 'ann', 'ann', 'm', 'api', 'POST', \
+         'r', 'w', 't', '1', 201, 'q')",
     ] {
         database.execute(statement).await;
     }
@@ -486,6 +488,8 @@ async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade(
     assert_eq!(decision.reason, "allow core.manage on root for Tills");
     assert_eq!(site.add_group("Counters", "Desks").await.unwrap(), 10);
     site.close().await;
+    let kept = "SELECT id || ' ' || done_on || username || request_id FROM host_audit";
+    assert_eq!(database.texts(kept).await, ["8 2026-01-01T00:00:00annq"]);
 }
 
 /// Every file and folder below this one to which other users have any access.

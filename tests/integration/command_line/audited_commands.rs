@@ -37,8 +37,10 @@ const CHANGES: [(&str, &str, &str, &str); 19] = [
 ];
 
 /// Every other command.
-const READS: [&str; 11] = [
+const READS: [&str; 13] = [
     "token list",
+    "audit verify",
+    "audit export",
     "check",
     "serve",
     "user list",

@@ -65,6 +65,10 @@ async fn moves(from: Engine, to: Engine) {
         let there = about(&place, &to, list).finish().await.succeeds();
         assert_eq!(there, about(&place, &from, list).finish().await.succeeds(), "{list}");
     }
+    // The audit trail has the same hashes there, and is continued.
+    let trail = about(&place, &from, "audit export").finish().await.succeeds();
+    let there = about(&place, &to, "audit export").finish().await.succeeds();
+    assert!(there.starts_with(&trail) && there.lines().count() == 15, "{there}");
     let served = about(&place, &to, "serve --listen 127.0.0.1:0").start().await;
     served.until(200, ECHO, &token).await;
     served.stop().await;
@@ -73,6 +77,8 @@ async fn moves(from: Engine, to: Engine) {
     assert_eq!(about(&place, &to, add).finish().await.succeeds(), "5\n");
     let add = "group add Seniors --parent Clerks";
     assert_eq!(about(&place, &to, add).finish().await.succeeds(), "8\n");
+    let verified = about(&place, &to, "audit verify").finish().await.succeeds();
+    assert!(verified.starts_with("17 entries verified"), "{verified}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit_chain;
 mod audited_commands;
 mod commands;
 mod copies;

@@ -5,14 +5,17 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use axum::body::Body;
 use axum::http::StatusCode;
+use futures_util::stream;
 use host_interface::Subject;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, Time};
 
-use crate::watch::audit::{self, Cursor, Entry, Filter, Origin, Place, Record};
+use crate::base::error::Error;
+use crate::watch::audit::{self, Cursor, Entry, Export, Filter, Format, Origin, Place, Record};
 
 use super::panels::{self, Detail, Drawn};
 use crate::admin::form::Form;
@@ -41,6 +44,8 @@ struct Page {
     /// The addresses of the previous and the next page.
     newer: Option<String>,
     older: Option<String>,
+    /// The addresses of the exports of all entries that match, each with its title.
+    exports: [(String, &'static str); 2],
 }
 
 impl Page {
@@ -57,17 +62,17 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let query = &visit.query;
     let wanted = wanted(query);
     let listed = audit::list(visit.site.state().database(), &wanted).await?;
+    let asked = ["user", "origin", "type", "id", "request", "since", "until"]
+        .into_iter()
+        .filter_map(|name| Some((name, query.given(name)?)))
+        .map(|(name, value)| format!("{name}={}&", utf8_percent_encode(value, NON_ALPHANUMERIC)));
+    let asked: String = asked.collect();
     let beside = |way: &str, place: &Place| {
-        let asked = ["user", "origin", "type", "id", "request", "since", "until"]
-            .into_iter()
-            .filter_map(|name| Some((name, query.given(name)?)))
-            .map(|(name, value)| {
-                format!("{name}={}&", utf8_percent_encode(value, NON_ALPHANUMERIC))
-            });
-        let asked: String = asked.collect();
         let at = place.at.format(MOMENT).unwrap_or_default();
         href(&format!("/audit?{asked}{way}={at}-{}", place.id))
     };
+    let exports = [("ndjson", "Export as NDJSON"), ("csv", "Export as CSV")]
+        .map(|(format, title)| (href(&format!("/audit/export?{asked}format={format}")), title));
     let newer = listed.newer.as_ref().map(|place| beside("before", place));
     let older = listed.older.as_ref().map(|place| beside("after", place));
     let details = panels::details(&visit);
@@ -92,7 +97,24 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         wanted,
         newer,
         older,
+        exports,
     })
+}
+
+/// All entries that match the filter, which are read while they are sent.
+pub(crate) async fn export(visit: Visit) -> Result<View, Problem> {
+    let (format, media_type, name) = match visit.query.get("format") {
+        "csv" => (Format::Csv, "text/csv; charset=utf-8", "audit.csv"),
+        _ => (Format::Ndjson, "application/x-ndjson", "audit.ndjson"),
+    };
+    let export = Export::new(visit.site.state().database(), format, wanted(&visit.query));
+    let pieces = stream::try_unfold(export, async |mut export| {
+        let piece = export.next().await.inspect_err(|error| {
+            tracing::error!(%error, "an export of the audit trail was interrupted");
+        })?;
+        Ok::<_, Error>(piece.map(|piece| (piece, export)))
+    });
+    Ok(View::file(media_type, name, Body::from_stream(pieces)))
 }
 
 fn wanted(query: &Form) -> Filter {

@@ -7,8 +7,8 @@ use crate::base::error::Error;
 use crate::base::secret::SecretHash;
 use crate::database::Connection;
 
+use super::chain::append;
 use super::entry::{Entry, Means, Origin, Record};
-use super::rows::insertion;
 use super::writer::Audit;
 
 /// Whoever changes a site.
@@ -92,10 +92,7 @@ impl Actor {
                 let entry = entry.answered(*status, id).called(id_of_client.as_deref());
                 audit.insert(transaction, &entry).await
             }
-            None => {
-                transaction.insert(insertion(&entry)).await?;
-                Ok(())
-            }
+            None => append(transaction, &[entry], None).await,
         }
     }
 }

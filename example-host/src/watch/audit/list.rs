@@ -8,7 +8,7 @@ use crate::base::text::fold;
 use crate::database::{Database, Statement, sql};
 
 use super::entry::{Entry, Origin, Record};
-use super::rows::{Place, Row, columns, line};
+use super::rows::{Line, Place, Row, columns, line};
 
 /// The number of entries on a page.
 const PAGE: usize = 50;
@@ -48,21 +48,22 @@ pub(crate) struct Listed {
 
 /// One page of the matching entries.
 pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed, Error> {
-    let mut lines = lines(database, wanted).await?;
+    let mut lines = lines(database, wanted, PAGE as i64 + 1).await?;
     let more = lines.len() > PAGE;
     lines.truncate(PAGE);
     if matches!(wanted.from, Cursor::Before(_)) {
         lines.reverse();
     }
-    let newest = lines.first().map(|(place, _)| *place);
-    let oldest = lines.last().map(|(place, _)| *place);
+    let newest = lines.first().map(|line| line.place);
+    let oldest = lines.last().map(|line| line.place);
     // A page that was reached from one side has another page on that side.
     let (newer, older) = match wanted.from {
         Cursor::Start => (None, oldest.filter(|_| more)),
         Cursor::After(_) => (newest, oldest.filter(|_| more)),
         Cursor::Before(_) => (newest.filter(|_| more), oldest),
     };
-    Ok(Listed { entries: lines.into_iter().map(|(_, entry)| entry).collect(), newer, older })
+    let entries = lines.into_iter().map(|line| line.stored.into()).collect();
+    Ok(Listed { entries, newer, older })
 }
 
 /// The statement of a page: the condition to look up first, if any, the comparison and the sort
@@ -91,8 +92,12 @@ macro_rules! page {
     };
 }
 
-/// The entries of a page and one more, if there are more in that direction.
-async fn lines(database: &Database, wanted: &Filter) -> Result<Vec<(Place, Entry)>, Error> {
+/// At most so many matching entries, from the cursor in its direction.
+pub(super) async fn lines(
+    database: &Database,
+    wanted: &Filter,
+    count: i64,
+) -> Result<Vec<Line>, Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = page!("");
     const OF_REQUEST: [&str; 2] = page!("(request_id = ? OR client_request_id = ?) AND");
@@ -131,6 +136,6 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<Vec<(Place, Entry
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
     let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
-    let rows: Vec<Row> = database.fetch_all(statement.bind(PAGE as i64 + 1)).await?;
+    let rows: Vec<Row> = database.fetch_all(statement.bind(count)).await?;
     Ok(rows.into_iter().map(line).collect())
 }

@@ -1,21 +1,43 @@
 //! Entries as rows of the database: writing, reading and copying them.
 
+use serde_json::Value;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::moment;
 use crate::base::text::fold;
 use crate::database::{Connection, Statement, sql};
 
 use super::entry::{Entry, Origin, Record};
 
 /// How many entries are read at a time.
-const AT_ONCE: i64 = 500;
+pub(super) const AT_ONCE: usize = 500;
 
-/// The columns of an entry, in the order of [`Row`].
+/// The names of the columns of an entry, in the order of its hash and of exports.
+pub(super) const COLUMNS: [&str; 15] = [
+    "id",
+    "done_on",
+    "user_id",
+    "username",
+    "username_fold",
+    "means",
+    "origin",
+    "method",
+    "route",
+    "what",
+    "record_type",
+    "record_id",
+    "status",
+    "request_id",
+    "client_request_id",
+];
+
+/// The columns of an entry and its hash, in the order of [`Row`].
 macro_rules! columns {
     () => {
-        "SELECT id, done_on, user_id, username, means, method, route, what, status, origin, \
-         record_type, record_id, request_id, client_request_id FROM host_audit"
+        "SELECT id, done_on, user_id, username, username_fold, means, origin, method, route, what, \
+         record_type, record_id, status, request_id, client_request_id, \
+         (SELECT hash FROM host_audit_chain chain WHERE chain.id = host_audit.id) FROM host_audit"
     };
 }
 pub(super) use columns;
@@ -27,49 +49,155 @@ pub(crate) struct Place {
     pub(crate) id: i64,
 }
 
-/// Copies every entry to another database, in the order in which they were written. They get new
-/// keys, because nothing refers to the keys.
-pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
-    let mut last = 0;
-    loop {
-        let statement = sql(concat!(columns!(), " WHERE id > ? ORDER BY id LIMIT ?"));
-        let rows: Vec<Row> = from.fetch_all(statement.bind(last).bind(AT_ONCE)).await?;
-        if rows.is_empty() {
-            return Ok(());
+/// The columns of an entry without its key, exactly as they are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    at: PrimitiveDateTime,
+    user: i64,
+    username: String,
+    username_fold: String,
+    means: String,
+    origin: String,
+    method: String,
+    route: String,
+    what: String,
+    kind: String,
+    record: String,
+    status: i64,
+    request: String,
+    request_of_client: Option<String>,
+}
+
+/// An entry that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) place: Place,
+    pub(super) stored: Stored,
+    /// `None` for an entry from before there was a chain.
+    pub(super) hash: Option<Vec<u8>>,
+}
+
+impl Stored {
+    /// An entry with its texts truncated to the length of their columns, and without NUL
+    /// characters, which databases refuse.
+    pub(super) fn of(entry: &Entry) -> Self {
+        let short = |text: &str, length: usize| -> String {
+            text.chars().filter(|character| *character != '\0').take(length).collect()
+        };
+        Self {
+            at: entry.at,
+            user: entry.user,
+            username: short(&entry.username, 150),
+            username_fold: short(&fold(&entry.username), 450),
+            means: short(&entry.means, 64),
+            origin: entry.origin.name().to_owned(),
+            method: short(&entry.method, 16),
+            route: short(&entry.route, 150),
+            what: short(&entry.what, 4000),
+            kind: short(&entry.record.kind, 64),
+            record: short(&entry.record.id, 150),
+            status: i64::from(entry.status),
+            request: short(&entry.request, 64),
+            request_of_client: entry.request_of_client.as_deref().map(|id| short(id, 64)),
         }
-        for (place, entry) in rows.into_iter().map(line) {
-            last = place.id;
-            to.insert(insertion(&entry)).await?;
+    }
+
+    /// The statement that writes it with a new key.
+    pub(super) fn insertion(&self) -> Statement {
+        self.bind(sql("INSERT INTO host_audit (done_on, user_id, username, username_fold, means, \
+             origin, method, route, what, record_type, record_id, status, request_id, \
+             client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))
+    }
+
+    /// The statement that writes it with this key.
+    fn insertion_as(&self, id: i64) -> Statement {
+        let statement = sql("INSERT INTO host_audit (id, done_on, user_id, username, \
+             username_fold, means, origin, method, route, what, record_type, record_id, status, \
+             request_id, client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        self.bind(statement.bind(id))
+    }
+
+    fn bind(&self, statement: Statement) -> Statement {
+        let texts = [&self.username, &self.username_fold, &self.means, &self.origin, &self.method];
+        let more = [&self.route, &self.what, &self.kind, &self.record];
+        let statement = statement.bind(self.at).bind(self.user);
+        let bind = |statement: Statement, text: &String| statement.bind(text.as_str());
+        let statement = texts.into_iter().chain(more).fold(statement, bind);
+        statement.bind(self.status).bind(self.request.as_str()).bind(self.request_of_client.clone())
+    }
+
+    /// The values of [`COLUMNS`] as text.
+    pub(super) fn texts(&self, id: i64) -> [Option<String>; 15] {
+        let text = |text: &String| Some(text.clone());
+        [
+            Some(id.to_string()),
+            Some(moment::show(self.at)),
+            Some(self.user.to_string()),
+            text(&self.username),
+            text(&self.username_fold),
+            text(&self.means),
+            text(&self.origin),
+            text(&self.method),
+            text(&self.route),
+            text(&self.what),
+            text(&self.kind),
+            text(&self.record),
+            Some(self.status.to_string()),
+            text(&self.request),
+            self.request_of_client.clone(),
+        ]
+    }
+
+    /// The values of [`COLUMNS`] as JSON.
+    pub(super) fn values(&self, id: i64) -> impl Iterator<Item = Value> + use<> {
+        let numbers = [("id", id), ("user_id", self.user), ("status", self.status)];
+        COLUMNS.into_iter().zip(self.texts(id)).map(move |(column, text)| {
+            let number = numbers.into_iter().find(|(name, _)| *name == column);
+            number.map_or_else(|| text.into(), |(_, number)| number.into())
+        })
+    }
+}
+
+impl From<Stored> for Entry {
+    fn from(stored: Stored) -> Self {
+        Self {
+            at: stored.at,
+            user: stored.user,
+            username: stored.username,
+            means: stored.means,
+            // An origin from another version is unknown here; most changes come from the API.
+            origin: Origin::named(&stored.origin).unwrap_or(Origin::Api),
+            method: stored.method,
+            route: stored.route,
+            what: stored.what,
+            record: Record { kind: stored.kind, id: stored.record },
+            status: u16::try_from(stored.status).unwrap_or_default(),
+            request: stored.request,
+            request_of_client: stored.request_of_client,
         }
     }
 }
 
-/// The statement that writes an entry.
-pub(super) fn insertion(entry: &Entry) -> Statement {
-    let statement = sql("INSERT INTO host_audit (done_on, user_id, username, username_fold, \
-         means, origin, method, route, what, record_type, record_id, status, request_id, \
-         client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    statement
-        .bind(entry.at)
-        .bind(entry.user)
-        .bind(short(&entry.username, 150))
-        .bind(short(&fold(&entry.username), 450))
-        .bind(short(&entry.means, 64))
-        .bind(entry.origin.name())
-        .bind(short(&entry.method, 16))
-        .bind(short(&entry.route, 150))
-        .bind(short(&entry.what, 4000))
-        .bind(short(&entry.record.kind, 64))
-        .bind(short(&entry.record.id, 150))
-        .bind(i64::from(entry.status))
-        .bind(short(&entry.request, 64))
-        .bind(entry.request_of_client.as_deref().map(|request| short(request, 64)))
+/// The entries after this key, in the order of their keys.
+pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Line>, Error> {
+    let statement = sql(concat!(columns!(), " WHERE id > ? ORDER BY id LIMIT ?"));
+    let rows: Vec<Row> = connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?;
+    Ok(rows.into_iter().map(line).collect())
 }
 
-/// Truncates a text to the length of its column, and removes NUL characters, which databases
-/// refuse.
-fn short(text: &str, length: usize) -> String {
-    text.chars().filter(|character| *character != '\0').take(length).collect()
+/// Copies every entry to another database under the same key, which is a part of its hash.
+pub(super) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let mut last = 0;
+    loop {
+        let lines = after(from, last).await?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        for Line { place, stored, .. } in lines {
+            last = place.id;
+            to.execute(stored.insertion_as(last)).await?;
+        }
+    }
 }
 
 pub(super) type Row = (
@@ -81,32 +209,38 @@ pub(super) type Row = (
     String,
     String,
     String,
+    String,
+    String,
+    String,
+    String,
     i64,
     String,
-    String,
-    String,
-    String,
     Option<String>,
+    Option<Vec<u8>>,
 );
 
-/// An entry with its position.
-pub(super) fn line(row: Row) -> (Place, Entry) {
-    let (id, at, user, username, means, method, route, what, status, origin, kind, key, own, sent) =
-        row;
-    let entry = Entry {
+/// An entry as it was read.
+pub(super) fn line(row: Row) -> Line {
+    #[rustfmt::skip]
+    let (
+        id, at, user, username, username_fold, means, origin, method, route, what, kind, record,
+        status, request, request_of_client, hash,
+    ) = row;
+    let stored = Stored {
         at,
         user,
         username,
+        username_fold,
         means,
-        // An origin from another version is unknown here; most changes come from the API.
-        origin: Origin::named(&origin).unwrap_or(Origin::Api),
+        origin,
         method,
         route,
         what,
-        record: Record { kind, id: key },
-        status: u16::try_from(status).unwrap_or_default(),
-        request: own,
-        request_of_client: sent,
+        kind,
+        record,
+        status,
+        request,
+        request_of_client,
     };
-    (Place { at, id }, entry)
+    Line { place: Place { at, id }, stored, hash }
 }

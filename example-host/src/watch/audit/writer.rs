@@ -11,11 +11,11 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::base::error::Error;
-use crate::database::{Connection, Database, sql, transact};
+use crate::database::{Connection, Database, transact};
 use crate::watch::metrics::Metrics;
 
+use super::chain::append;
 use super::entry::Entry;
-use super::rows::insertion;
 
 /// The maximum number of queued entries. If the queue is full, entries are lost, which is preferred
 /// to delaying requests.
@@ -26,10 +26,6 @@ const WRITE_EVERY: Duration = Duration::from_millis(250);
 
 /// The maximum number of entries in one transaction.
 const AT_ONCE: usize = 500;
-
-/// The maximum number of old entries that are removed in each transaction: more than are added, so
-/// that a lowered limit is soon reached, and few enough to be fast.
-const REMOVED_AT_ONCE: i64 = 1000;
 
 /// The maximum number of attempts to write entries, a second apart.
 const ATTEMPTS: u32 = 300;
@@ -52,8 +48,7 @@ impl Audit {
         transaction: &mut Connection,
         entry: &Entry,
     ) -> Result<(), Error> {
-        let newest = transaction.insert(insertion(entry)).await?;
-        prune(transaction, newest, self.keep).await
+        append(transaction, std::slice::from_ref(entry), Some(self.keep)).await
     }
 
     /// Counts entries whose transaction was committed.
@@ -206,28 +201,7 @@ async fn attempt(
 
 /// Writes entries in one transaction.
 async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
-    transact!(database, |transaction| {
-        let mut newest = 0;
-        for entry in entries {
-            newest = transaction.insert(insertion(entry)).await?;
-        }
-        prune(transaction, newest, keep).await
-    })
-}
-
-/// Removes the oldest entries above the limit. They are selected by their keys, which takes the
-/// same time however many entries there are.
-async fn prune(transaction: &mut Connection, newest: i64, keep: i64) -> Result<(), Error> {
-    let (oldest,): (Option<i64>,) =
-        transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
-    if let Some(oldest) = oldest {
-        let last = newest.saturating_sub(keep).min(oldest.saturating_add(REMOVED_AT_ONCE));
-        if last >= oldest {
-            let removal = sql("DELETE FROM host_audit WHERE id <= ?");
-            transaction.execute(removal.bind(last)).await?;
-        }
-    }
-    Ok(())
+    transact!(database, |transaction| append(transaction, entries, Some(keep)).await)
 }
 
 #[cfg(test)]
