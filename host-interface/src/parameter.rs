@@ -68,6 +68,11 @@ impl Parameter {
         }
     }
 
+    /// A secret, which is unset by default.
+    pub fn secret(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::new(name, ParameterKind::Secret, Value::Null, description)
+    }
+
     /// Sets the least number: an integer, or a decimal as text.
     pub fn at_least(mut self, least: impl Display) -> Self {
         self.limits.least = Some(least.to_string());
@@ -106,6 +111,8 @@ impl Parameter {
                     self.fits(members.len())
                         && members.iter().all(|member| self.in_range(&member.to_string()))
                 }
+                // A secret that is not set.
+                Value::Null => true,
                 number => self.in_range(&number.to_string()),
             }
     }
@@ -170,6 +177,10 @@ pub enum ParameterKind {
     Decimal,
     /// A list of whole numbers.
     IntegerList,
+    /// A text that nobody is shown once it is set, for example the key of another service: `null` while
+    /// it is not set, which is its default. Neither the host nor the plugin shows or logs it, also not in
+    /// the reason why [`Plugin::check_parameter`](crate::Plugin::check_parameter) refuses it.
+    Secret,
 }
 
 impl ParameterKind {
@@ -182,6 +193,7 @@ impl ParameterKind {
     /// assert!(ParameterKind::IntegerList.admits(&json!([1, 2])));
     /// assert!(ParameterKind::Decimal.admits(&json!("0.25")));
     /// assert!(!ParameterKind::Flag.admits(&json!(2)));
+    /// assert!(ParameterKind::Secret.admits(&json!(null)) && !ParameterKind::Secret.admits(&json!("")));
     /// ```
     pub fn admits(self, value: &Value) -> bool {
         match self {
@@ -191,6 +203,9 @@ impl ParameterKind {
             ParameterKind::Decimal => value.as_str().and_then(decimal).is_some(),
             ParameterKind::IntegerList => {
                 value.as_array().is_some_and(|members| members.iter().all(Value::is_i64))
+            }
+            ParameterKind::Secret => {
+                value.is_null() || value.as_str().is_some_and(|text| !text.is_empty())
             }
         }
     }
@@ -203,6 +218,7 @@ impl ParameterKind {
             ParameterKind::Flag => "0 or 1",
             ParameterKind::Decimal => "a decimal number in a string",
             ParameterKind::IntegerList => "a list of whole numbers",
+            ParameterKind::Secret => "a non-empty secret text",
         }
     }
 }
@@ -290,6 +306,18 @@ mod tests {
         let place = parameter(ParameterKind::Text).one_of(["pre", "post"]);
         assert!(admits(&place, json!("post")));
         assert!(!admits(&place, json!("")) && !admits(&place, json!("Post")));
+    }
+
+    #[test]
+    fn a_secret_is_a_text_within_its_limits_or_unset() {
+        let key = Parameter::secret("key", "").max_length(4);
+        assert!(key.admits(&key.default) && key.admits(&json!("öäüß")));
+        for wrong in [json!(""), json!("abcde"), json!(1), json!(["a"])] {
+            assert!(!key.admits(&wrong), "{wrong}");
+        }
+        let expected = "a non-empty secret text of at most 4 characters";
+        assert_eq!(key.expectation().to_string(), expected);
+        assert!(!parameter(ParameterKind::Text).admits(&Value::Null));
     }
 
     #[test]

@@ -156,7 +156,8 @@ pub trait Plugin: Sized + Send + Sync + 'static {
 
     /// Whether a parameter may have this value, which is of the declared kind and within its
     /// limits. Called before a site sets it, for what only the plugin can find out, for example
-    /// whether a record with that key exists. [`Error::Refused`] has the reason, as one line for people.
+    /// whether a record with that key exists. [`Error::Refused`] has the reason, as one line for people. It
+    /// does not contain the value of a [secret](crate::ParameterKind::Secret).
     fn check_parameter(
         self: Arc<Self>,
         name: String,

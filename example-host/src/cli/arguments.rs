@@ -354,11 +354,13 @@ pub(super) enum ConfigCommand {
         /// The name of the parameter; EXTENSION/NAME if several extensions have one of that name.
         key: String,
     },
-    /// Set a parameter.
+    /// Set a parameter. A secret is never shown again: `list` and `get` print null for it.
     Set {
         /// The name of the parameter; EXTENSION/NAME if several extensions have one of that name.
         key: String,
-        /// The value as JSON, for example 20 or '"EUR"'; null restores the default.
+        /// The value as JSON, for example 20 or '"EUR"'; null restores the default. With - it is read
+        /// from the first line of standard input. A secret is read only so, as it is and without
+        /// quotes, because every user of the machine can read arguments.
         #[arg(value_name = "JSON", allow_negative_numbers = true)]
         value: String,
     },

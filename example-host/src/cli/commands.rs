@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use host_interface::Difference;
+use serde_json::Value;
 
 use crate::base::moment;
 use crate::base::text::one_line;
@@ -19,7 +20,7 @@ use super::arguments::{
 };
 use super::operator::Operator;
 use super::progress::Bar;
-use super::terminal::{Failure, ask_password, print, read_line, write};
+use super::terminal::{Failure, ask_password, ask_secret, print, read_line, write};
 
 /// Runs a command. Changes are recorded with the system user who runs it.
 pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
@@ -202,9 +203,18 @@ async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
         })),
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
-            let value = serde_json::from_str(&value).map_err(|error| {
-                format!("{value:?} is not valid JSON ({error}); write a string as '\"text\"'")
-            })?;
+            // An unknown parameter is reported before a value is read.
+            let secret = site.parameter(&key)?.secret;
+            let value = match value.as_str() {
+                "-" if secret => Value::from(ask_secret(&key)?),
+                "-" => json(&read_line()?)?,
+                "null" => Value::Null,
+                _ if secret => {
+                    let why = "is a secret, and every user of the machine can read arguments";
+                    return Err(format!("{key} {why}; give - and enter the value").into());
+                }
+                text => json(text)?,
+            };
             Ok(site.set_parameter(&key, &value).await?)
         }
     }
@@ -232,4 +242,11 @@ async fn audit(site: &Site, command: AuditCommand) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+fn json(text: &str) -> Result<Value, Failure> {
+    let read = serde_json::from_str(text);
+    Ok(read.map_err(|error| {
+        format!("{text:?} is not valid JSON ({error}); write a string as '\"text\"'")
+    })?)
 }

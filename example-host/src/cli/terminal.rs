@@ -44,3 +44,11 @@ pub(super) fn ask_password(username: &str) -> Result<String, Failure> {
     }
     Ok(password)
 }
+
+/// Reads the value of a secret parameter: entered without echo, or a line of standard input.
+pub(super) fn ask_secret(parameter: &str) -> Result<String, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return read_line();
+    }
+    Ok(rpassword::prompt_password(format!("New value of {parameter}: "))?)
+}

@@ -1,5 +1,8 @@
 //! The parameters that extensions declare and a site may set. A value is checked against the
-//! declaration and then by the extension, which defines what it means.
+//! declaration and then by the extension, which defines what it means. A secret leaves this file only
+//! for its extension and for the database.
+
+use std::fmt;
 
 use host_interface::{Description, LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
@@ -17,8 +20,10 @@ pub struct ParameterEntry {
     pub name: String,
     /// Whether another extension has a parameter of the same name, so that the name is ambiguous.
     pub shared: bool,
-    /// The effective value.
+    /// The effective value; `null` for a secret, whether or not it is set.
     pub value: Value,
+    /// Whether it is a secret.
+    pub secret: bool,
     /// Whether the site has set it; otherwise the value is the extension's default.
     pub set: bool,
     /// Its purpose.
@@ -38,11 +43,14 @@ pub(crate) fn entries(descriptions: &[Description], values: &Parameters) -> Vec<
     let has = |of: &Description, name: &str| of.parameters.iter().any(|one| one.name == name);
     let entry = |extension: &str, parameter: &Parameter| {
         let set = values.set(extension, &parameter.name);
+        let secret = parameter.kind == ParameterKind::Secret;
+        let shown = set.filter(|_| !secret).unwrap_or(&parameter.default);
         ParameterEntry {
             extension: extension.to_owned(),
             name: parameter.name.clone(),
             shared: descriptions.iter().filter(|of| has(of, &parameter.name)).count() > 1,
-            value: set.unwrap_or(&parameter.default).clone(),
+            value: shown.clone(),
+            secret,
             set: set.is_some(),
             description: parameter.description.clone(),
         }
@@ -84,7 +92,8 @@ pub(crate) enum Rejection {
     Refused(String),
 }
 
-/// Why a parameter of a loaded extension may not have this value; no value means the default.
+/// Why a parameter of a loaded extension may not have this value; no value means the default. What is
+/// returned never contains a secret, whatever the extension says.
 pub(crate) async fn rejection(
     extension: &str,
     plugin: &LoadedPlugin,
@@ -96,11 +105,32 @@ pub(crate) async fn rejection(
     }
     // A default may have become invalid too, for example if it refers to a record that was deleted.
     let effective = value.unwrap_or(&parameter.default);
+    let reveals = |text: &str| {
+        let secret = effective.as_str().filter(|_| parameter.kind == ParameterKind::Secret);
+        secret.is_some_and(|secret| contains(text, secret))
+    };
+    let hidden = || "the reason is not shown, because it contains the secret".to_owned();
     match plugin.check_parameter(&parameter.name, effective).await {
         Ok(()) => Ok(None),
-        Err(host_interface::Error::Refused(why)) => Ok(Some(Rejection::Refused(one_line(why)))),
-        Err(source) => Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source }),
+        Err(host_interface::Error::Refused(why)) => {
+            let why = if reveals(&why) { hidden() } else { one_line(why) };
+            Ok(Some(Rejection::Refused(why)))
+        }
+        Err(source) => {
+            let source = match reveals(&source.to_string()) {
+                true => host_interface::Error::Failed(hidden()),
+                false => source,
+            };
+            Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source })
+        }
     }
+}
+
+/// Whether a text contains a secret. Only letters and digits are compared, because a message may have
+/// escaped or shortened the rest.
+fn contains(text: &str, secret: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    letters(text).contains(&letters(secret))
 }
 
 /// Sets a parameter to a value that was checked before, or restores its default.
@@ -122,19 +152,25 @@ pub(crate) async fn put(
 }
 
 /// The parameters that the site has set, and all parameters of each extension as text.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Parameters {
     set: Vec<(String, String, Value)>,
     texts: Vec<Text>,
 }
 
-#[derive(Debug)]
 struct Text {
     extension: String,
     /// A JSON object that includes the defaults.
     json: String,
     /// The revision of the site at which it last changed.
     revision: u64,
+}
+
+/// Without the values, of which some are secret.
+impl fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parameters").finish_non_exhaustive()
+    }
 }
 
 impl Parameters {
@@ -196,5 +232,34 @@ impl Parameters {
             (parameter.name.clone(), value.unwrap_or(&parameter.default).clone())
         });
         Value::Object(members.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_only_in_what_its_extension_gets() {
+        let mut description = Description::new("1.0.0").parameters([Parameter::secret("key", "")]);
+        description.name = "bakery".to_owned();
+        let descriptions = [description];
+        let rows = vec![("bakery".to_owned(), "key".to_owned(), "\"s3cret\"".to_owned())];
+        let parameters = Parameters::new(rows, &descriptions, 1, &Parameters::default());
+        assert_eq!(parameters.json("bakery"), r#"{"key":"s3cret"}"#);
+        let entries = entries(&descriptions, &parameters);
+        let seen: Vec<_> = entries.iter().map(|of| (&of.value, of.secret, of.set)).collect();
+        assert_eq!(seen, [(&json!(null), true, true)]);
+        assert!(!format!("{parameters:?} {entries:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_secret_is_found_in_a_message_in_any_form() {
+        for text in ["no key \"a-\\\"b\" c\"", "a- \"b\"   c", "(a-\"b\" c)"] {
+            assert!(contains(text, "a-\"b\" c"), "{text}");
+        }
+        assert!(!contains("the key must begin with a-", "a-\"b\" c"));
     }
 }

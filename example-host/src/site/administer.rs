@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use host_interface::{Description, Event, LoadedPlugin, Parameter, Progress};
+use host_interface::{Description, Event, LoadedPlugin, Parameter, ParameterKind, Progress};
 use serde_json::{Map, Value};
 use time::PrimitiveDateTime;
 
@@ -355,6 +355,13 @@ impl Site {
         let wanted = Some(value).filter(|value| !value.is_null());
         match parameters::rejection(extension, plugin, parameter, wanted).await? {
             None => {}
+            // Not even the length of a secret is in a message.
+            Some(Rejection::Kind(expected)) if parameter.kind == ParameterKind::Secret => {
+                return Err(Error::Invalid(format!("{name} must be {expected}")));
+            }
+            Some(Rejection::Refused(why)) if parameter.kind == ParameterKind::Secret => {
+                return Err(Error::Invalid(format!("{name} was refused: {why}")));
+            }
             Some(Rejection::Kind(expected)) => {
                 return Err(Error::Invalid(format!("{name} must be {expected}, not {value}")));
             }

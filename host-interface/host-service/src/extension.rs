@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::{
-    Description, Environment, Event, Host, Library, LoadedPlugin, Parameter, capability,
+    Description, Environment, Event, Host, Library, LoadedPlugin, Parameter, ParameterKind,
+    capability,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -115,13 +116,8 @@ impl Extension {
                     return wrong(&format!("has two {what} of the name {name}"));
                 }
             }
-            let impossible = |parameter: &&Parameter| !parameter.admits(&parameter.default);
-            if let Some(parameter) =
-                description.parameters.iter().chain(&description.demo_options).find(impossible)
-            {
-                let (name, default) = (&parameter.name, &parameter.default);
-                let expected = parameter.expectation();
-                return wrong(&format!("{name} must be {expected}, but its default is {default}"));
+            if let Some(reason) = impossible(description) {
+                return wrong(&reason);
             }
         }
         Ok(())
@@ -166,4 +162,42 @@ fn check_name(name: &str) -> Result<(), Error> {
         return Err(Error::description(name, reason));
     }
     Ok(())
+}
+
+/// What is wrong with a parameter or an option, if anything is.
+fn impossible(description: &Description) -> Option<String> {
+    let Description { parameters, demo_options, .. } = description;
+    let secret = |of: &&Parameter| of.kind == ParameterKind::Secret;
+    // What is in a library, or in the arguments of a command, is no secret.
+    if let Some(Parameter { name, .. }) =
+        parameters.iter().filter(secret).find(|of| !of.default.is_null())
+    {
+        return Some(format!("{name} is a secret, but has a default"));
+    }
+    if let Some(Parameter { name, .. }) = demo_options.iter().find(secret) {
+        return Some(format!("{name} is an option and cannot be a secret"));
+    }
+    let mut all = parameters.iter().chain(demo_options);
+    let wrong = all.find(|of| !of.admits(&of.default))?;
+    let (name, default, expected) = (&wrong.name, &wrong.default, wrong.expectation());
+    Some(format!("{name} must be {expected}, but its default is {default}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_no_default_and_is_no_option() {
+        let key = || Parameter::secret("key", "");
+        let known = Parameter::new("key", ParameterKind::Secret, "s3cret", "");
+        let described = || Description::new("1.0.0");
+        assert_eq!(impossible(&described().parameters([key()])), None);
+        for (wrong, why) in [
+            (described().parameters([known]), "key is a secret, but has a default"),
+            (described().demo_options([key()]), "key is an option and cannot be a secret"),
+        ] {
+            assert_eq!(impossible(&wrong).as_deref(), Some(why));
+        }
+    }
 }

@@ -66,7 +66,7 @@ pub struct Parameters {
     pub idempotency_days: i64,
     /// How many days deletions are kept in the feed of changes.
     pub change_days: i64,
-    /// All parameters with their values.
+    /// All parameters with their values, as clients see them: without the values of secrets.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
 }
@@ -82,9 +82,20 @@ impl Parameters {
         let passed: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
         all.extend(passed);
         let mut parameters = Parameters::deserialize(&serde_json::Value::Object(all.clone()))?;
-        parameters.all = all;
+        parameters.all = shown(&declared(), all);
         Ok(parameters)
     }
+}
+
+/// The values as they are shown: that of a secret is null, whether it is set or not.
+fn shown(
+    declared: &[Parameter],
+    mut all: serde_json::Map<String, serde_json::Value>,
+) -> serde_json::Map<String, serde_json::Value> {
+    for secret in declared.iter().filter(|of| of.kind == ParameterKind::Secret) {
+        all.insert(secret.name.clone(), serde_json::Value::Null);
+    }
+    all
 }
 
 /// Reads a flag, which is 0 or 1.
@@ -180,6 +191,16 @@ pub fn declared() -> Vec<Parameter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_is_shown_as_null() {
+        let text = Parameter::new("name", ParameterKind::Text, "", "");
+        let declared = [text, Parameter::secret("key", ""), Parameter::secret("other", "")];
+        let all = serde_json::json!({"name": "Lamps", "key": "s3cret"});
+        let seen = shown(&declared, all.as_object().cloned().unwrap_or_default());
+        let expected = serde_json::json!({"name": "Lamps", "key": null, "other": null});
+        assert_eq!(serde_json::Value::Object(seen), expected);
+    }
 
     #[test]
     fn a_parameter_that_the_host_does_not_pass_has_its_default() -> Result<(), Error> {

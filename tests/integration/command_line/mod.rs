@@ -5,4 +5,5 @@ mod audited_commands;
 mod commands;
 mod copies;
 mod maintenance;
+mod secrets;
 mod start;

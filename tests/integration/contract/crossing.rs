@@ -112,6 +112,26 @@ fn a_later_host_and_a_later_plugin_have_what_was_added_beside_older_ones() {
     assert_eq!((&seen[0]["plugin"], &seen[2]["plugin"]), (&json!(41), &json!(41)));
 }
 
+/// A host of 1.0 would show a secret, so it must not know of it.
+#[test]
+fn an_older_host_leaves_a_secret_parameter_out() {
+    let names = |host: &str| {
+        let description = visit(host, &[fixture("keeps_a_secret")])[0]["description"].clone();
+        let names = |of: &Value| {
+            let parameters = of["parameters"].as_array().unwrap().iter();
+            parameters.map(|of| of[0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let ignored = description["ignored"].to_string();
+        (names(&description), ignored)
+    };
+    for host in ["host_today", "host_tomorrow"] {
+        assert_eq!(names(host), (vec!["api_key".to_owned(), "pause".to_owned()], "[]".to_owned()));
+    }
+    let (known, ignored) = names("host_1_0");
+    assert_eq!(known, ["pause"]);
+    assert!(ignored.starts_with("[\"parameters: api_key: unknown variant"), "{ignored}");
+}
+
 #[test]
 fn a_later_plugin_finds_that_an_older_host_lacks_what_was_added() {
     for host in ["host_1_0", "host_today"] {

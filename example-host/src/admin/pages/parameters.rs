@@ -42,6 +42,7 @@ struct Line {
     unset: bool,
     /// Its default, in the form in which it is entered.
     default: String,
+    secret: bool,
 }
 
 /// A parameter with its current value.
@@ -90,6 +91,10 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let mut changes: Vec<(&str, Option<Value>)> = Vec::new();
     for (known, entered) in known.iter().zip(&mut entered) {
         let parameter = known.parameter;
+        // A secret is not in the form, so an empty field keeps it.
+        if is_secret(parameter) && entered.text.is_empty() && !entered.unset {
+            continue;
+        }
         let wanted = match entered.unset {
             true => None,
             false => Some(parameters::entered(parameter.kind, &entered.text)),
@@ -168,11 +173,12 @@ async fn form_with(
 ) -> Result<View, Problem> {
     let extension = Extension::asked_for(visit).await?;
     let lines = known.iter().zip(entered).map(|(known, entered)| Line {
-        field: field(known.parameter, &entered),
+        field: field(known, &entered),
         name: known.parameter.name.clone(),
         set: known.set.is_some(),
         unset: entered.unset,
         default: written(known.parameter.kind, &known.parameter.default),
+        secret: is_secret(known.parameter),
     });
     show(&Page {
         layout: Layout { title: format!("Parameters of {}", extension.name), ..layout },
@@ -184,8 +190,8 @@ async fn form_with(
     })
 }
 
-fn field(parameter: &Parameter, entered: &Entered) -> Field {
-    let Parameter { name, kind, limits, description, .. } = parameter;
+fn field(known: &Known<'_>, entered: &Entered) -> Field {
+    let Parameter { name, kind, limits, description, .. } = known.parameter;
     let (called, label) = (field_name(name), label(name));
     let field = match kind {
         ParameterKind::Text if !limits.choices.is_empty() => {
@@ -205,15 +211,29 @@ fn field(parameter: &Parameter, entered: &Entered) -> Field {
         }
         ParameterKind::Decimal => Field::text(called, label),
         ParameterKind::IntegerList => Field::text(called, label).maybe_empty().longest(None),
+        ParameterKind::Secret => {
+            Field::password(called, label).maybe_empty().longest(limits.length)
+        }
         // Text of one line, and kinds of later versions of the contract.
         _ => Field::text(called, label).maybe_empty().longest(limits.length),
     };
     let hint = match kind {
         ParameterKind::IntegerList => format!("{description} Separate them with commas."),
+        ParameterKind::Secret if !entered.text.is_empty() => {
+            format!("{description} Enter it again: what was entered is not shown.")
+        }
+        ParameterKind::Secret if known.set.is_some() => {
+            format!("{description} It is set and never shown; leave the field empty to keep it.")
+        }
         _ => description.clone(),
     };
     let fault = Some(entered.fault.as_str()).filter(|fault| !fault.is_empty());
-    field.code(name.clone()).hint(hint).value(entered.text.as_str()).fault(fault)
+    let shown = if is_secret(known.parameter) { "" } else { &entered.text };
+    field.code(name.clone()).hint(hint).value(shown).fault(fault)
+}
+
+fn is_secret(parameter: &Parameter) -> bool {
+    parameter.kind == ParameterKind::Secret
 }
 
 /// The name of a parameter's field; the prefix keeps it apart from other fields.
@@ -232,6 +252,7 @@ fn label(name: &str) -> String {
 /// A value in the form in which it is entered.
 fn written(kind: ParameterKind, value: &Value) -> String {
     match (kind, value) {
+        (ParameterKind::Secret, _) => String::new(),
         (ParameterKind::IntegerList, Value::Array(members)) => {
             members.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
         }
@@ -240,10 +261,14 @@ fn written(kind: ParameterKind, value: &Value) -> String {
     }
 }
 
-/// A hash that shows whether the parameters have changed.
+/// A hash that shows whether the parameters have changed. Of a secret it only shows whether it is set,
+/// because a short secret could be guessed from a hash. A form keeps it unless another one is entered.
 fn fingerprint(known: &[Known<'_>]) -> String {
     let value = |known: &Known<'_>| {
-        let set = known.set.as_ref().map(Value::to_string).unwrap_or_default();
+        let set = match &known.set {
+            Some(_) if is_secret(known.parameter) => "set".to_owned(),
+            set => set.as_ref().map(Value::to_string).unwrap_or_default(),
+        };
         format!("{}={set}", known.parameter.name)
     };
     form::fingerprint(known.iter().map(value))
@@ -257,7 +282,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_a_suitable_field() {
-        use ParameterKind::{Decimal, Flag, Integer, IntegerList, Text};
+        use ParameterKind::{Decimal, Flag, Integer, IntegerList, Secret, Text};
         let parameter = |kind| Parameter::new("it", kind, Value::Null, "What it is.");
         for (parameter, expected) in [
             (
@@ -270,11 +295,31 @@ mod tests {
             (parameter(Integer).at_least(1).at_most(5), "required min=\"1\" max=\"5\""),
             (parameter(Decimal), "type=\"text\""),
             (parameter(IntegerList), "What it is. Separate them with commas."),
+            (parameter(Secret).max_length(9), "type=\"password\" value=\"\" autocomplete="),
         ] {
             let entered = Entered { text: String::new(), unset: false, fault: String::new() };
-            let html = field(&parameter, &entered).render().unwrap_or_default();
+            let known = Known { parameter: &parameter, set: None };
+            let html = field(&known, &entered).render().unwrap_or_default();
             assert!(html.contains(expected), "{expected} in {html}");
         }
+    }
+
+    #[test]
+    fn a_secret_is_in_no_form() {
+        let parameter = Parameter::secret("key", "The key.");
+        let form = |text: &str, set: Option<&str>| {
+            let known = Known { parameter: &parameter, set: set.map(Value::from) };
+            let text = text.to_owned();
+            let entered = Entered { text, unset: false, fault: String::new() };
+            let html = field(&known, &entered).render().unwrap_or_default();
+            (html, fingerprint(&[known]))
+        };
+        let (unset, set, again) = (form("", None), form("", Some("one")), form("two", Some("one")));
+        assert!(set.0.contains("leave the field empty") && !unset.0.contains("leave"));
+        assert!(again.0.contains("Enter it again"));
+        assert!([&unset, &set, &again].iter().all(|(html, _)| html.contains("value=\"\"")));
+        // A hash of it is in no form either.
+        assert!(set.1 == form("", Some("two")).1 && set.1 != unset.1);
     }
 
     #[test]

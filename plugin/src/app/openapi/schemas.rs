@@ -408,6 +408,11 @@ fn value_of(parameter: &Parameter) -> Value {
         ParameterKind::Integer => integer(),
         ParameterKind::Flag => json!({"type": "integer", "enum": [0, 1]}),
         ParameterKind::IntegerList => json!({"type": "array", "items": integer()}),
+        ParameterKind::Secret => {
+            let hidden = "A secret, which is null here whether it is set or not.";
+            let schema = json!({"type": "null", "readOnly": true});
+            return described(schema, &format!("{} {hidden}", parameter.description));
+        }
         _ => json!({}),
     };
     if let Some(length) = limits.length {
@@ -416,4 +421,17 @@ fn value_of(parameter: &Parameter) -> Value {
     }
     schema["readOnly"] = json!(true);
     described(schema, &parameter.description)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_described_as_null() {
+        let schema = value_of(&Parameter::secret("key", "The key.").max_length(40));
+        let description = "The key. A secret, which is null here whether it is set or not.";
+        let expected = json!({"type": "null", "readOnly": true, "description": description});
+        assert_eq!(schema, expected);
+    }
 }
