@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::support::databases::Engine;
 use crate::support::harness::{Answer, MEDIA_TYPE};
 use crate::support::process::{Place, Served};
 use crate::support::waiting::eventually;
@@ -162,6 +163,78 @@ async fn a_token_is_refused_from_other_addresses_on_every_host() {
     }
     let refusals = "SELECT what FROM host_audit WHERE status = 403 AND what LIKE '%192.0.3.1'";
     assert!(!place.database.texts_at(&place.site_url(), refusals).await.is_empty());
+}
+
+/// A token from before users had several, and its SHA-256.
+const BEFORE: (&str, &str) = (
+    "0af10af10af10af10af10af10af10af10af10af10af10af10af10af10af10af1",
+    "2809ef1c76dc5fbf18a7a7ed4f7a432d4b63f5585b898fcda5dc27f64a499776",
+);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_from_before_users_had_several_goes_on_working() {
+    let place = Place::of_the_fixture();
+    let database = &place.database;
+    let here = |words: &str| place.call(words).env("DATABASE_URL", database.url());
+    let add = "user add ann --email ann@example.com --group Manager";
+    here(add).finish().await.succeeds();
+    let (token, hash) = BEFORE;
+    let (bytes, hash, moment, done) = match database.engine {
+        Engine::Sqlite => ("BLOB", format!("x'{hash}'"), "TEXT", "_sqlx_migrations"),
+        Engine::Postgres => {
+            ("BYTEA", format!("decode('{hash}', 'hex')"), "TIMESTAMP", "host_migrations")
+        }
+        Engine::MariaDb => ("VARBINARY(32)", format!("x'{hash}'"), "DATETIME", "host_migrations"),
+    };
+    for statement in [
+        "DROP TABLE host_api_token_rates",
+        "DROP TABLE host_api_token_uses",
+        "DROP TABLE host_api_token_secrets",
+        "DROP TABLE host_api_tokens",
+        &format!(
+            "CREATE TABLE host_tokens (user_id BIGINT PRIMARY KEY, hash {bytes}, created_on {moment})"
+        ),
+        &format!("CREATE TABLE host_token_uses (user_id BIGINT PRIMARY KEY, used_on {moment})"),
+        &format!("INSERT INTO host_tokens VALUES (1, {hash}, '2026-01-02T03:04:05')"),
+        "INSERT INTO host_token_uses VALUES (1, '2026-01-03T04:05:00')",
+        &format!("DELETE FROM {done} WHERE description = 'tokens'"),
+    ] {
+        database.execute(statement).await;
+    }
+    let list = here("token list ann").finish().await.succeeds();
+    assert_eq!(list, "default\tactive\tall\tnever\t2026-01-03T04:05:00Z\n");
+    let served = here("serve --listen 127.0.0.1:0").start().await;
+    served.until(200, ECHO, token).await;
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_in_a_stolen_database_signs_in() {
+    let place = furnished().await;
+    let token = create(&place, "erp", "").await;
+    let served = place.serve().await;
+    served.until(200, ECHO, &token).await;
+    let hashes = "SELECT lower(hex(hash)) FROM host_api_token_secrets";
+    let hashes = match place.database.engine {
+        Engine::Postgres => "SELECT encode(hash, 'hex') FROM host_api_token_secrets",
+        Engine::Sqlite | Engine::MariaDb => hashes,
+    };
+    let stolen = place.database.texts_at(&place.site_url(), hashes).await;
+    assert_eq!(stolen.len(), 1);
+    for secret in
+        [stolen[0].clone(), format!("ost_{}", stolen[0]), token[..token.len() - 6].to_owned()]
+    {
+        assert_eq!(Answer::to(served.get(ECHO, &secret)).await.status, 401, "{secret}");
+    }
+    served.stop().await;
+    if place.database.engine == Engine::Sqlite {
+        // The whole file, with its log of changes.
+        for file in std::fs::read_dir(place.path("data")).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
+            let secret = token.as_bytes();
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret));
+        }
+    }
 }
 
 /// The number in a member of the header `RateLimit`.

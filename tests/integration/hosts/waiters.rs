@@ -208,3 +208,18 @@ async fn nobody_waits_on_a_host_that_drains() {
     assert!(!answer.contains("preference-applied"), "{answer}");
     assert_eq!(served.ended().await, Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_waits_counts_once_towards_a_rate() {
+    let (place, served) = serve(&[]).await;
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    let token = place.run("token create ann --name mirror --rate 2").await;
+    let path = format!("{API}/news");
+    for (left, status) in [("1", 200), ("0", 200), ("0", 429)] {
+        let ask = served.get(&path, token.trim()).header("prefer", "wait=1");
+        let answer = Answer::to(ask).await.expect(status);
+        let limit = answer.header("ratelimit");
+        assert!(limit.starts_with(&format!("\"token\";r={left};")), "{limit}");
+    }
+    served.stop().await;
+}

@@ -190,7 +190,7 @@ impl FirstStart {
 
     /// The output as a reader of the document would see it.
     fn printed(&self, text: &str) -> String {
-        text.replace(&self.served.address.to_string(), ADDRESS).replace(&self.token, "4af91e5c…")
+        text.replace(&self.served.address.to_string(), ADDRESS).replace(&self.token, "ost_9XvT2k…")
     }
 
     /// Runs the commands in one shell, and returns the output of each.

@@ -7,6 +7,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use example_host::DatabaseUrl;
 use plugin::store::Store;
@@ -322,6 +323,11 @@ impl Database {
                         // It may have ended by itself.
                         drop(server.execute(AssertSqlSafe(format!("KILL {id}"))).await);
                     }
+                    // A statement that was killed may only now remove its files.
+                    if server.execute(statement("")).await.is_ok() {
+                        return;
+                    }
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 server.execute(statement("")).await.unwrap();
             }
