@@ -1,7 +1,9 @@
 //! Checking a name and a password. This is the only place where the administration does so.
 //! Guessing is slowed down, and takes the same time for names that do not exist.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::error::Error;
@@ -10,12 +12,29 @@ use crate::database::sql;
 use crate::identity::names::name_of;
 use crate::identity::passwords;
 use crate::site::Site;
+use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
+use super::paths::SIGN_IN_PAGE;
 use super::throttle::Throttle;
+
+/// How much of a name that does not exist is recorded, in characters: people enter their password
+/// in place of the name.
+const SHOWN: usize = 3;
+
+/// A request with a password, as it is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asking<'a> {
+    /// The name of the page.
+    pub(crate) page: &'static str,
+    pub(crate) client: IpAddr,
+    pub(crate) id: &'a str,
+    pub(crate) id_of_client: Option<&'a str>,
+}
 
 /// A user whose password was correct.
 pub(crate) struct VerifiedUser {
     pub(crate) id: i64,
+    pub(crate) username: String,
     pub(crate) blocked: bool,
     /// The hash that was verified. The password may have been changed since.
     pub(crate) hash: Option<String>,
@@ -29,41 +48,113 @@ pub(crate) enum Attempt {
     Throttled(u64),
 }
 
-/// Checks passwords, and counts failed attempts.
+/// Why a user is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refusal<'a> {
+    WrongPassword,
+    UnknownName(&'a str),
+    Throttled,
+    Blocked,
+    NotPermitted,
+}
+
+/// Checks passwords, and counts and records failed attempts.
 pub(crate) struct Authenticator {
     pub(crate) site: Site,
+    pub(crate) audit: Arc<Audit>,
     throttle: Throttle,
 }
 
 impl Authenticator {
-    pub(crate) fn new(site: Site) -> Self {
-        Self { site, throttle: Throttle::default() }
+    pub(crate) fn new(site: Site, audit: Arc<Audit>) -> Self {
+        Self { site, audit, throttle: Throttle::default() }
     }
 
     /// Checks the password of a user.
     pub(crate) async fn check(
         &self,
-        client: IpAddr,
+        asking: Asking<'_>,
         username: &str,
         password: &str,
     ) -> Result<Attempt, Error> {
+        let client = asking.client;
         // All invalid names count as one name. They are neither looked up nor hashed.
         let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
         if let Err(wait) = self.throttle.begin(&name, client, Instant::now()) {
+            self.refuse(asking, (0, ""), Refusal::Throttled);
             return Ok(Attempt::Throttled(wait.as_secs() + 1));
         }
+        let unknown = || Ok(self.rejected(asking, (0, ""), Refusal::UnknownName(username)));
         if name.is_empty() {
-            return Ok(wrong(client));
+            return unknown();
         }
-        let statement =
-            sql("SELECT id, blocked, password_hash FROM host_users WHERE username_fold = ?");
-        let row: Option<(i64, bool, Option<String>)> =
+        let statement = sql("SELECT id, username, blocked, password_hash FROM host_users \
+             WHERE username_fold = ?");
+        let row: Option<(i64, String, bool, Option<String>)> =
             self.site.state().database().fetch_optional(statement.bind(name.as_str())).await?;
-        let kept = row.as_ref().and_then(|(_, _, hash)| hash.clone());
+        let kept = row.as_ref().and_then(|(.., hash)| hash.clone());
         let right = passwords::verify(password.to_owned(), kept).await?;
-        let Some((id, blocked, hash)) = row.filter(|_| right) else { return Ok(wrong(client)) };
+        let Some((id, username, blocked, hash)) = row else { return unknown() };
+        if !right {
+            return Ok(self.rejected(asking, (id, &username), Refusal::WrongPassword));
+        }
         self.throttle.succeed(&name, client);
-        Ok(Attempt::Accepted(VerifiedUser { id, blocked, hash }))
+        Ok(Attempt::Accepted(VerifiedUser { id, username, blocked, hash }))
+    }
+
+    /// Records that a user was refused; the key is 0 if the user is not known. Anybody can cause
+    /// this any number of times, so the trail has a number of them for each minute.
+    pub(crate) fn refuse(
+        &self,
+        asking: Asking<'_>,
+        (user, username): (i64, &str),
+        why: Refusal<'_>,
+    ) {
+        let Asking { page, client, id, id_of_client } = asking;
+        let record = match user {
+            0 => Record::default(),
+            _ => Record { kind: "user".to_owned(), id: user.to_string() },
+        };
+        let refused = if page == SIGN_IN_PAGE { "sign in" } else { "password" };
+        let entry = Entry::new(Origin::Administration, "POST", page, record)
+            .by(user, username, &Means::Password(client))
+            .saying(&format!("{refused} refused: {why}"))
+            .answered(why.status(), id)
+            .called(id_of_client);
+        self.audit.note_seldom(&format!("{page} {} {user}", why.status()), entry);
+    }
+
+    fn rejected(&self, asking: Asking<'_>, user: (i64, &str), why: Refusal<'_>) -> Attempt {
+        tracing::warn!(target: "administration", client = %asking.client, "a wrong password");
+        self.refuse(asking, user, why);
+        Attempt::Rejected
+    }
+}
+
+impl Refusal<'_> {
+    /// The status of the answer.
+    fn status(self) -> u16 {
+        match self {
+            Refusal::WrongPassword | Refusal::UnknownName(_) => 422,
+            Refusal::Throttled => 429,
+            Refusal::Blocked | Refusal::NotPermitted => 403,
+        }
+    }
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::WrongPassword => f.write_str("wrong password"),
+            Refusal::UnknownName(name) => {
+                let shown: String =
+                    name.chars().take(SHOWN.min(name.chars().count() / 2)).collect();
+                write!(f, "unknown name {shown}…")
+            }
+            Refusal::Throttled => f.write_str("too many attempts"),
+            Refusal::Blocked => f.write_str("blocked"),
+            Refusal::NotPermitted => f.write_str("not permitted"),
+        }
     }
 }
 
@@ -72,7 +163,16 @@ pub(crate) fn too_many_attempts(seconds: u64) -> String {
     format!("Too many attempts. Try again in {seconds} seconds.")
 }
 
-fn wrong(client: IpAddr) -> Attempt {
-    tracing::warn!(target: "administration", %client, "a wrong password");
-    Attempt::Rejected
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_half_of_an_unknown_name_is_recorded() {
+        for (name, shown) in
+            [("", ""), ("x", ""), ("ann", "a"), ("hunter2", "hun"), ("日本語", "日")]
+        {
+            assert_eq!(Refusal::UnknownName(name).to_string(), format!("unknown name {shown}…"));
+        }
+    }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn answer(
     };
     let database = visit.site.state().database();
     let attempt =
-        visit.authenticator.check(request.client, &visit.session.username, password).await?;
+        visit.authenticator.check(visit.asking(), &visit.session.username, password).await?;
     let confirmed = match &attempt {
         Attempt::Accepted(verified) if verified.id == visit.session.user => {
             sessions::confirm(database, &visit.secret, verified.id, verified.hash.as_deref())

@@ -41,7 +41,7 @@ use self::form::Form;
 use self::pages::{
     account, api, audit, dashboard, extensions, groups, parameters, permissions, token, users, why,
 };
-use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_OUT, href};
+use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
 use self::problem::Problem;
 use self::view::{Link, Notice, View};
 use self::visit::{Outcome, Recorded, Visit, section};
@@ -215,8 +215,8 @@ impl Administration {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let (catalogue, authenticator) =
-            (Arc::default(), Arc::new(Authenticator::new(site.clone())));
+        let authenticator = Arc::new(Authenticator::new(site.clone(), Arc::clone(&audit)));
+        let catalogue = Arc::default();
         Ok(Self { site, api, audit, catalogue, pages, authenticator })
     }
 
@@ -265,12 +265,12 @@ impl Administration {
                 return Err(Problem::ForeignForm);
             }
         }
-        // Changes by another host must be visible, because the next request may go to either host.
-        self.site.state().catch_up().await?;
         if request.path == SIGN_IN {
-            shown.page = "administration.sign_in";
+            shown.page = SIGN_IN_PAGE;
             return sign_in::answer(&self.authenticator, request, cookies, reads).await;
         }
+        // Changes by another host must be visible, because the next request may go to either host.
+        self.site.state().catch_up().await?;
         let session = match &request.session {
             Some(known) => known.clone(),
             None => self.session(cookies).await?,
@@ -283,8 +283,8 @@ impl Administration {
             return Err(Problem::ForeignForm);
         }
         if request.path == SIGN_OUT {
-            shown.page = "administration.sign_out";
-            return sign_in::end(&self.authenticator, cookies, reads).await;
+            shown.page = SIGN_OUT_PAGE;
+            return sign_in::end(&self.authenticator, request, &session, cookies, reads).await;
         }
 
         let found = self.pages.at(&request.path).map_err(|_| Problem::NotFound)?;
@@ -311,6 +311,8 @@ impl Administration {
             navigation,
             client: request.client,
             id: request.id.clone(),
+            id_of_client: request.id_of_client.clone(),
+            page: page.name,
             session,
             secret,
             params: found.params.iter().map(|(_, value)| value.to_owned()).collect(),

@@ -13,8 +13,12 @@ pub(crate) const ADMIN: Needed = CORE_ADMIN;
 
 /// The path of the sign-in page.
 pub(crate) const SIGN_IN: &str = "/sign-in";
+/// The name of that page in logs and in the audit trail.
+pub(crate) const SIGN_IN_PAGE: &str = "administration.sign_in";
 /// The path that ends a session.
 pub(crate) const SIGN_OUT: &str = "/sign-out";
+/// The name of that page.
+pub(crate) const SIGN_OUT_PAGE: &str = "administration.sign_out";
 
 /// The address of a page.
 pub(crate) fn href(path: &str) -> String {

@@ -15,6 +15,8 @@ pub(crate) enum Problem {
     Forbidden(Needed),
     /// The request is refused, with a reason for the user.
     Refused(String),
+    /// Too many passwords were wrong; the next attempt is allowed after so many seconds.
+    TooManyAttempts(u64),
     /// The database does not answer.
     Unavailable,
     /// An internal error.

@@ -5,13 +5,17 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::identity::sessions;
+use crate::base::error::Error;
+use crate::base::secret;
+use crate::database::transact;
+use crate::identity::sessions::{self, Session};
+use crate::watch::audit::{Actor, Record};
 
-use super::authenticator::{self, Attempt, Authenticator};
+use super::authenticator::{self, Asking, Attempt, Authenticator, Refusal};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
-use super::paths::{MANAGE, SIGN_IN, href, inside, may};
+use super::paths::{MANAGE, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT_PAGE, href, inside, may};
 use super::problem::Problem;
 use super::view::{Field, Layout, Notice, redirect, show};
 
@@ -76,8 +80,13 @@ pub(crate) async fn answer(
         |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
-    let database = authenticator.site.state().database();
-    let user = match authenticator.check(request.client, username, form.get("password")).await? {
+    let asking = Asking {
+        page: SIGN_IN_PAGE,
+        client: request.client,
+        id: &request.id,
+        id_of_client: request.id_of_client.as_deref(),
+    };
+    let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
         Attempt::Throttled(seconds) => {
@@ -88,15 +97,36 @@ pub(crate) async fn answer(
             return Ok(response);
         }
     };
+    let state = authenticator.site.state();
+    state.catch_up().await?;
+    let refuse = |why| authenticator.refuse(asking, (user.id, &user.username), why);
     // The password was correct, so the answer may be specific.
     if user.blocked || !may(&authenticator.site, user.id, MANAGE) {
+        refuse(if user.blocked { Refusal::Blocked } else { Refusal::NotPermitted });
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
-    let address = request.client.to_string();
-    let (hash, before) = (user.hash.as_deref(), cookies.session());
-    let Some(secret) = sessions::begin(database, user.id, hash, &address, before).await? else {
+    let secret = secret::random_text().map_err(Error::from)?;
+    let actor = Actor::of_page(
+        SIGN_IN_PAGE,
+        (user.id, user.username.clone()),
+        secret::hash(&secret),
+        &authenticator.audit,
+        (request.id.clone(), request.id_of_client.clone()),
+    );
+    let (verified, address) = ((user.id, user.hash.as_deref()), request.client.to_string());
+    let before = cookies.session();
+    let begun: Result<bool, Error> = transact!(state.database(), |transaction| {
+        if !sessions::begin(transaction, &secret, verified, &address, before).await? {
+            return Ok(false);
+        }
+        actor.record(transaction, record(user.id), "sign in").await?;
+        Ok(true)
+    });
+    if !begun? {
+        refuse(Refusal::WrongPassword);
         return wrong();
-    };
+    }
+    authenticator.audit.has_written(1);
     cookies.begin_session(&secret);
     tracing::info!(target: "administration", user = user.id, "signed in");
     Ok(redirect(&inside(next).unwrap_or_else(|| href("/"))))
@@ -105,6 +135,8 @@ pub(crate) async fn answer(
 /// Ends the session.
 pub(crate) async fn end(
     authenticator: &Authenticator,
+    request: &PageRequest,
+    session: &Session,
     cookies: &mut Cookies,
     reads: bool,
 ) -> Result<Response<Body>, Problem> {
@@ -112,9 +144,29 @@ pub(crate) async fn end(
         return Err(Problem::NoSuchMethod);
     }
     if let Some(secret) = cookies.session() {
-        sessions::end(authenticator.site.state().database(), secret).await?;
+        let user = session.user;
+        let actor = Actor::of_page(
+            SIGN_OUT_PAGE,
+            (user, session.username.clone()),
+            secret::hash(secret),
+            &authenticator.audit,
+            (request.id.clone(), request.id_of_client.clone()),
+        );
+        let ended: Result<bool, Error> =
+            transact!(authenticator.site.state().database(), |transaction| {
+                let ended = sessions::end(transaction, secret).await?;
+                if ended {
+                    actor.record(transaction, record(user), "sign out").await?;
+                }
+                Ok(ended)
+            });
+        authenticator.audit.has_written(ended?.into());
     }
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));
     Ok(redirect(&href(SIGN_IN)))
+}
+
+fn record(user: i64) -> Record {
+    Record { kind: "user".to_owned(), id: user.to_string() }
 }

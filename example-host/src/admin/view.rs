@@ -441,6 +441,11 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
             (403, "Not permitted", "You lack the permission core.manage on the whole site.")
         }
         Problem::Refused(why) => (422, "Not possible", why.as_str()),
+        Problem::TooManyAttempts(_) => (
+            429,
+            "Too many attempts",
+            "Too many passwords were wrong. Nothing was changed. Try again later.",
+        ),
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -457,8 +462,13 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
     let html = page.render().unwrap_or_else(|_| title.to_owned());
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = View::page(html).with_status(status);
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    let wait = match problem {
+        Problem::Unavailable => Some(5),
+        Problem::TooManyAttempts(seconds) => Some(*seconds),
+        _ => None,
+    };
+    if let Some(seconds) = wait {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

@@ -16,7 +16,7 @@ use crate::database::Connection;
 use crate::identity::sessions::Session;
 use crate::site::Site;
 
-use super::authenticator::Authenticator;
+use super::authenticator::{Asking, Authenticator};
 use super::catalogue::Catalogue;
 use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, may};
@@ -39,6 +39,10 @@ pub(crate) struct Visit {
     pub(crate) client: IpAddr,
     /// The id of the request in the log.
     pub(crate) id: String,
+    /// The id that the client sent.
+    pub(crate) id_of_client: Option<String>,
+    /// The name of the page.
+    pub(crate) page: &'static str,
     pub(crate) session: Session,
     /// The secret of the session.
     pub(crate) secret: String,
@@ -148,6 +152,12 @@ impl Visit {
         change: Change,
     ) -> Result<Recorded, Error> {
         write(&self.site.shown(), transaction, change).await
+    }
+
+    /// The request, if it comes with a password.
+    pub(crate) fn asking(&self) -> Asking<'_> {
+        let Self { page, client, id, id_of_client, .. } = self;
+        Asking { page, client: *client, id, id_of_client: id_of_client.as_deref() }
     }
 
     /// The hash of the session's secret.

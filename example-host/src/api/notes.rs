@@ -79,7 +79,8 @@ impl Notes {
             .by(user.id, &user.username, &by.means)
             .answered(status, "")
             .saying(&format!("{what}{from}"));
-        self.audit.note(entry);
+        // A program that has not noticed asks again and again.
+        self.audit.note_seldom(&format!("token {} {status}", by.means), entry);
         refusal
     }
 

@@ -51,36 +51,32 @@ pub(crate) struct SessionEntry {
     pub(crate) current: bool,
 }
 
-/// Begins a session and returns its secret; `None` if the password hash has changed since it was
-/// verified, or the user was blocked. The session `before` ends, so that a secret from before the
-/// sign-in is of no use after it.
+/// Begins a session with this secret, within a transaction. Returns `false` if the password hash has
+/// changed since it was verified, or the user was blocked. The session `before` ends, so that a
+/// secret from before the sign-in is of no use after it.
 pub(crate) async fn begin(
-    database: &Database,
-    user: i64,
-    hash: Option<&str>,
+    transaction: &mut Connection,
+    secret: &str,
+    (user, hash): (i64, Option<&str>),
     address: &str,
     before: Option<&str>,
-) -> Result<Option<String>, Error> {
-    let secret = secret::random_text()?;
+) -> Result<bool, Error> {
     let now = text::now();
-    let begun: Result<bool, Error> = transact!(database, |transaction| {
-        if !has_password_hash(transaction, user, hash).await? {
-            return Ok(false);
-        }
-        if let Some(before) = before {
-            remove(transaction, before).await?;
-        }
-        // Expired sessions are never looked up again, so they are removed here.
-        let expired = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
-        transaction.execute(expired.bind(now - LONGEST).bind(now - IDLE)).await?;
-        let statement = sql("INSERT INTO host_sessions \
-             (hash, user_id, address, created_on, used_on, confirmed_on) \
-             VALUES (?, ?, ?, ?, ?, ?)");
-        let statement = statement.bind(secret::hash(&secret).as_slice()).bind(user);
-        transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
-        Ok(true)
-    });
-    Ok(begun?.then_some(secret))
+    if !has_password_hash(transaction, user, hash).await? {
+        return Ok(false);
+    }
+    if let Some(before) = before {
+        end(transaction, before).await?;
+    }
+    // Expired sessions are never looked up again, so they are removed here.
+    let expired = sql("DELETE FROM host_sessions WHERE created_on < ? OR used_on < ?");
+    transaction.execute(expired.bind(now - LONGEST).bind(now - IDLE)).await?;
+    let statement = sql("INSERT INTO host_sessions \
+         (hash, user_id, address, created_on, used_on, confirmed_on) \
+         VALUES (?, ?, ?, ?, ?, ?)");
+    let statement = statement.bind(secret::hash(secret).as_slice()).bind(user);
+    transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
+    Ok(true)
 }
 
 /// Records that the password was entered again in the session with this secret. Returns whether the
@@ -170,19 +166,14 @@ pub(crate) async fn of_user(
     Ok(rows.into_iter().map(entry).collect())
 }
 
-/// Ends the session with this secret.
-pub(crate) async fn end(database: &Database, secret: &str) -> Result<(), Error> {
-    transact!(database, |transaction| remove(transaction, secret).await)
+/// Ends the session with this secret, within a transaction. Returns whether there was one.
+pub(crate) async fn end(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
+    let statement = sql("DELETE FROM host_sessions WHERE hash = ?");
+    Ok(transaction.execute(statement.bind(secret::hash(secret).as_slice())).await? > 0)
 }
 
 /// Ends all sessions of a user, within the transaction of the change that requires it.
 pub(crate) async fn end_all(transaction: &mut Connection, user: i64) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_sessions WHERE user_id = ?").bind(user)).await?;
-    Ok(())
-}
-
-async fn remove(transaction: &mut Connection, secret: &str) -> Result<(), Error> {
-    let statement = sql("DELETE FROM host_sessions WHERE hash = ?");
-    transaction.execute(statement.bind(secret::hash(secret).as_slice())).await?;
     Ok(())
 }

@@ -89,8 +89,9 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
     assert_eq!(ann.fill(&page, &format!("{page}/delete"), &[]).await.status, 303);
 
+    let own = id(&shop.site, "superuser").await;
     assert_eq!(
-        audited(&mut ann, "", 6).await,
+        audited(&mut ann, "", 7).await,
         [
             format!("superuser session: Delete a user administration.users.delete: user {user}"),
             "superuser session: Change permissions: deny store.view for Registered \
@@ -102,6 +103,7 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
             ),
             format!("manager token: Change PATCH manufacturers.update: manufacturers {made}"),
             format!("manager token: Add POST manufacturers.create: manufacturers {made}"),
+            format!("superuser session: Sign in administration.sign_in: user {own}"),
         ]
     );
     assert!(!ann.html.contains("Secret"), "{}", ann.html);
@@ -109,16 +111,16 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
         ("user=MANAGER", 2),
         ("user=nobody", 0),
         ("origin=api", 3),
-        ("origin=administration", 3),
+        ("origin=administration", 4),
         ("origin=command-line", 0),
         ("type=manufacturers", 3),
         (&*format!("type=manufacturers&id={made}&user=manager"), 2),
-        ("type=user", 2),
+        ("type=user", 3),
         ("request=the-first", 1),
         ("request=the-second", 0),
         ("since=2020-01-01&until=2020-12-31", 0),
         ("since=2020-01-01&until=9000-01-01&origin=api", 3),
-        ("since=never&after=nonsense", 6),
+        ("since=never&after=nonsense", 7),
         ("user=%27%3B%25", 0),
     ] {
         audited(&mut ann, query, count).await;
@@ -128,16 +130,104 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
 }
 
 #[tokio::test]
+async fn sign_ins_sign_outs_and_refusals_are_in_the_audit_trail_without_a_password() {
+    let shop = shop().await;
+    shop.site.set_blocked("registered", true).await.unwrap();
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    assert_eq!(ann.fill("/", "/sign-out", &[]).await.status, 303);
+    for (name, password, status) in [
+        ("superuser", "hunter2 and more", 422),
+        ("superuser", "hunter2 and more", 422),
+        ("hunter2 as a name", "x", 422),
+        ("another\0name", "x", 422),
+        ("registered", PASSWORD, 403),
+        ("manager", PASSWORD, 403),
+    ] {
+        assert_eq!(Visitor::of(&shop.url("")).sign_in(name, password).await.status, status);
+    }
+    let mut ann = Visitor::signed_in(&shop, "administrator").await;
+    let fields = [("current", "hunter2 and more"), ("password", "hunter2 and more")];
+    assert_eq!(ann.fill("/account", "/account", &fields).await.status, 422);
+    for _ in 0..4 {
+        Visitor::of(&shop.url("")).sign_in("nobody", "x").await;
+    }
+    for _ in 0..3 {
+        Visitor::of(&shop.url("")).sign_in("hunter2 as a name", "x").await;
+    }
+    let mut ann = Visitor::of(&shop.url(""));
+    assert_eq!(ann.sign_in("superuser", PASSWORD).await.status, 303);
+    let (superuser, registered, manager, administrator) = (
+        id(&shop.site, "superuser").await,
+        id(&shop.site, "registered").await,
+        id(&shop.site, "manager").await,
+        id(&shop.site, "administrator").await,
+    );
+    let refused = |who: &str, why: &str, record: &str| {
+        format!("{who} password,: Sign in refused: {why} administration.sign_in: {record}")
+    };
+    let signed = |who: &str, what: &str, page: &str, user: i64| {
+        format!("{who} session: Sign {what} administration.{page}: user {user}")
+    };
+    let mut expected = vec![
+        signed("superuser", "in", "sign_in", superuser),
+        signed("superuser", "in", "sign_in", superuser),
+        signed("superuser", "out", "sign_out", superuser),
+        signed("administrator", "in", "sign_in", administrator),
+        refused("superuser", "wrong password", &format!("user {superuser}")),
+        refused("registered", "blocked", &format!("user {registered}")),
+        refused("manager", "not permitted", &format!("user {manager}")),
+        // Whether a name is unknown or not acceptable is the same.
+        refused("Administration", "unknown name hun…", ""),
+        format!(
+            "administrator password,: Password refused: wrong password administration.account: \
+             user {administrator}"
+        ),
+    ];
+    let mut found = audited(&mut ann, "", expected.len()).await;
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected, "of many refusals of a kind, only the first one");
+    assert!(!ann.html.contains("hunter2") && !ann.html.contains("another"), "{}", ann.html);
+    assert!(ann.html.contains("password, from 127.0.0.1"), "{}", ann.html);
+}
+
+#[tokio::test]
+async fn repeated_refusals_are_one_entry_with_their_number() {
+    let place = Place::of_the_fixture();
+    place.add_administrator("ann", PASSWORD).await;
+    let served = place.serve().await;
+    for _ in 0..9 {
+        Visitor::of(&served.url("")).sign_in("ann", "not the password").await;
+    }
+    served.stop().await;
+    let text = place.run("audit export").await;
+    let entries = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let entries = entries.filter(|entry| entry["route"] == "administration.sign_in");
+    let mut entries: Vec<_> =
+        entries.map(|entry| format!("{} {}", entry["status"], entry["what"])).collect();
+    entries.sort();
+    assert_eq!(
+        entries,
+        [
+            "422 \"sign in refused: wrong password (4 times within a minute)\"",
+            "422 \"sign in refused: wrong password\"",
+            "429 \"sign in refused: too many attempts (3 times within a minute)\"",
+            "429 \"sign in refused: too many attempts\"",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn the_audit_trail_is_paged_without_repeats_and_bounded() {
     let server = ServerSettings { audit_entries: 130, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
     give_passwords(&shop.site).await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let mut made = Vec::new();
     for number in 0..140 {
         let body = json!({"manufacturer_name": format!("Birch {number}")});
         made.push(shop.create("/manufacturers", body).await);
     }
-    let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let last = format!("id={}", made[139]);
     audited(&mut ann, &format!("type=manufacturers&{last}"), 1).await;
     audited(&mut ann, &format!("type=manufacturers&id={}", made[9]), 0).await;
@@ -197,7 +287,7 @@ async fn answered_changes_are_in_the_audit_trail_after_a_shutdown() {
     let (_site, origin, running) = serve().await;
     let mut ann = Visitor::of(&origin);
     assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
-    let html = ann.get("/audit").await.html;
+    let html = ann.get("/audit?origin=api").await.html;
     let ids: BTreeSet<String> = changes(&html).into_iter().collect();
     assert_eq!(ids.len(), 20, "{ids:?}");
     running.shutdown().await;

@@ -161,7 +161,7 @@ async fn a_token_is_refused_from_other_addresses_on_every_host() {
         assert_eq!(refused.errors(), ["403 address_not_allowed header Authorization"]);
         host.stop().await;
     }
-    let refusals = "SELECT what FROM host_audit WHERE status = 403 AND what LIKE '%192.0.3.1'";
+    let refusals = "SELECT what FROM host_audit WHERE status = 403 AND what LIKE '%192.0.3.1%'";
     assert!(!place.database.texts_at(&place.site_url(), refusals).await.is_empty());
 }
 

@@ -9,7 +9,7 @@ use crate::identity::users;
 use crate::site::state::change;
 
 use super::users::changed;
-use crate::admin::authenticator::{self, Attempt};
+use crate::admin::authenticator::Attempt;
 use crate::admin::authority::Authority;
 use crate::admin::paths::{SIGN_IN, href};
 use crate::admin::problem::Problem;
@@ -38,14 +38,14 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     let state = visit.site.state();
     let user = visit.session.user;
     let (username, current) = (&visit.session.username, visit.form.get("current"));
-    let attempt = visit.authenticator.check(visit.client, username, current);
-    let wrong = match attempt.await? {
-        Attempt::Accepted(verified) if verified.id == user => None,
-        Attempt::Accepted(_) | Attempt::Rejected => Some("this is not your password".to_owned()),
-        Attempt::Throttled(seconds) => Some(authenticator::too_many_attempts(seconds)),
-    };
-    if let Some(wrong) = wrong {
-        return Ok(Outcome::Again(render(&visit, Some(&wrong), None).await?));
+    let attempt = visit.authenticator.check(visit.asking(), username, current);
+    match attempt.await? {
+        Attempt::Accepted(verified) if verified.id == user => {}
+        Attempt::Accepted(_) | Attempt::Rejected => {
+            let wrong = Some("this is not your password");
+            return Ok(Outcome::Again(render(&visit, wrong, None).await?));
+        }
+        Attempt::Throttled(seconds) => return Err(Problem::TooManyAttempts(seconds)),
     }
     let hash = match passwords::hash(visit.form.get("password").to_owned()).await {
         Ok(hash) => hash,

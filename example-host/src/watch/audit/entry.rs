@@ -2,6 +2,7 @@
 //! no data of the request.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use time::PrimitiveDateTime;
 
@@ -48,6 +49,8 @@ pub(crate) enum Means {
     Session(SecretHash),
     /// An API token: the hash of its secret, and its name.
     Token { hash: SecretHash, name: String },
+    /// A password, right or wrong, from this address.
+    Password(IpAddr),
     /// Credentials of this scheme, which an extension has checked.
     Scheme(String),
     /// A shell, with the numeric id of the system user.
@@ -59,6 +62,7 @@ impl fmt::Display for Means {
         match self {
             Means::Session(hash) => write!(f, "session {}", fingerprint(hash)),
             Means::Token { hash, name } => write!(f, "token {} {name}", fingerprint(hash)),
+            Means::Password(client) => write!(f, "password, from {client}"),
             Means::Scheme(scheme) => f.write_str(scheme),
             Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
             Means::Shell(None) => f.write_str("command line"),

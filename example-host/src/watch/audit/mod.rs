@@ -7,6 +7,7 @@ mod entry;
 mod export;
 mod list;
 mod rows;
+mod seldom;
 mod verify;
 mod writer;
 

@@ -16,6 +16,7 @@ use crate::watch::metrics::Metrics;
 
 use super::chain::append;
 use super::entry::Entry;
+use super::seldom::Seldom;
 
 /// The maximum number of queued entries. If the queue is full, entries are lost, which is preferred
 /// to delaying requests.
@@ -23,6 +24,9 @@ const WAITING: usize = 8192;
 
 /// How long an entry waits for others that are written with it.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
+
+/// How often the writer looks for entries that were counted for long enough.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// The maximum number of entries in one transaction.
 const AT_ONCE: usize = 500;
@@ -34,6 +38,7 @@ const ATTEMPTS: u32 = 300;
 #[derive(Debug)]
 pub(crate) struct Audit {
     notes: mpsc::Sender<Entry>,
+    seldom: Arc<Seldom>,
     /// The number of lost entries since the last log line about them.
     lost: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
@@ -63,6 +68,15 @@ impl Audit {
             self.metrics.audited("lost", 1);
         }
     }
+
+    /// The same for what anybody can cause any number of times: in each minute at most one entry is
+    /// written for a key, with the number of those that it stands for. The key is short, and names
+    /// what makes two entries alike.
+    pub(crate) fn note_seldom(&self, key: &str, entry: Entry) {
+        if let Some(entry) = self.seldom.first(key, entry, std::time::Instant::now()) {
+            self.note(entry);
+        }
+    }
 }
 
 /// The task that writes queued entries.
@@ -87,17 +101,18 @@ impl Writing {
 pub(crate) fn begin(database: &Database, metrics: &Arc<Metrics>, keep: u64) -> (Audit, Writing) {
     let (notes, noted) = mpsc::channel(WAITING);
     let (stop, stopping) = oneshot::channel();
-    let lost = Arc::new(AtomicU64::new(0));
+    let (lost, seldom) = (Arc::new(AtomicU64::new(0)), Arc::new(Seldom::default()));
     let keep = i64::try_from(keep).unwrap_or(i64::MAX);
     let writer = Writer {
         database: database.clone(),
         metrics: Arc::clone(metrics),
         lost: Arc::clone(&lost),
         noted,
+        seldom: Arc::clone(&seldom),
         stopping: Some(stopping),
         keep,
     };
-    let audit = Audit { notes, lost, metrics: Arc::clone(metrics), keep };
+    let audit = Audit { notes, seldom, lost, metrics: Arc::clone(metrics), keep };
     (audit, Writing { stop, task: tokio::spawn(writer.write()) })
 }
 
@@ -106,6 +121,7 @@ struct Writer {
     metrics: Arc<Metrics>,
     lost: Arc<AtomicU64>,
     noted: mpsc::Receiver<Entry>,
+    seldom: Arc<Seldom>,
     /// `None` once the writer has to stop.
     stopping: Option<oneshot::Receiver<()>>,
     keep: i64,
@@ -115,6 +131,9 @@ impl Writer {
     async fn write(mut self) {
         let mut batch = Vec::new();
         while self.gather(&mut batch).await {
+            if batch.is_empty() {
+                continue;
+            }
             let count = batch.len() as u64;
             if self.put(&batch).await {
                 self.metrics.audited("written", count);
@@ -137,6 +156,7 @@ impl Writer {
             tokio::select! {
                 _ = self.noted.recv_many(batch, 1) => break,
                 () = stopped(&mut self.stopping) => self.noted.close(),
+                () = tokio::time::sleep(LOOK_EVERY) => break,
             }
         }
         self.pause(WRITE_EVERY).await;
@@ -145,7 +165,12 @@ impl Writer {
         {
             batch.push(entry);
         }
-        !batch.is_empty()
+        match self.stopping {
+            Some(_) => batch.extend(self.seldom.due(std::time::Instant::now())),
+            None if batch.is_empty() => batch.extend(self.seldom.rest()),
+            None => {}
+        }
+        self.stopping.is_some() || !batch.is_empty()
     }
 
     /// Writes entries, with retries, and returns whether it succeeded.
