@@ -54,9 +54,15 @@ mod tests {
         ] {
             assert_eq!(parse(text).map(show).as_deref(), Some(expected), "{text}");
         }
-        for wrong in
-            ["", "tomorrow", "2027-02-29", "2027-01-31T24:00:00Z", "31.01.2027", "0999-12-31"]
-        {
+        for wrong in [
+            "",
+            "tomorrow",
+            "2027-02-29",
+            "2027-01-31T24:00:00Z",
+            "31.01.2027",
+            "0999-12-31",
+            "0000-01-01T00:00:00+23:59",
+        ] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
     }

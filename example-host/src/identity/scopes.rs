@@ -1,5 +1,5 @@
 //! Scopes: what a token is limited to. There is one for each action on each asset that extensions declare,
-//! such as `orders:view`, and `*:view`, which views everything that it is not kept from. What the user of a
+//! such as `articles:view`, and `*:view`, which views everything that it is not kept from. What the user of a
 //! token may do is decided in `acl.rs`; a token never allows more than that.
 
 use std::collections::{BTreeSet, HashMap};
@@ -26,7 +26,7 @@ pub(crate) struct Catalogue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scope {
     extension: String,
-    /// The name of the asset without what precedes its last dot, for example `orders`.
+    /// The name of the asset without what precedes its last dot, for example `articles`.
     pub(crate) kind: String,
     /// The name of the action without what precedes its last dot, for example `view`.
     pub(crate) action: String,
@@ -39,7 +39,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The name, for example `orders:view`. That of the extension precedes it if another extension has one
+    /// The name, for example `articles:view`. That of the extension precedes it if another extension has one
     /// of the same name.
     pub(crate) fn name(&self) -> String {
         match self.shared {
@@ -128,7 +128,7 @@ impl Catalogue {
         let short = |scope: &&Scope| format!("{}:{}", scope.kind, scope.action) == given;
         let alike: Vec<String> = self.scopes.iter().filter(short).map(Scope::full_name).collect();
         let known = match alike.is_empty() {
-            true => format!("a type and an action, such as orders:view, or {VIEW_ALL}"),
+            true => format!("a type and an action, such as articles:view, or {VIEW_ALL}"),
             false => alike.join(" or "),
         };
         Err(Error::Invalid(format!("{given:?} is not a scope; a scope is {known}")))
@@ -199,7 +199,7 @@ mod tests {
         let all = format!("com_{prefix}");
         let assets = [
             Asset::new(all.as_str(), "root", ""),
-            Asset::new(format!("{all}.orders"), all.as_str(), "Orders"),
+            Asset::new(format!("{all}.articles"), all.as_str(), "Articles"),
             Asset::new(format!("{all}.config"), "root", "Configuration").named_only(),
         ];
         let description = Description::new("1").permissions(actions, assets, []);
@@ -222,19 +222,22 @@ mod tests {
     fn a_scope_covers_one_action_on_one_asset() {
         let shop = catalogue(&[("shop", "store")]);
         let names: Vec<String> = shop.scopes().iter().map(Scope::name).collect();
-        assert_eq!(names, ["orders:view", "orders:edit", "config:view", "config:edit"]);
-        let text = stored(&shop, &["orders:view"]);
-        assert_eq!(text.as_deref(), Ok("shop/orders:view"));
-        let granted = shop.granted("shop/orders:view");
-        assert_eq!(shop.check(&granted, "store.view", "com_store.orders"), Ok(()));
+        assert_eq!(names, ["articles:view", "articles:edit", "config:view", "config:edit"]);
+        let text = stored(&shop, &["articles:view"]);
+        assert_eq!(text.as_deref(), Ok("shop/articles:view"));
+        let granted = shop.granted("shop/articles:view");
+        assert_eq!(shop.check(&granted, "store.view", "com_store.articles"), Ok(()));
         let lacks = |scope: &str| Err(Uncovered::Lacks(scope.to_owned()));
-        assert_eq!(shop.check(&granted, "store.edit", "com_store.orders"), lacks("orders:edit"));
+        assert_eq!(
+            shop.check(&granted, "store.edit", "com_store.articles"),
+            lacks("articles:edit")
+        );
         assert_eq!(shop.check(&granted, "store.view", "com_store.config"), lacks("config:view"));
         for (action, asset) in [
             ("core.admin", "root"),
             ("store.view", "root"),
             ("store.view", "com_store"),
-            ("other.view", "com_store.orders"),
+            ("other.view", "com_store.articles"),
         ] {
             assert_eq!(shop.check(&granted, action, asset), Err(Uncovered::ByAny));
         }
@@ -244,9 +247,9 @@ mod tests {
     fn view_of_all_does_not_cover_what_must_be_named() {
         let shop = catalogue(&[("shop", "store")]);
         let all = shop.granted(VIEW_ALL);
-        assert_eq!(shop.check(&all, "store.view", "com_store.orders"), Ok(()));
+        assert_eq!(shop.check(&all, "store.view", "com_store.articles"), Ok(()));
         assert!(shop.check(&all, "store.view", "com_store.config").is_err());
-        assert!(shop.check(&all, "store.edit", "com_store.orders").is_err());
+        assert!(shop.check(&all, "store.edit", "com_store.articles").is_err());
         let both = shop.granted("*:view shop/config:view");
         assert_eq!(shop.check(&both, "store.view", "com_store.config"), Ok(()));
     }
@@ -255,25 +258,30 @@ mod tests {
     fn a_name_that_two_extensions_have_is_qualified() {
         let both = catalogue(&[("shop", "store"), ("till", "till")]);
         assert_eq!(
-            stored(&both, &["orders:view"]),
-            Err("\"orders:view\" is not a scope; a scope is shop/orders:view or till/orders:view"
+            stored(&both, &["articles:view"]),
+            Err("\"articles:view\" is not a scope; a scope is shop/articles:view or till/articles:view"
                 .to_owned())
         );
-        assert_eq!(stored(&both, &["till/orders:view"]).as_deref(), Ok("till/orders:view"));
-        let granted = both.granted("till/orders:view");
-        assert!(both.check(&granted, "till.view", "com_till.orders").is_ok());
+        assert_eq!(stored(&both, &["till/articles:view"]).as_deref(), Ok("till/articles:view"));
+        let granted = both.granted("till/articles:view");
+        assert!(both.check(&granted, "till.view", "com_till.articles").is_ok());
         assert_eq!(
-            both.check(&granted, "store.view", "com_store.orders"),
-            Err(Uncovered::Lacks("shop/orders:view".to_owned()))
+            both.check(&granted, "store.view", "com_store.articles"),
+            Err(Uncovered::Lacks("shop/articles:view".to_owned()))
         );
         // What was given to a token before the other extension came is still that of its own.
-        assert_eq!(catalogue(&[("till", "till")]).names("shop/orders:view"), ["shop/orders:view"]);
+        assert_eq!(
+            catalogue(&[("till", "till")]).names("shop/articles:view"),
+            ["shop/articles:view"]
+        );
     }
 
     #[test]
     fn what_is_no_scope_is_refused() {
         let shop = catalogue(&[("shop", "store")]);
-        for wrong in ["", "orders", "orders:*", "*:edit", "*", "com_store:view", "orders:view x"] {
+        for wrong in
+            ["", "articles", "articles:*", "*:edit", "*", "com_store:view", "articles:view x"]
+        {
             assert!(stored(&shop, &[wrong]).is_err(), "{wrong}");
         }
         assert!(stored(&shop, &[]).is_err());

@@ -37,7 +37,7 @@ const LONGEST_OVERLAP: Duration = Duration::from_secs(72 * 60 * 60);
 pub struct NewToken {
     /// The name, unique among the tokens of the user without regard to case.
     pub name: String,
-    /// What the token is limited to, for example `orders:view`; without scopes it may do whatever its user
+    /// What the token is limited to, for example `articles:view`; without scopes it may do whatever its user
     /// may.
     pub scopes: Option<Vec<String>>,
     /// When it stops working, in UTC; by default never.
