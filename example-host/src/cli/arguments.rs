@@ -318,6 +318,9 @@ pub(super) enum PermissionCommand {
         action: String,
         /// The asset, for example com_shop.products.
         asset: String,
+        /// The name of a token of the user, which must allow it too.
+        #[arg(long, value_name = "NAME")]
+        token: Option<String>,
     },
 }
 

@@ -187,9 +187,10 @@ async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Fail
             };
             Ok(site.set_rule(&group, &action, &asset, setting).await?)
         }
-        PermissionCommand::Explain { user, action, asset } => {
-            print([site.explain(&user, &action, &asset).await?])
-        }
+        PermissionCommand::Explain { user, action, asset, token } => print([match token {
+            Some(token) => site.explain_token(&user, &token, &action, &asset).await?,
+            None => site.explain(&user, &action, &asset).await?,
+        }]),
     }
 }
 

@@ -10,12 +10,14 @@ use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
 use crate::base::error::{Error, is_unique_violation};
+use crate::base::moment;
 use crate::base::secret::{SecretHash, fingerprint, hash};
 use crate::base::text::{fold, now};
 use crate::base::token_text;
 use crate::database::{Connection, Database, sql};
+use crate::identity::acl::{CORE_LOGIN_API, Decision};
 use crate::identity::names::name_of;
-use crate::identity::scopes::Catalogue;
+use crate::identity::scopes::{Catalogue, Granted, Uncovered};
 
 /// The name of the token that the tab of a user generates.
 pub(crate) const DEFAULT: &str = "default";
@@ -27,7 +29,7 @@ const AT_MOST: i64 = 50;
 const RANGES: usize = 50;
 
 /// The greatest rate: more requests a minute than a host answers.
-const GREATEST_RATE: u32 = 1_000_000;
+pub(crate) const GREATEST_RATE: u32 = 1_000_000;
 
 /// The longest time for which the secret before a rotation still works.
 const LONGEST_OVERLAP: Duration = Duration::from_secs(72 * 60 * 60);
@@ -78,12 +80,39 @@ pub struct TokenEntry {
     pub fingerprint: String,
     /// Until when the secret before the last rotation still works.
     pub overlap_until: Option<PrimitiveDateTime>,
+    /// What its scopes cover.
+    granted: Option<Granted>,
 }
 
 impl TokenEntry {
     /// Whether it has stopped working.
     pub fn is_expired(&self) -> bool {
         self.expires_on.is_some_and(|end| end <= now())
+    }
+
+    /// Whether it allows what its user may do, and why.
+    pub(crate) fn explain(&self, scopes: &Catalogue, action: &str, asset: &str) -> Decision {
+        let denied = |reason| Decision { allowed: false, reason };
+        if let Some(end) = self.expires_on.filter(|_| self.is_expired()) {
+            return denied(format!("the token expired on {}", moment::show(end)));
+        }
+        // Whether a user may send requests at all does not depend on the scopes of a token.
+        let granted = self.granted.as_ref().filter(|_| action != CORE_LOGIN_API);
+        let mut reason = match granted.map(|granted| scopes.check(granted, action, asset)) {
+            None => "the token allows whatever its user may do".to_owned(),
+            Some(Ok(())) => "a scope of the token covers it".to_owned(),
+            Some(Err(Uncovered::Lacks(scope))) => {
+                return denied(format!("the token lacks the scope {scope}"));
+            }
+            Some(Err(Uncovered::ByAny)) => {
+                return denied("there is no scope for it, and the token has scopes".to_owned());
+            }
+        };
+        if !self.addresses.is_empty() {
+            let ranges = self.addresses.join(", ");
+            reason.push_str(&format!(", but it may be used only from {ranges}"));
+        }
+        Decision { allowed: true, reason }
     }
 }
 
@@ -112,9 +141,22 @@ impl Token {
     }
 }
 
+/// A part of a new token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Name,
+    Scopes,
+    End,
+    Addresses,
+    Rate,
+}
+
+/// A part of a new token that is not acceptable, with the reason.
+pub(crate) type Fault = (Part, String);
+
 /// A new token with checked values.
 pub(crate) struct Prepared {
-    name: String,
+    pub(crate) name: String,
     scopes: Option<String>,
     addresses: Option<String>,
     rate: Option<i64>,
@@ -122,29 +164,45 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Checks the values. `longest` is the longest life that the site allows; a token without an end gets
-    /// that.
+    /// The token with these values, or all faults of them. `longest` is the longest life that the site
+    /// allows; a token without an end gets that.
+    pub(crate) fn check(
+        new: &NewToken,
+        scopes: &Catalogue,
+        longest: Option<Duration>,
+    ) -> Result<Self, Vec<Fault>> {
+        let name = name_of("the name of a token", &new.name).map(str::to_owned);
+        let scopes = new.scopes.as_deref().map(|given| scopes.stored(given)).transpose();
+        let addresses = stored_ranges(&new.addresses);
+        let rate = stored_rate(new.rate);
+        match (name, scopes, end(new.expires_on, longest), addresses, rate) {
+            (Ok(name), Ok(scopes), Ok(expires_on), Ok(addresses), Ok(rate)) => {
+                Ok(Self { name, scopes, addresses, rate, expires_on })
+            }
+            (name, scopes, end, addresses, rate) => {
+                let faults = [
+                    (Part::Name, name.err()),
+                    (Part::Scopes, scopes.err()),
+                    (Part::End, end.err()),
+                    (Part::Addresses, addresses.err()),
+                    (Part::Rate, rate.err()),
+                ];
+                let fault = |(part, error): (Part, Option<Error>)| Some((part, error?.to_string()));
+                Err(faults.into_iter().filter_map(fault).collect())
+            }
+        }
+    }
+
+    /// The same with the faults as one error.
     pub(crate) fn new(
         new: &NewToken,
         scopes: &Catalogue,
         longest: Option<Duration>,
     ) -> Result<Self, Error> {
-        let name = name_of("the name of a token", &new.name)?.to_owned();
-        let scopes = new.scopes.as_deref().map(|given| scopes.stored(given)).transpose()?;
-        if new.addresses.len() > RANGES {
-            return Err(Error::Invalid(format!("a token has at most {RANGES} address ranges")));
-        }
-        let ranges: Vec<String> =
-            new.addresses.iter().map(|range| canonical(*range).to_string()).collect();
-        let addresses = Some(ranges.join(" ")).filter(|ranges| !ranges.is_empty());
-        if new.rate.is_some_and(|rate| rate == 0 || rate > GREATEST_RATE) {
-            return Err(Error::Invalid(format!(
-                "a rate must be from 1 to {GREATEST_RATE} requests a minute"
-            )));
-        }
-        let rate = new.rate.map(i64::from);
-        let expires_on = end(new.expires_on, longest)?;
-        Ok(Self { name, scopes, addresses, rate, expires_on })
+        Self::check(new, scopes, longest).map_err(|faults| {
+            let reasons: Vec<String> = faults.into_iter().map(|(_, why)| why).collect();
+            Error::Invalid(reasons.join("; "))
+        })
     }
 
     /// The token of this name without limits, apart from that of the site.
@@ -293,6 +351,19 @@ pub(crate) async fn one(
     Ok(row.map(|row| entry(row, scopes)))
 }
 
+/// The token of a user with this name.
+pub(crate) async fn named(
+    database: &Database,
+    scopes: &Catalogue,
+    user: i64,
+    name: &str,
+) -> Result<TokenEntry, Error> {
+    let wanted = fold(name.trim());
+    let all = of_user(database, scopes, user).await?.into_iter();
+    let mut found = all.filter(|token| fold(&token.name) == wanted);
+    found.next().ok_or_else(|| Error::not_found("token", name))
+}
+
 /// The tokens that end before `until` and have not ended yet, the next one first; at most `limit`.
 pub(crate) async fn ending(
     database: &Database,
@@ -365,6 +436,24 @@ pub(crate) async fn by_id(database: &Database, id: i64) -> Result<Option<User>, 
     Ok(row.map(|(username, name, email)| User::new(id, username, name, email)))
 }
 
+/// The address ranges of a new token as they are stored.
+fn stored_ranges(ranges: &[IpNet]) -> Result<Option<String>, Error> {
+    if ranges.len() > RANGES {
+        return Err(Error::Invalid(format!("a token has at most {RANGES} address ranges")));
+    }
+    let ranges: Vec<String> = ranges.iter().map(|range| canonical(*range).to_string()).collect();
+    Ok(Some(ranges.join(" ")).filter(|ranges| !ranges.is_empty()))
+}
+
+fn stored_rate(rate: Option<u32>) -> Result<Option<i64>, Error> {
+    if rate.is_some_and(|rate| rate == 0 || rate > GREATEST_RATE) {
+        return Err(Error::Invalid(format!(
+            "a rate must be from 1 to {GREATEST_RATE} requests a minute"
+        )));
+    }
+    Ok(rate.map(i64::from))
+}
+
 /// When a token ends, of which this was asked.
 fn end(
     asked: Option<PrimitiveDateTime>,
@@ -426,6 +515,7 @@ fn entry(row: Row, catalogue: &Catalogue) -> TokenEntry {
         username,
         user,
         name,
+        granted: scopes.as_deref().map(|scopes| catalogue.granted(scopes)),
         scopes: scopes.map(|scopes| catalogue.names(&scopes)),
         addresses: words(addresses),
         rate: rate.and_then(|rate| u32::try_from(rate).ok()),

@@ -264,6 +264,32 @@ impl Site {
         }
         Ok(snapshot.access.explain(user.id, action, asset))
     }
+
+    /// Whether a user may do something with a token, and why: both must allow it.
+    ///
+    /// # Errors
+    /// When there is no such user, token, action or asset, or the database fails.
+    pub async fn explain_token(
+        &self,
+        username: &str,
+        token: &str,
+        action: &str,
+        asset: &str,
+    ) -> Result<Decision, Error> {
+        let user = self.user(username).await?;
+        let (database, scopes) = (self.state().database(), self.state().scopes());
+        let token = tokens::named(database, &scopes, user.id, token).await?;
+        let of_user = self.explain(username, action, asset).await?;
+        let of_token = token.explain(&scopes, action, asset);
+        Ok(match (of_user.allowed, of_token.allowed) {
+            (false, _) => of_user,
+            (true, false) => of_token,
+            (true, true) => {
+                let reason = format!("{}; {}", of_user.reason, of_token.reason);
+                Decision { allowed: true, reason }
+            }
+        })
+    }
 }
 
 /// Extensions and their parameters.

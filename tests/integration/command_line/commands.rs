@@ -204,6 +204,15 @@ async fn a_decision_is_explained_by_its_rule() {
     assert_eq!(explain("ann").await, "allowed\tallow fixture.look on com_fixture for Manager\n");
     assert_eq!(explain("sue").await, "allowed\tallow core.admin on root for Super Users\n");
     assert_eq!(place.run("permission explain ann core.manage root").await, "denied\tno rule\n");
+    // Both the user and the token must allow it.
+    place.run("token create ann --name till --scope *:view").await;
+    for (asked, answer) in [
+        ("fixture.look com_fixture", "denied\tthe token lacks the scope com_fixture:look\n"),
+        ("core.manage root", "denied\tno rule\n"),
+    ] {
+        let call = format!("permission explain ann {asked} --token till");
+        assert_eq!(place.run(&call).await, answer);
+    }
 
     // A denial higher up in the tree wins over an allowance below.
     assert_eq!(place.run("permission set Public fixture.look root deny").await, "");

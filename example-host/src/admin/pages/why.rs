@@ -1,11 +1,12 @@
-//! Explains why a user may or may not do something: the decision, the rule that decides, and all
-//! other rules that apply. Also shows all decisions about one user.
+//! Explains why a user, or a token of one, may or may not do something: the decision, the rule that
+//! decides, and all other rules that apply. Also shows all decisions about one user.
 
 use askama::Template;
 
 use crate::base::error::Error;
 use crate::identity::acl::{ROOT, RuleEntry};
 use crate::identity::directory::{self, UserDetails};
+use crate::identity::tokens::{self, TokenEntry};
 use crate::identity::users;
 
 use super::permissions::{ActionEntry, AssetLine, actions, assets, first};
@@ -21,6 +22,7 @@ use crate::admin::visit::Visit;
 struct Page {
     layout: Layout,
     user: Field,
+    token: Field,
     actions: Vec<ActionEntry>,
     action: String,
     assets: Vec<AssetLine>,
@@ -33,6 +35,8 @@ struct Answer {
     allowed: bool,
     /// The reason, as a sentence.
     because: String,
+    /// The name of the token that was asked about, and why it allows this or not.
+    token: Option<(String, String)>,
     rules: Vec<(RuleEntry, bool)>,
 }
 
@@ -53,24 +57,30 @@ struct Decided {
     allowed: bool,
 }
 
-/// A form for a user, an action and an asset, with the explanation of the decision.
+/// A form for a user, a token, an action and an asset, with the explanation of the decision.
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let query = &visit.query;
     let (name, action) = (query.get("user").trim(), query.get("action"));
+    let token_name = query.get("token").trim();
     let assets = assets(&visit).await?;
     let asset = query.given("asset").unwrap_or_else(|| first(&assets)).to_owned();
-    let mut field = Field::text("user", "Username").value(name);
+    let mut user = Field::text("user", "Username").value(name);
+    let mut token = Field::text("token", "Token").optional().value(token_name);
     let mut answer = None;
     if !name.is_empty() {
-        match find(&visit, name).await {
-            Ok(user) => answer = Some(explain(&visit, user, action, &asset).await?),
-            Err(error @ Error::NotFound { .. }) => field = field.fault(Some(&error.to_string())),
+        match find(&visit, name, token_name).await {
+            Ok(found) => answer = Some(explain(&visit, found, action, &asset).await?),
+            Err(error @ Error::NotFound { kind: "token", .. }) => {
+                token = token.fault(Some(&error.to_string()));
+            }
+            Err(error @ Error::NotFound { .. }) => user = user.fault(Some(&error.to_string())),
             Err(error) => return Err(error.into()),
         }
     }
     show(&Page {
         layout: visit.layout("Why?"),
-        user: field,
+        user,
+        token,
         actions: actions(&visit.site, ROOT),
         action: action.to_owned(),
         assets,
@@ -112,17 +122,27 @@ pub(crate) async fn of_user(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-async fn find(visit: &Visit, name: &str) -> Result<UserDetails, Error> {
-    let database = visit.site.state().database();
-    let mut transaction = database.begin_read().await?;
+/// The user of this name, and the token of that name unless it is empty.
+async fn find(
+    visit: &Visit,
+    name: &str,
+    token: &str,
+) -> Result<(UserDetails, Option<TokenEntry>), Error> {
+    let state = visit.site.state();
+    let mut transaction = state.database().begin_read().await?;
     let id = users::find(&mut transaction, name).await?;
     transaction.commit().await?;
-    directory::user(database, id).await
+    let user = directory::user(state.database(), id).await?;
+    let token = match token {
+        "" => None,
+        token => Some(tokens::named(state.database(), &state.scopes(), id, token).await?),
+    };
+    Ok((user, token))
 }
 
 async fn explain(
     visit: &Visit,
-    user: UserDetails,
+    (user, token): (UserDetails, Option<TokenEntry>),
     action: &str,
     asset: &str,
 ) -> Result<Answer, Problem> {
@@ -149,9 +169,13 @@ async fn explain(
         let decides = !user.blocked && decisive.as_ref() == Some(&rule);
         (rule, decides)
     });
+    let scopes = visit.site.state().scopes();
+    let of_token = token.map(|token| (token.explain(&scopes, action, asset), token.name));
+    let token_allows = of_token.as_ref().is_none_or(|(decision, _)| decision.allowed);
     Ok(Answer {
-        allowed: allowed && !user.blocked,
+        allowed: allowed && !user.blocked && token_allows,
         because: sentence(&because),
+        token: of_token.map(|(decision, name)| (name, sentence(&decision.reason))),
         rules: rules.collect(),
         user,
     })
