@@ -39,7 +39,8 @@ use self::catalogue::Catalogue;
 use self::cookies::Cookies;
 use self::form::Form;
 use self::pages::{
-    account, api, audit, dashboard, extensions, groups, parameters, permissions, token, users, why,
+    account, api, audit, dashboard, extensions, groups, parameters, permissions, token, token_new,
+    token_rotate, tokens, users, why,
 };
 use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
 use self::problem::Problem;
@@ -75,7 +76,15 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(token::page(visit)))
         .writes(MANAGE, |visit| Box::pin(token::generate(visit)))
         .confirmed(),
-    Page::at("/users/{id}/token/revoke", "administration.users.token.revoke")
+    Page::at("/users/{id}/token/new", "administration.users.token.new")
+        .reads(MANAGE, |visit| Box::pin(token_new::blank(visit)))
+        .writes(MANAGE, |visit| Box::pin(token_new::add(visit)))
+        .confirmed(),
+    Page::at("/users/{id}/token/{token}/rotate", "administration.users.token.rotate")
+        .reads(MANAGE, |visit| Box::pin(token_rotate::page(visit)))
+        .writes(MANAGE, |visit| Box::pin(token_rotate::rotate(visit)))
+        .confirmed(),
+    Page::at("/users/{id}/token/{token}/revoke", "administration.users.token.revoke")
         .writes(MANAGE, |visit| Box::pin(token::revoke(visit)))
         .confirmed(),
     Page::at("/users/{id}/permissions", "administration.users.permissions")
@@ -91,6 +100,9 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
         .writes(MANAGE, |visit| Box::pin(users::delete(visit)))
         .confirmed(),
+    Page::at("/tokens", "administration.tokens")
+        .in_navigation("API tokens", "tokens")
+        .reads(MANAGE, |visit| Box::pin(tokens::page(visit))),
     Page::at("/groups", "administration.groups")
         .in_navigation("Groups", "groups")
         .reads(MANAGE, |visit| Box::pin(groups::list(visit))),

@@ -288,6 +288,18 @@ impl Field {
         Self { kind: "date", longest: None, ..Self::text(name, label) }
     }
 
+    /// A moment in UTC to the minute, not later than the last one.
+    pub(crate) fn moment(
+        name: impl Into<Words>,
+        label: impl Into<Words>,
+        last: Option<PrimitiveDateTime>,
+    ) -> Self {
+        let format = format_description!("[year]-[month]-[day]T[hour]:[minute]");
+        let greatest = last.and_then(|last| last.format(format).ok());
+        let kind = "datetime-local";
+        Self { kind, longest: None, greatest, ..Self::text(name, label) }
+    }
+
     /// A selection of one value.
     pub(crate) fn choice(
         name: impl Into<Words>,

@@ -25,7 +25,8 @@ pub(crate) struct Catalogue {
 /// An action on an asset, as the limit of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scope {
-    extension: String,
+    /// The name of the extension that has it.
+    pub(crate) extension: String,
     /// The name of the asset without what precedes its last dot, for example `articles`.
     pub(crate) kind: String,
     /// The name of the action without what precedes its last dot, for example `view`.
@@ -33,7 +34,7 @@ pub(crate) struct Scope {
     /// The title of the asset.
     pub(crate) title: String,
     /// Whether `*:view` does not cover it.
-    named_only: bool,
+    pub(crate) named_only: bool,
     /// Whether another extension has a scope of the same name.
     shared: bool,
 }

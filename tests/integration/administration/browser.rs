@@ -4,8 +4,10 @@
 //! `TEST_BROWSER` is the folder that `tests/browser/prepare.sh` prepares. Pictures of the pages are
 //! put there too; `tests/browser/pictures.py` takes those in the documents.
 
+use example_host::NewToken;
 use fantoccini::Locator;
 use serde_json::json;
+use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
 use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
 use crate::support::harness::{Role, Shop};
@@ -61,8 +63,8 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     assert_eq!(browser.text("form.filter > a").await, "All users");
     browser.press("manager").await;
     browser.is_at("manager").await;
-    browser.press("API token").await;
-    browser.says(".tabs [aria-current]", "API token").await;
+    browser.press_on(".tabs a[href$='/token']").await;
+    browser.says(".tabs [aria-current]", "API tokens").await;
     browser.press("Generate").await;
     let token = browser.text("#token").await;
     assert!(browser.text("#command").await.contains(&token));
@@ -78,17 +80,17 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
     ask().send().await.expect(200);
     browser.press("User").await;
     browser.says(".tabs [aria-current]", "User").await;
-    browser.press("API token").await;
-    browser.says(".tabs [aria-current]", "API token").await;
+    browser.press_on(".tabs a[href$='/token']").await;
+    browser.says(".tabs [aria-current]", "API tokens").await;
     assert!(!browser.client.source().await.unwrap().contains(&token), "shown only once");
     // After some absence, the password is asked for, and the task continues afterwards.
     shop.database.execute(LATE).await;
-    browser.press("Revoke").await;
+    browser.press_on("form[action$='/revoke'] button").await;
     browser.is_at("Confirm your password").await;
     ask().send().await.expect(200);
     browser.fill("confirmation", PASSWORD).await;
     browser.press("Confirm and continue").await;
-    browser.says("[role=status]", "The token was revoked.").await;
+    browser.says("[role=status]", "Token default was revoked.").await;
     ask().send().await.expect(401);
     browser.close().await;
 }
@@ -141,7 +143,7 @@ async fn blocking_a_user_ends_their_session_and_token() {
     other.sign_in("administrator", PASSWORD).await;
     assert!(other.text("[role=alert]").await.contains("may not use the administration"));
     boss.press("Unblock").await;
-    let says = "administrator was unblocked: the API token and the password work again.";
+    let says = "administrator was unblocked: the API tokens and the password work again.";
     boss.says("[role=status]", says).await;
     ask().await.expect(200);
     boss.close().await;
@@ -343,6 +345,7 @@ async fn every_control_is_reached_with_the_keyboard() {
 async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
     let (boss, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
     let blocked = id(&shop.site, "registered").await;
+    let rotated = shop.site.tokens("manager").await.unwrap()[0].id;
     vec![
         ("dashboard", "/".to_owned()),
         ("users", "/users".to_owned()),
@@ -353,9 +356,12 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         ("user-own", format!("/users/{boss}")),
         ("user-token", format!("/users/{manager}/token")),
         ("user-token-none", format!("/users/{boss}/token")),
+        ("user-token-new", format!("/users/{manager}/token/new")),
+        ("user-token-rotate", format!("/users/{manager}/token/{rotated}/rotate")),
         ("user-token-blocked", format!("/users/{blocked}/token")),
         ("user-permissions", format!("/users/{manager}/permissions")),
         ("user-delete", format!("/users/{manager}/delete")),
+        ("tokens", "/tokens".to_owned()),
         ("groups", "/groups".to_owned()),
         ("group-new", "/groups/new".to_owned()),
         ("group", "/groups/3".to_owned()),
@@ -367,6 +373,11 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         (
             "why-answered",
             "/permissions/why?user=manager&action=store.view&asset=com_shop.products".to_owned(),
+        ),
+        (
+            "why-token",
+            "/permissions/why?user=manager&token=Till+4&action=store.edit&asset=com_shop.products"
+                .to_owned(),
         ),
         ("extensions", "/extensions".to_owned()),
         ("extension", "/extensions/webservices-shop".to_owned()),
@@ -396,6 +407,7 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     busy(&shop).await;
     shop.site.set_parameter("store_name", &"Lamps and more".into()).await.unwrap();
     shop.site.set_parameter("order_mail_text", &"{{ status }}".into()).await.unwrap();
+    limited_tokens(&shop).await;
     let manager = id(&shop.site, "manager").await;
     let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
     let pictures = folder().join("pictures");
@@ -434,6 +446,12 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
         browser.press("Confirm and continue").await;
         browser.text("#token").await;
         check("user-token-made").await;
+        browser.goto(&format!("/users/{manager}/token/new")).await;
+        browser.fill("name", "Default").await;
+        browser.fill("addresses", "10.0.0.0/8\nmy till").await;
+        browser.press("Create the token").await;
+        browser.text("#scopes-fault").await;
+        check("user-token-new-faulty").await;
         browser.goto("/users/new").await;
         browser.fill("username", "Manager").await;
         browser.fill("email", "manager@example.com").await;
@@ -469,6 +487,40 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
         browser.close().await;
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Gives a user tokens in each state.
+async fn limited_tokens(shop: &Shop) {
+    let scopes =
+        ["orders:view", "orders:edit", "inventory:view", "inventory:edit", "products:view"];
+    let scopes = Some(scopes.map(str::to_owned).to_vec());
+    let addresses = ["192.0.2.0/24", "2001:db8::/32"].map(|range| range.parse().unwrap()).to_vec();
+    let expires_on = |days| {
+        let moment = OffsetDateTime::now_utc() + Duration::days(days);
+        Some(PrimitiveDateTime::new(moment.date(), moment.time()))
+    };
+    let till = NewToken {
+        name: "Till 4".to_owned(),
+        scopes: scopes.clone(),
+        expires_on: expires_on(9),
+        addresses,
+        rate: Some(120),
+    };
+    let report = NewToken {
+        name: "Monthly report".to_owned(),
+        scopes: Some(vec!["*:view".to_owned()]),
+        expires_on: expires_on(200),
+        ..NewToken::default()
+    };
+    let old = NewToken { name: "Old importer".to_owned(), scopes, ..NewToken::default() };
+    for new in [till, report, old] {
+        shop.site.create_token("manager", &new).await.unwrap();
+    }
+    let overlap = std::time::Duration::from_secs(24 * 60 * 60);
+    shop.site.rotate_token("manager", "Monthly report", overlap, None).await.unwrap();
+    let old = "UPDATE host_api_tokens SET created_on = '2020-01-01T00:00:00', \
+         expires_on = '2021-01-01T00:00:00' WHERE name = 'Old importer'";
+    shop.database.execute(old).await;
 }
 
 /// Sends requests to the API, some of them wrong.

@@ -9,5 +9,6 @@ mod details;
 mod extensions;
 mod pages;
 mod sessions;
+mod tokens;
 mod trust;
 mod users;

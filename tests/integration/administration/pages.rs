@@ -11,14 +11,17 @@ use crate::support::harness::{Answer, Role, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
-const PAGES: [&str; 24] = [
+const PAGES: [&str; 27] = [
     "/",
     "/users",
     "/users/new",
     "/users/5",
     "/users/5/token",
+    "/users/5/token/new",
+    "/users/5/token/5/rotate",
     "/users/5/permissions",
     "/users/5/delete",
+    "/tokens",
     "/groups",
     "/groups/new",
     "/groups/5",

@@ -190,7 +190,9 @@ async fn changes_of_access_need_a_recently_entered_password() {
     let rule = [("asset", "root"), ("seen", &*seen), ("core.admin-4", "allow")];
     let new = [("username", "eve"), ("email", "eve@example.com"), ("group", "5")];
     let (own_token, token) = (format!("{own}/token"), format!("{user}/token"));
-    let revoke = format!("{token}/revoke");
+    let first = shop.site.tokens("manager").await.unwrap()[0].id;
+    let (rotate, revoke) = (format!("{token}/{first}/rotate"), format!("{token}/{first}/revoke"));
+    let new_token = format!("{token}/new");
     let (unblock, delete) = (format!("{user}/unblock"), format!("{user}/delete"));
     let before = state(&shop.site).await;
     set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
@@ -200,6 +202,8 @@ async fn changes_of_access_need_a_recently_entered_password() {
         ("/users/new", &new),
         (&*own_token, &[]),
         (&*token, &[]),
+        (&*new_token, &[("name", "till"), ("may", "everything")]),
+        (&*rotate, &[("overlap", "0")]),
         (&*revoke, &[]),
         (&*unblock, &[]),
         (&*delete, &[]),
@@ -345,13 +349,16 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
     let set = parameters(&shop.site, &values, &[("store_name", "Tills")]);
     let set: Vec<(&str, &str)> = set.iter().map(|(name, text)| (&**name, &**text)).collect();
     let at = |path: &str| format!("{user}{path}");
-    let changes: [(String, &[(&str, &str)]); 16] = [
+    let token = shop.site.tokens("manager").await.unwrap()[0].id;
+    let changes: [(String, &[(&str, &str)]); 18] = [
         (at(""), &profile),
         (at("/block"), &[]),
         (at("/unblock"), &[]),
         (at("/sign-out"), &[]),
+        (at(&format!("/token/{token}/rotate")), &[("overlap", "0")]),
+        (at(&format!("/token/{token}/revoke")), &[]),
         (at("/token"), &[]),
-        (at("/token/revoke"), &[]),
+        (at("/token/new"), &[("name", "till"), ("may", "everything")]),
         (at("/delete"), &[]),
         ("/users/new".into(), &new),
         ("/groups/new".into(), &[("title", "Tills"), ("parent", "Public")]),
@@ -396,7 +403,7 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
     let same = [("asset", "root"), ("seen", &*seen), ("core.manage-3", "allow")];
     assert_eq!(ann.post("/permissions", &same).await.status, 303);
     ann.get("/permissions?asset=root").await.says("Nothing was changed.");
-    assert_eq!(entries().await, 16);
+    assert_eq!(entries().await, 18);
 }
 
 #[tokio::test]

@@ -223,9 +223,10 @@ impl Browser {
     pub async fn out_of_reach(&self) -> Vec<String> {
         let all = "window.missed = [...document.querySelectorAll('a[href], button, input, select, \
              textarea, summary, [tabindex]')].filter(found => found.checkVisibility() && \
-             !found.matches(':disabled, [type=hidden], [tabindex=\"-1\"]')); \
+             !found.matches(':disabled, [type=hidden], [tabindex=\"-1\"], [type=radio]:not(:checked)')); \
              document.activeElement.blur(); scrollTo(0, 0); \
-             return missed.length + 3 * document.querySelectorAll('[type=date]').length";
+             return missed.length + 3 * document.querySelectorAll('[type=date]').length + \
+             7 * document.querySelectorAll('[type=datetime-local]').length";
         let step = "missed = missed.filter(found => found !== document.activeElement); \
              return missed.map(found => found.outerHTML.slice(0, 120))";
         let steps = self.script(all).await.as_u64().unwrap();

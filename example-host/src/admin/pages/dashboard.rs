@@ -11,6 +11,7 @@ use crate::watch::traffic::{Minute, Refused};
 
 use super::chart::{Chart, Shown};
 use super::panels::{self, Drawn};
+use super::tokens;
 use crate::admin::problem::Problem;
 use crate::admin::view::{Exactly, Layout, Moment, View, show};
 use crate::admin::visit::Visit;
@@ -27,6 +28,8 @@ struct Page {
     users: String,
     groups: usize,
     routes: usize,
+    /// How many tokens expire soon, in words; empty for none.
+    expiring: String,
     hour: Hour,
     panels: Vec<Drawn>,
     refusals: Vec<Refused>,
@@ -58,6 +61,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         users,
         groups: visit.site.groups().await?.len(),
         routes: state.descriptions().iter().map(|of| of.routes.len()).sum(),
+        expiring: tokens::expiring(&visit).await?.count(),
         hour: hour(visit.site.traffic().hour()),
         panels: panels::of_dashboard(&visit).await,
         refusals: visit.site.traffic().refusals(),

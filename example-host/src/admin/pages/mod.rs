@@ -12,5 +12,8 @@ mod panels;
 pub(super) mod parameters;
 pub(super) mod permissions;
 pub(super) mod token;
+pub(super) mod token_new;
+pub(super) mod token_rotate;
+pub(super) mod tokens;
 pub(super) mod users;
 pub(super) mod why;

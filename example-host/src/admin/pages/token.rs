@@ -1,22 +1,32 @@
-//! The tab of a user's API token: its state, generating and revoking it. A new token is shown only
-//! once, because only its hash is stored.
+//! The tab of a user's API tokens: the list, generating the one called default, and revoking one. A new
+//! secret is shown only once, because only its hash is stored.
+
+use std::time::Duration;
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 
 use crate::base::error::Error;
+use crate::base::text::now;
+use crate::database::Connection;
+use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::tokens::{self, DEFAULT, Prepared, TokenEntry};
-use crate::site::BASE_PATH;
 use crate::site::state::change;
 
 use super::api;
-use super::users::{changed, tabs};
+use super::users::tabs;
 use crate::admin::authority::{self, Authority};
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
-use crate::admin::visit::{Outcome, Visit};
+use crate::admin::visit::{Change, Outcome, Visit};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The time before the end of a token in which it is said to expire soon.
+pub(super) const SOON: Duration = Duration::from_secs(14 * DAY.as_secs());
 
 #[derive(Template)]
 #[template(path = "admin/user_token.html")]
@@ -24,96 +34,170 @@ struct Page {
     layout: Layout,
     tabs: Option<Tabs>,
     user: UserDetails,
-    token: Option<TokenEntry>,
-    /// The new token, with a command to try it.
+    tokens: Vec<Facts>,
+    /// The new secret, with a command to try it.
     made: Option<Made>,
     /// Whether the user has access to the API.
     admitted: bool,
+    /// The longest life of a token in days, if the site limits it.
+    longest: Option<u64>,
+}
+
+impl Page {
+    /// Whether there is a token that a generated one replaces.
+    fn has_default(&self) -> bool {
+        self.tokens.iter().any(|facts| facts.token.name.eq_ignore_ascii_case(DEFAULT))
+    }
 }
 
 struct Made {
-    token: String,
-    command: String,
+    name: String,
+    secret: String,
+    /// Absent if the token allows none of the lists that extensions describe.
+    command: Option<String>,
+}
+
+/// What the pages show of a token.
+#[derive(Template)]
+#[template(path = "admin/token_facts.html")]
+pub(super) struct Facts {
+    pub(super) token: TokenEntry,
+}
+
+/// They are rendered by their own template, which escapes the values.
+impl HtmlSafe for Facts {}
+
+impl Facts {
+    /// The colour and the text of the state.
+    fn state(&self) -> (&'static str, &'static str) {
+        match self.token.expires_on {
+            Some(_) if self.token.is_expired() => ("bad", "Expired"),
+            Some(end) if end <= now() + SOON => ("warn", "Expires soon"),
+            _ => ("good", "Active"),
+        }
+    }
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     render(&visit, None).await
 }
 
-/// Generates a token, which replaces the previous one.
+/// Generates the token called default, which replaces the previous one of this name.
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     directory::user(state.database(), id).await?;
     let prepared = Prepared::unlimited(DEFAULT, visit.site.token_lifetime())?;
-    let (token, recorded) = change!(state, |transaction| {
+    let (secret, recorded) = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
         authority.may_touch(transaction, id).await?;
-        let token = prepared.replace(transaction, id).await?;
-        let change = changed("generate a token", id);
-        Ok((token, visit.record_shown(transaction, change).await?))
+        let secret = prepared.replace(transaction, id).await?;
+        let change = super::users::changed("generate a token", id);
+        Ok((secret, visit.record_shown(transaction, change).await?))
     })?;
-    let command = command(&visit, &token);
-    Ok(Outcome::Shown { recorded, view: render(&visit, Some(Made { token, command })).await? })
+    Ok(Outcome::Shown { recorded, view: with_secret(&visit, DEFAULT, secret).await? })
 }
 
+/// Revokes a token with all of its secrets.
 pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    let recorded = change!(state, |transaction| {
+    let token = in_path(&visit).await?;
+    let recorded = change!(visit.site.state(), |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        if let Some(token) = tokens::find(transaction, id, DEFAULT).await? {
-            tokens::remove(transaction, token).await?;
-        }
-        visit.record(transaction, changed("revoke a token", id)).await
+        authority.may_touch(transaction, token.user).await?;
+        ensure_exists(transaction, &token).await?;
+        tokens::remove(transaction, token.id).await?;
+        visit.record(transaction, changed("revoke a token", token.user, &token.name)).await
     })?;
     Ok(Outcome::Done {
         recorded,
-        to: href(&format!("/users/{id}/token")),
-        message: "The token was revoked.".to_owned(),
+        to: href(&format!("/users/{}/token", token.user)),
+        message: format!("Token {} was revoked.", token.name),
     })
 }
 
-/// A command that tries a token: it reads the first list of the first extension that has one.
-fn command(visit: &Visit, token: &str) -> String {
-    let extensions = visit.site.state().descriptions();
-    let found = extensions.iter().find_map(|extension| {
-        let route = extension.routes.iter().find(|route| {
-            route.method == host_interface::Method::Get && !route.pattern.contains('{')
-        })?;
-        Some((route.pattern.as_str(), extension.media_type.as_str()))
-    });
-    let (pattern, media_type) = found.unwrap_or_default();
-    let address = format!("{}{BASE_PATH}/{pattern}", visit.origin);
-    api::command(host_interface::Method::Get, &address, token, media_type, &[], None)
+/// The tab with the new secret of a token.
+pub(super) async fn with_secret(
+    visit: &Visit,
+    name: &str,
+    secret: String,
+) -> Result<View, Problem> {
+    render(visit, Some((name, secret))).await
 }
 
-async fn render(visit: &Visit, made: Option<Made>) -> Result<View, Problem> {
+/// The token in the path. That of another user is not found.
+pub(super) async fn in_path(visit: &Visit) -> Result<TokenEntry, Problem> {
+    let (user, state) = (visit.id()?, visit.site.state());
+    let token = visit.params.get(1).and_then(|token| token.parse().ok());
+    let token = token.ok_or(Problem::NotFound)?;
+    let found = tokens::one(state.database(), &state.scopes(), user, token).await?;
+    found.ok_or(Problem::NotFound)
+}
+
+/// Fails if a token has been revoked since the page was requested.
+pub(super) async fn ensure_exists(
+    transaction: &mut Connection,
+    token: &TokenEntry,
+) -> Result<(), Error> {
+    match tokens::find(transaction, token.user, &token.name).await? {
+        Some(id) if id == token.id => Ok(()),
+        _ => Err(Error::not_found("token", &token.name)),
+    }
+}
+
+/// A change to a token of a user.
+pub(super) fn changed(what: &'static str, user: i64, name: &str) -> Change {
+    Change { what, record: format!("user {user}: {name}") }
+}
+
+/// The longest life of a token in days, if the site limits it.
+pub(super) fn longest_in_days(visit: &Visit) -> Option<u64> {
+    visit.site.token_lifetime().map(|longest| longest.as_secs() / DAY.as_secs())
+}
+
+/// A command that tries a token: it reads the first list that the token allows.
+fn command(visit: &Visit, token: &TokenEntry, secret: &str) -> Option<String> {
+    let scopes = visit.site.state().scopes();
+    // Without a document there is no command, but the secret has to be shown all the same.
+    let documents = visit.catalogue.documents(&visit.site).unwrap_or_default();
+    let groups = documents.iter().flat_map(|document| &document.groups);
+    let list = groups.flat_map(|group| &group.operations).find(|operation| {
+        let permission = operation.permission.as_ref();
+        operation.only_reads()
+            && !operation.path.contains('{')
+            && permission.is_some_and(|of| token.explain(&scopes, &of.action, &of.asset).allowed)
+    })?;
+    let address = format!("{}{}{}", visit.origin, list.root, list.path);
+    Some(api::command(list.method, &address, secret, &list.media_type, &[], None))
+}
+
+async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
     let admitted = admitted(visit, &user).await?;
-    let mut layout = visit.layout(format!("API token of {}", user.username));
+    let tokens = tokens::of_user(state.database(), &state.scopes(), id).await?;
+    let mut layout = visit.layout(format!("API tokens of {}", user.username));
     if made.is_some() {
-        layout = layout.with_notice(Notice::good(
-            "The token was created. Copy it now: it is shown only once.",
-        ));
+        layout = layout.with_notice(Notice::good("Copy the token now: it is shown only once."));
     }
+    let made = made.map(|(name, secret)| Made {
+        command: tokens
+            .iter()
+            .find(|token| token.name == name)
+            .and_then(|token| command(visit, token, &secret)),
+        name: name.to_owned(),
+        secret,
+    });
     show(&Page {
         layout,
-        tabs: Some(tabs(id, "API token")),
-        token: tokens::of_user(state.database(), &state.scopes(), id).await?.into_iter().next(),
+        tabs: Some(tabs(id, "API tokens")),
         user,
+        tokens: tokens.into_iter().map(|token| Facts { token }).collect(),
         made,
         admitted,
+        longest: longest_in_days(visit),
     })
 }
 
 async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
     let access = authority::access(visit).await?;
-    Ok(access
-        .decide_for_groups(
-            &user.groups,
-            crate::identity::acl::CORE_LOGIN_API,
-            crate::identity::acl::ROOT,
-        )
-        .0)
+    Ok(access.decide_for_groups(&user.groups, CORE_LOGIN_API, ROOT).0)
 }

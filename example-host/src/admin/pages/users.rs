@@ -1,5 +1,5 @@
 //! The list of users, and the page of a user: names, groups, password, blocking and deleting. The
-//! token and the permissions of a user are on other pages.
+//! tokens and the permissions of a user are on other pages.
 
 use askama::Template;
 use host_interface::Event;
@@ -235,9 +235,9 @@ async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     let user = directory::user(state.database(), id).await?;
     let (what, effect) = match blocked {
         true => {
-            ("block a user", "was blocked: the API token and all sessions have stopped working")
+            ("block a user", "was blocked: the API tokens and all sessions have stopped working")
         }
-        false => ("unblock a user", "was unblocked: the API token and the password work again"),
+        false => ("unblock a user", "was unblocked: the API tokens and the password work again"),
     };
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
@@ -296,7 +296,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
 
 /// The tabs of a user's pages.
 pub(crate) fn tabs(id: i64, current: &str) -> Tabs {
-    let pages = [("User", ""), ("API token", "/token"), ("Permissions", "/permissions")];
+    let pages = [("User", ""), ("API tokens", "/token"), ("Permissions", "/permissions")];
     Tabs::new("About this user", &format!("/users/{id}"), &pages, current)
 }
 

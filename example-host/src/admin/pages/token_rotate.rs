@@ -1,0 +1,88 @@
+//! The form that gives an API token a new secret, while the old one may work for some time.
+
+use std::time::Duration;
+
+use askama::Template;
+
+use crate::base::error::Error;
+use crate::identity::tokens;
+use crate::site::state::change;
+
+use super::token::{Facts, changed, ensure_exists, in_path, with_secret};
+use super::token_new::{end_field, entered_moment};
+use crate::admin::authority::Authority;
+use crate::admin::problem::Problem;
+use crate::admin::view::show;
+use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::visit::{Outcome, Visit};
+
+/// For how many hours the old secret may work.
+const OVERLAPS: [(u32, &str); 4] = [
+    (0, "Not at all: it stops working at once"),
+    (1, "For 1 hour"),
+    (24, "For 24 hours"),
+    (72, "For 72 hours"),
+];
+
+#[derive(Template)]
+#[template(path = "admin/token_rotate.html")]
+struct Page {
+    layout: Layout,
+    facts: Facts,
+    fields: [Field; 2],
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    render(&visit, None).await
+}
+
+pub(crate) async fn rotate(visit: Visit) -> Result<Outcome, Problem> {
+    let token = in_path(&visit).await?;
+    let overlap = visit.form.get("overlap");
+    let hours = OVERLAPS.iter().find(|(hours, _)| hours.to_string() == overlap);
+    let (hours, _) = hours.ok_or_else(|| Problem::Refused("choose an overlap".to_owned()))?;
+    let overlap = Duration::from_secs(u64::from(*hours) * 60 * 60);
+    let expires_on = match entered_moment(visit.form.get("expires")) {
+        Ok(expires_on) => expires_on,
+        Err(why) => return Ok(Outcome::Again(render(&visit, Some(&why)).await?)),
+    };
+    let ends = (expires_on, visit.site.token_lifetime());
+    let rotated = change!(visit.site.state(), |transaction| {
+        let authority = Authority::of(&visit, transaction).await?;
+        authority.may_touch(transaction, token.user).await?;
+        ensure_exists(transaction, &token).await?;
+        let secret = match tokens::rotate(transaction, token.id, overlap, ends).await {
+            // The overlap is one of those above, so that this is about the end.
+            Err(Error::Invalid(why)) => return Ok(Err(why)),
+            rotated => rotated?,
+        };
+        let change = changed("rotate a token", token.user, &token.name);
+        Ok(Ok((secret, visit.record_shown(transaction, change).await?)))
+    })?;
+    match rotated {
+        Ok((secret, recorded)) => {
+            Ok(Outcome::Shown { recorded, view: with_secret(&visit, &token.name, secret).await? })
+        }
+        Err(why) => Ok(Outcome::Again(render(&visit, Some(&why)).await?)),
+    }
+}
+
+async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
+    let token = in_path(visit).await?;
+    let mut layout = visit.layout(format!("Rotate {} of {}", token.name, token.username));
+    if fault.is_some() {
+        layout = layout.with_notice(Notice::bad("The token was not rotated. See below."));
+    }
+    let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called.to_owned()));
+    let empty = match token.expires_on {
+        Some(_) if token.is_expired() => "It has expired and needs another end.",
+        Some(_) => "Empty: when it did before.",
+        None => "Empty: as late as possible.",
+    };
+    let fields = [
+        Field::choice("overlap", "The old secret still works", overlaps.to_vec())
+            .value(visit.form.get("overlap")),
+        end_field(visit, empty).value(visit.form.get("expires")).fault(fault),
+    ];
+    show(&Page { layout, facts: Facts { token }, fields })
+}
