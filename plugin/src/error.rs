@@ -123,9 +123,9 @@ pub struct Fault {
     /// What a program needs to go on.
     pub meta: Option<Named>,
     /// The path from which a client has to start over.
-    pub first: Option<String>,
+    pub first: Option<Box<str>>,
     /// The credentials that the client lacks, as the header `WWW-Authenticate` names them.
-    pub challenge: Option<String>,
+    pub challenge: Option<Box<str>>,
 }
 
 /// A number in the `meta` of a document or an error, after its name.
@@ -161,13 +161,13 @@ impl Fault {
 
     /// The same with the path from which a client has to start over.
     pub fn starting_over_at(mut self, path: String) -> Self {
-        self.first = Some(path);
+        self.first = Some(path.into());
         self
     }
 
     /// The same with the credentials that the client lacks.
     pub fn challenging(mut self, challenge: Option<String>) -> Self {
-        self.challenge = challenge;
+        self.challenge = challenge.map(Into::into);
         self
     }
 

@@ -53,7 +53,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     let faults = at_most(MAX_FAULTS, faults);
     let response = document(status, errors(&faults));
     let response = match faults.iter().find_map(|fault| fault.challenge.clone()) {
-        Some(challenge) => response.with_header("www-authenticate", challenge),
+        Some(challenge) => response.with_header("www-authenticate", String::from(challenge)),
         None => response,
     };
     match status {
