@@ -28,13 +28,13 @@
 //! | `server` | HTTP: `router` (the table of addresses), `context` (what every request needs), `connections` (limits, stopping), `limits` (limits on connections), `waits` (requests that wait), `progress` (the timeout of a client that does not read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `administration` (requests to the pages), `health`, `scrape` (the address of the metrics), `readings` (values that are measured when they are requested) |
 //! | `admin` | the administration: the table of all pages with their handlers; `pages`, a file for each with a template in `templates/admin`; `paths` (the addresses of the pages), `page_request` (a request before sign-in), `visit` (a request of a signed-in user), `authority` (what administrators may do to each other), `authenticator` (checking a password), `sign_in`, `confirm` (the password once more), `throttle`, `problem`, `view`, `form`, `cookies`, `catalogue` (the OpenAPI documents), `assets` |
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
-//! | `site` | an open site: database, plugins, installation; `administer` (the changes that administrators make, each recorded with its actor), `state` (the state in memory, and how it follows other processes), `services` (the services that the host offers to a plugin), `events` (what is reported to extensions that ask for it), `jobs` (running the jobs of extensions), `reminders` (mails about tokens that are about to end), `health`, `storage` (sizes), `libraries` (which ones a site is opened with), `quickstart` (the first start), `copy` (moving a site to another database), `maintenance` (checking and correcting the counts and sums that extensions keep beside their records) |
+//! | `site` | an open site: database, plugins, installation; `administer` (the changes that administrators make, each recorded with its actor), `state` (the state in memory, and how it follows other processes), `services` (the services that the host offers to a plugin), `events` (what is reported to extensions that ask for it), `jobs` (running the jobs of extensions), `reminders` (mails about tokens that are about to end), `health`, `storage` (sizes), `libraries` (which ones a site is opened with), `quickstart` (the first start), `copy` (moving a site to another database), `claims` (the databases that extensions are copied to), `maintenance` (checking and correcting the counts and sums that extensions keep beside their records) |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `demo` (options of demonstration data) |
 //! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `passwords`, `sessions`, `directory` (the list of users with its search) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
 //! | `database` | `pools`, `connection`, `statement`, `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster); the only room with SQL that depends on the engine |
-//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `moment`, `secret`, `token_text` (how a token is written) |
+//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `databases` (those of the host and of extensions), `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `moment`, `secret`, `token_text` (how a token is written) |
 
 pub mod cli;
 
@@ -50,6 +50,7 @@ mod site;
 mod watch;
 
 pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
+pub use base::databases::{Databases, DatabasesError, OwnDatabases};
 pub use base::error::Error;
 pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};

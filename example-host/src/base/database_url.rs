@@ -150,10 +150,16 @@ impl DatabaseUrl {
 
     /// The address of a replica, in the form that extensions expect.
     pub(crate) fn as_replica_of(&self, url: &DatabaseUrl) -> Result<String, DatabaseUrlError> {
+        self.on_server_like(url).ok_or(DatabaseUrlError::NoReplica)
+    }
+
+    /// The address in the form that extensions expect, if it is on the same kind of server as another.
+    pub(crate) fn on_server_like(&self, url: &DatabaseUrl) -> Option<String> {
         match (&self.kind, &url.kind) {
-            (Kind::Postgres(replica), Kind::Postgres(_))
-            | (Kind::MySql(replica), Kind::MySql(_)) => Ok(replica.clone()),
-            _ => Err(DatabaseUrlError::NoReplica),
+            (Kind::Postgres(own), Kind::Postgres(_)) | (Kind::MySql(own), Kind::MySql(_)) => {
+                Some(own.clone())
+            }
+            _ => None,
         }
     }
 

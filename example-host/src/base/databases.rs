@@ -46,7 +46,9 @@ pub enum DatabasesError {
     #[error("{0} is set, but no library with an extension of that name is loaded")]
     NoExtension(String),
     /// An extension has a database of its own, whose address was not given.
-    #[error("{extension} keeps its tables in a database of its own; give its address in {variable}")]
+    #[error(
+        "{extension} keeps its tables in a database of its own; give its address in {variable}"
+    )]
     NotGiven {
         /// The extension.
         extension: String,
@@ -63,6 +65,10 @@ impl OwnDatabases {
     pub const EXTENSION: &str = "EXTENSION_DATABASE_URL_";
     /// The same for replicas.
     pub const REPORTS: &str = "EXTENSION_DATABASE_REPORTS_URL_";
+    /// The beginning of the variables for a site that is copied.
+    pub const COPY_FROM: &str = "COPY_FROM_URL_";
+    /// The same for its copy.
+    pub const COPY_TO: &str = "COPY_TO_URL_";
 
     /// No extension has a database of its own.
     pub fn none(prefix: &'static str) -> Self {
@@ -156,7 +162,12 @@ impl Databases {
 
     /// Whether an extension has a database of its own on a server.
     pub(crate) fn has_own(&self, extension: &str) -> bool {
-        self.own.of(extension).is_some()
+        self.own_of(extension).is_some()
+    }
+
+    /// The database that an extension has of its own.
+    pub(crate) fn own_of(&self, extension: &str) -> Option<&DatabaseUrl> {
+        self.own.of(extension)
     }
 
     /// The addresses of an extension's tables and of their replica. `stem` is the name of its file.
@@ -168,7 +179,7 @@ impl Databases {
         let own = self.own.of(extension);
         let url = match own {
             Some(own) => own
-                .beside_server(&self.host)
+                .on_server_like(&self.host)
                 .ok_or_else(|| DatabasesError::OtherServer(self.own.variable(extension)))?,
             None => self.host.of_extension(stem)?,
         };
@@ -181,14 +192,10 @@ impl Databases {
 
     /// Whether an extension has the same tables here and there, judged by their addresses.
     pub(crate) fn is_same(&self, other: &Databases, extension: &str) -> bool {
-        let of = |databases: &Databases| databases.own.of(extension).cloned();
-        match (of(self), of(other)) {
-            (None, None) => self.host.is_same(&other.host),
-            (own, others) => own
-                .as_ref()
-                .unwrap_or(&self.host)
-                .is_same(others.as_ref().unwrap_or(&other.host)),
+        fn of<'a>(databases: &'a Databases, extension: &str) -> &'a DatabaseUrl {
+            databases.own_of(extension).unwrap_or(&databases.host)
         }
+        of(self, extension).is_same(of(other, extension))
     }
 
     /// Fails if a variable is for an extension that is not among these: it may be misspelt, and then its
@@ -212,7 +219,10 @@ mod tests {
     const SITE: &str = "postgres://site:one@localhost/site";
     const SHOP: &str = "postgres://shop:two@localhost/site";
 
-    fn own(prefix: &'static str, variables: &[(&str, &str)]) -> Result<OwnDatabases, DatabasesError> {
+    fn own(
+        prefix: &'static str,
+        variables: &[(&str, &str)],
+    ) -> Result<OwnDatabases, DatabasesError> {
         let variables = variables.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned()));
         OwnDatabases::read(prefix, variables)
     }
@@ -225,7 +235,8 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_with_a_database_of_its_own_gets_no_address_of_the_host() -> Result<(), DatabasesError> {
+    fn an_extension_with_a_database_of_its_own_gets_no_address_of_the_host()
+    -> Result<(), DatabasesError> {
         let variable = "EXTENSION_DATABASE_URL_WEBSERVICES_SHOP";
         let site = databases(SITE, &[(variable, SHOP), ("EXTENSION_DATABASE_URL_ZOO", "")])?;
         let shop = site.of_extension("webservices-shop", "shop")?;
@@ -254,7 +265,8 @@ mod tests {
             ("sqlite://data/host.db", "sqlite://data/own.db"),
             ("sqlite://data/host.db", SHOP),
         ] {
-            let of = Databases::new(host.parse()?).own(own("EXTENSION_DATABASE_URL_", &[(variable, url)])?);
+            let of = Databases::new(host.parse()?)
+                .own(own("EXTENSION_DATABASE_URL_", &[(variable, url)])?);
             let refused = of.of_extension("zoo", "zoo");
             assert_eq!(refused, Err(DatabasesError::OtherServer(variable.to_owned())), "{url}");
         }
@@ -269,7 +281,8 @@ mod tests {
     fn a_database_is_compared_with_that_of_the_same_extension() -> Result<(), DatabasesError> {
         let shared = databases(SITE, &[])?;
         let apart = databases(SITE, &[("EXTENSION_DATABASE_URL_ZOO", SHOP)])?;
-        let moved = databases("postgres://site@localhost/new", &[("EXTENSION_DATABASE_URL_ZOO", SHOP)])?;
+        let moved =
+            databases("postgres://site@localhost/new", &[("EXTENSION_DATABASE_URL_ZOO", SHOP)])?;
         assert!(shared.is_same(&shared, "zoo") && !shared.is_same(&apart, "zoo"));
         assert!(apart.is_same(&moved, "zoo") && !apart.is_same(&moved, "bakery"));
         Ok(())

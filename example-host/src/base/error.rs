@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::base::database_url::DatabaseUrlError;
+use crate::base::databases::DatabasesError;
 use crate::base::text::one_line;
 use crate::base::tls_files::TlsError;
 
@@ -14,6 +15,9 @@ pub enum Error {
     /// The address of the database cannot be used.
     #[error(transparent)]
     DatabaseUrl(#[from] DatabaseUrlError),
+    /// The address of the database of an extension cannot be used.
+    #[error(transparent)]
+    Databases(#[from] DatabasesError),
     /// The database refused a statement or did not answer.
     #[error("the host's database failed: {}", one_line(.0))]
     Database(#[from] sqlx::Error),

@@ -2,6 +2,7 @@
 //! room.
 
 pub(crate) mod database_url;
+pub(crate) mod databases;
 pub(crate) mod error;
 pub(crate) mod moment;
 pub(crate) mod private;

@@ -32,6 +32,10 @@ Examples:
 Commands may be run while a host serves the same database; it picks up changes within a second.
 
 Environment variables (in addition to those named above):
+  EXTENSION_DATABASE_URL_<NAME>  a database of its own for an extension, on the same kind of server;
+                        <NAME> is its name in capitals, with _ for - [default: that of the host]
+  EXTENSION_DATABASE_REPORTS_URL_<NAME>  a replica of that database [default: none]
+  COPY_FROM_URL_<NAME>, COPY_TO_URL_<NAME>  the same for copy [default: none]
   HOST_PLUGIN           libraries to load, separated like PATH
   HOST_LISTEN           where to listen [default: 127.0.0.1:8080]
   HOST_LOG              filter of log lines, e.g. info or debug,access=off [default: info]

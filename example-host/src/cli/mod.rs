@@ -20,7 +20,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::base::database_url::DatabaseUrl;
+use crate::base::databases::{Databases, OwnDatabases};
 use crate::base::settings::{LogFormat, Settings};
 use crate::base::text::one_line;
 use crate::site::{Libraries, Site, copy};
@@ -63,14 +63,20 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
 async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), Failure> {
     let libraries = libraries(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
-        let (libraries, from, to) = (libraries?, from.parse()?, to.parse()?);
+        let read = OwnDatabases::from_env;
+        let from = Databases::new(from.parse()?).own(read(OwnDatabases::COPY_FROM)?);
+        let to = Databases::new(to.parse()?).own(read(OwnDatabases::COPY_TO)?);
+        let libraries = libraries?;
         let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &libraries, Bar::new);
         return print(copied.await?);
     }
-    let url: DatabaseUrl = cli.database.parse()?;
     let reports = cli.database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
-    let load = |libraries| Site::load(&url, reports.as_ref(), &libraries, &settings.mail);
+    let databases = Databases::new(cli.database.parse()?)
+        .reports(reports)
+        .own(OwnDatabases::from_env(OwnDatabases::EXTENSION)?)
+        .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
+    let load = |libraries| Site::load(&databases, &libraries, &settings.mail);
     let loaded = libraries.and_then(|libraries| Ok(load(libraries)?));
     // Wrong usage is reported before a database is created.
     if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {

@@ -30,6 +30,7 @@ pub(super) const SQLITE: Files = files![
     "0007_jobs",
     "0008_audit_chain",
     "0010_tokens",
+    "0012_own_databases",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -41,6 +42,7 @@ pub(super) const POSTGRES: Files = files![
     "0006_jobs",
     "0007_audit_chain",
     "0009_tokens",
+    "0011_own_databases",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -52,6 +54,7 @@ pub(super) const MYSQL: Files = files![
     "0006_jobs",
     "0007_audit_chain",
     "0009_tokens",
+    "0011_own_databases",
 ];
 
 /// A migrator for these files.

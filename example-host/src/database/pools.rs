@@ -104,6 +104,12 @@ impl Database {
         Ok(self.connect(Access::Read).await?.fetch_one(statement).await?)
     }
 
+    /// Executes a statement without a transaction, also in a database that is not the host's.
+    pub(crate) async fn execute(&self, statement: Statement) -> Result<(), Error> {
+        self.connect(Access::Write).await?.execute(statement).await?;
+        Ok(())
+    }
+
     /// Begins a transaction that reads a snapshot.
     pub(crate) async fn begin_read(&self) -> Result<Connection, Error> {
         let mut connection = self.connect(Access::Read).await?;

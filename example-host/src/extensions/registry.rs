@@ -59,6 +59,27 @@ pub(crate) async fn register_built_in(transaction: &mut Connection) -> Result<bo
         .map(|registered| registered.changed)
 }
 
+/// Notes whether an extension has a database of its own. Fails with `not_given` if it had one and now has
+/// none, before it creates tables in the database of the host.
+pub(crate) async fn note_database(
+    transaction: &mut Connection,
+    name: &str,
+    own: bool,
+    not_given: impl FnOnce() -> Error,
+) -> Result<(), Error> {
+    let statement = sql("SELECT own_database FROM host_extensions WHERE name = ?");
+    let (known,): (bool,) = transaction.fetch_one(statement.bind(name)).await?;
+    match (known, own) {
+        (true, false) => Err(not_given()),
+        (false, true) => {
+            let statement = sql("UPDATE host_extensions SET own_database = TRUE WHERE name = ?");
+            transaction.execute(statement.bind(name)).await?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The changes made by registering an extension.
 #[derive(Debug, Default)]
 pub(crate) struct Registration {

@@ -8,11 +8,12 @@ use host_interface::{Environment, Progress};
 use time::PrimitiveDateTime;
 
 use crate::base::database_url::DatabaseUrl;
+use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::base::text;
 use crate::database::{Connection, Database, Engine, sql, transact};
-use crate::site::{self, Libraries, Site};
+use crate::site::{self, Libraries, Site, claims};
 use crate::watch::audit::{self, Actor};
 
 /// How many users are read at a time.
@@ -66,22 +67,24 @@ pub async fn copy<P: Progress>(
     plugins: &[PathBuf],
     progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
-    copy_on_behalf_of(None, from, to, &Libraries::Named(plugins.to_vec()), progress).await
+    let [from, to] = [from, to].map(|url| Databases::new(url.clone()));
+    copy_on_behalf_of(None, &from, &to, &Libraries::Named(plugins.to_vec()), progress).await
 }
 
 /// The same on behalf of an actor, who is recorded in the audit trail of the copy.
 pub(crate) async fn copy_on_behalf_of<P: Progress>(
     actor: Option<Actor>,
-    from: &DatabaseUrl,
-    to: &DatabaseUrl,
+    from: &Databases,
+    to: &Databases,
     libraries: &Libraries,
     mut progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
-    if from.is_same(to) {
-        return Err(Error::Invalid(format!("{from} cannot be copied to itself")));
+    let host = from.host();
+    if host.is_same(to.host()) {
+        return Err(Error::Invalid(format!("{host} cannot be copied to itself")));
     }
-    has_site(from).await?;
-    let site = Site::load(from, None, libraries, &MailSettings::default())?.open().await?;
+    has_site(host).await?;
+    let site = Site::load(from, libraries, &MailSettings::default())?.open().await?;
     let source = match actor {
         Some(actor) => site.on_behalf_of(actor),
         None => site,
@@ -123,15 +126,24 @@ fn is_missing_table(error: &sqlx::Error) -> bool {
 
 async fn copy_site<P: Progress>(
     source: &Site,
-    from: &DatabaseUrl,
-    to: &DatabaseUrl,
+    from: &Databases,
+    to: &Databases,
     progress: &mut impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
     source.all_served()?;
     every_extension_is_loaded(source).await?;
-    let target = Database::open(to).await?;
+    let names: Vec<&str> = source.plugins().map(|(of, _)| of.name.as_str()).collect();
+    to.only_of(&names)?;
+    for name in names {
+        to.of_extension(name, site::file_stem(name))?;
+        if from.is_same(to, name) {
+            let why = format!("the tables of {name} cannot be copied to themselves");
+            return Err(Error::Invalid(why));
+        }
+    }
+    let target = Database::open(to.host()).await?;
     // Held until the end, so that no other process serves the new site or copies into it.
-    let start = target.start(to).await?;
+    let start = target.start(to.host()).await?;
     let copied = copy_into(&target, source, from, to, progress).await;
     start.end().await;
     target.close().await;
@@ -141,17 +153,20 @@ async fn copy_site<P: Progress>(
 async fn copy_into<P: Progress>(
     target: &Database,
     source: &Site,
-    from: &DatabaseUrl,
-    to: &DatabaseUrl,
+    from: &Databases,
+    to: &Databases,
     progress: &mut impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
-    let names = source.plugins().map(|(description, _)| description.name.as_str());
-    claim(target, to, names).await?;
+    let names = || source.plugins().map(|(description, _)| description.name.as_str());
+    claim(target, to.host(), names()).await?;
+    let own: Vec<&DatabaseUrl> = names().filter_map(|name| to.own_of(name)).collect();
+    claims::claim(&own).await?;
 
-    let mut lines = vec![copy_host(source.state().database(), target, &progress()).await?];
+    let mut lines = vec![copy_host(source.state().database(), target, to, &progress()).await?];
     for (description, plugin) in source.plugins() {
-        let environment = Environment::new(to.of_extension(site::file_stem(&description.name))?);
-        let environment = environment.base_path(site::BASE_PATH);
+        let stem = site::file_stem(&description.name);
+        let (url, _) = to.of_extension(&description.name, stem)?;
+        let environment = Environment::new(url).base_path(site::BASE_PATH);
         let line = plugin.copy(environment, progress()).await.map_err(|source| Error::Plugin {
             plugin: description.name.clone(),
             step: "copy",
@@ -161,7 +176,8 @@ async fn copy_into<P: Progress>(
             lines.push(line);
         }
     }
-    let what = format!("copy the site from {from}");
+    claims::release(&own).await?;
+    let what = format!("copy the site from {}", from.host());
     transact!(target, |transaction| {
         transaction.execute(sql("UPDATE host_state SET copying = FALSE")).await?;
         source.record(transaction, "", "", &what).await
@@ -222,6 +238,7 @@ async fn claim(
 async fn copy_host(
     source: &Database,
     target: &Database,
+    databases: &Databases,
     progress: &impl Progress,
 ) -> Result<String, Error> {
     transact!(target, |to| {
@@ -233,7 +250,7 @@ async fn copy_host(
         copy_users(&mut from, to, progress).await?;
         copy_tokens(&mut from, to).await?;
         copy_assets(&mut from, to).await?;
-        copy_extensions(&mut from, to).await?;
+        copy_extensions(&mut from, to, databases).await?;
         audit::copy(&mut from, to).await?;
         copy_state(&mut from, to).await?;
         let counted = compare(&mut from, to).await?;
@@ -446,13 +463,20 @@ async fn copy_assets(from: &mut Connection, to: &mut Connection) -> Result<(), E
 }
 
 /// Extensions with their parameters.
-async fn copy_extensions(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+async fn copy_extensions(
+    from: &mut Connection,
+    to: &mut Connection,
+    databases: &Databases,
+) -> Result<(), Error> {
     let statement = sql("SELECT name, version, enabled, built_in FROM host_extensions");
     let extensions: Vec<(String, String, bool, bool)> = from.fetch_all(statement).await?;
     for (name, version, enabled, built_in) in extensions {
-        let statement = sql("INSERT INTO host_extensions (name, version, enabled, built_in) \
-             VALUES (?, ?, ?, ?)");
-        to.execute(statement.bind(name).bind(version).bind(enabled).bind(built_in)).await?;
+        let own = databases.has_own(&name);
+        let statement =
+            sql("INSERT INTO host_extensions (name, version, enabled, built_in, own_database) \
+             VALUES (?, ?, ?, ?, ?)");
+        let statement = statement.bind(name).bind(version).bind(enabled).bind(built_in);
+        to.execute(statement.bind(own)).await?;
     }
     let statement = sql("SELECT extension, name, value FROM host_parameters");
     let parameters: Vec<(String, String, String)> = from.fetch_all(statement).await?;

@@ -1,6 +1,7 @@
 //! A site: the host's database and its plugins. Opening a site installs missing tables and data.
 
 mod administer;
+mod claims;
 pub(crate) mod copy;
 mod events;
 pub(crate) mod health;
@@ -29,6 +30,7 @@ use host_service::Extension;
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::database_url::DatabaseUrl;
+use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
@@ -114,35 +116,50 @@ impl Site {
         mail: &MailSettings,
     ) -> Result<Self, Error> {
         let libraries = Libraries::Named(plugins.to_vec());
-        Self::load(url, reports, &libraries, mail)?.open().await
+        let databases = Databases::new(url.clone()).reports(reports.cloned());
+        Self::load(&databases, &libraries, mail)?.open().await
     }
 
     /// The first half of opening a site: loads the libraries, without access to the database. A
     /// library that cannot be served does not keep the others from being served.
     ///
     /// # Errors
-    /// When none of the libraries can be served: the reason of the first.
+    /// When none of the libraries can be served: the reason of the first. When there is a database for an
+    /// extension that no library has.
     pub fn load(
-        url: &DatabaseUrl,
-        reports: Option<&DatabaseUrl>,
+        databases: &Databases,
         libraries: &Libraries,
         mail: &MailSettings,
     ) -> Result<Loaded, Error> {
         let metrics = Arc::new(Metrics::new());
-        let mailer = Mailer::new(mail, url.beside("mail"), Arc::clone(&metrics))?;
+        let mailer = Mailer::new(mail, databases.host().beside("mail"), Arc::clone(&metrics))?;
         let mut created = Vec::new();
         let mut failures = Failures::default();
         for path in libraries.paths() {
-            let loaded = Created::new(path, url, reports, &mailer);
+            let loaded = Created::new(path, databases, &mailer);
             match loaded.and_then(|plugin| add(&mut created, plugin)) {
                 Ok(()) => {}
                 Err(error) => failures.add(path.display().to_string(), error),
             }
         }
+        let any_failed = !failures.is_empty();
         let failures = failures.unless_all(created.is_empty())?;
-        let (url, are_default) = (url.clone(), libraries.are_default());
-        let (actor, token_lifetime) = (None, None);
-        Ok(Loaded { url, metrics, mailer, created, failures, are_default, actor, token_lifetime })
+        let names: Vec<&str> = created.iter().map(|created| created.extension.name()).collect();
+        match databases.only_of(&names) {
+            // It may be for an extension whose library could not be loaded.
+            Err(error) if any_failed => tracing::warn!(%error, "a database is not used"),
+            only => only?,
+        }
+        Ok(Loaded {
+            databases: databases.clone(),
+            metrics,
+            mailer,
+            created,
+            failures,
+            are_default: libraries.are_default(),
+            actor: None,
+            token_lifetime: None,
+        })
     }
 
     /// The OpenAPI documents of the extensions that have one, as JSON text.
@@ -271,7 +288,7 @@ impl Site {
 
 /// The loaded libraries of a site, checked for conflicts.
 pub struct Loaded {
-    url: DatabaseUrl,
+    databases: Databases,
     metrics: Arc<Metrics>,
     mailer: Mailer,
     created: Vec<Created>,
@@ -306,22 +323,32 @@ impl Loaded {
     /// When a plugin fails, the database cannot be used, or the site has other extensions than
     /// [`Libraries::Default`].
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded { url, metrics, mailer, created, failures, are_default, actor, token_lifetime } =
-            self;
+        let Loaded {
+            databases,
+            metrics,
+            mailer,
+            created,
+            failures,
+            are_default,
+            actor,
+            token_lifetime,
+        } = self;
+        let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
-        let storage = Storage::new(&url, names.map(|name| (name, file_stem(name))));
+        let shared = !names.clone().any(|name| databases.has_own(name));
+        let storage = Storage::new(url, names.map(|name| (name, file_stem(name))), shared);
 
         let libraries = created.iter().map(|created| created.library.clone()).collect();
-        let database = Database::open(&url).await?;
+        let database = Database::open(url).await?;
         // Only one process at a time may install.
-        let mut start = database.start(&url).await?;
+        let mut start = database.start(url).await?;
         let installed = start.run(async {
-            refuse_unfinished_copy(&database, &url).await?;
+            refuse_unfinished_copy(&database, url).await?;
             if are_default {
                 let names = created.iter().map(|created| created.extension.name());
                 libraries::refuse_to_add(&database, names).await?;
             }
-            install(database, created, failures, actor.as_deref()).await
+            install(database, &databases, created, failures, actor.as_deref()).await
         });
         let installed = installed.await;
         // The lock is released also if the start failed, so that waiting starts continue.
@@ -353,20 +380,14 @@ struct Created {
 }
 
 impl Created {
-    fn new(
-        path: &Path,
-        url: &DatabaseUrl,
-        reports: Option<&DatabaseUrl>,
-        mailer: &Mailer,
-    ) -> Result<Self, Error> {
+    fn new(path: &Path, databases: &Databases, mailer: &Mailer) -> Result<Self, Error> {
         let library = host_service::open(path)?;
         let services = Services::new(mailer.clone());
         let file = path.display().to_string();
-        let mut environment = Environment::new(url.of_extension(file_stem(library.name()))?)
-            .base_path(BASE_PATH)
-            .capabilities(OFFERED);
-        if let Some(replica) = reports {
-            environment = environment.reports_url(replica.as_replica_of(url)?);
+        let (url, replica) = databases.of_extension(library.name(), file_stem(library.name()))?;
+        let mut environment = Environment::new(url).base_path(BASE_PATH).capabilities(OFFERED);
+        if let Some(replica) = replica {
+            environment = environment.reports_url(replica);
         }
         let extension = Extension::create(&library, services.clone(), environment);
         let extension = extension.map_err(|error| match error {
@@ -411,6 +432,7 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
 /// Registers the extensions with the host, then installs each plugin.
 async fn install(
     database: Database,
+    databases: &Databases,
     created: Vec<Created>,
     mut failures: Failures,
     actor: Option<&Actor>,
@@ -418,7 +440,7 @@ async fn install(
     let descriptions =
         created.iter().map(|created| created.extension.description().clone()).collect();
     let state = Arc::new(State::new(database, descriptions));
-    register(&state, actor).await?;
+    register(&state, databases, actor).await?;
     state.reload().await?;
     let mut extensions = Vec::new();
     for Created { library, extension, services } in created {
@@ -450,12 +472,19 @@ async fn refuse_unfinished_copy(database: &Database, url: &DatabaseUrl) -> Resul
     if copying { Err(Error::UnfinishedCopy(url.to_string())) } else { Ok(()) }
 }
 
-async fn register(state: &State, actor: Option<&Actor>) -> Result<(), Error> {
+async fn register(
+    state: &State,
+    databases: &Databases,
+    actor: Option<&Actor>,
+) -> Result<(), Error> {
     transact!(state.database(), |transaction| {
         let mut changed = registry::register_built_in(transaction).await?;
         for description in state.descriptions() {
             let registration = registry::register(transaction, description).await?;
             changed |= registration.changed;
+            let (name, own) = (&description.name, databases.has_own(&description.name));
+            let not_given = || databases.not_given(name).into();
+            registry::note_database(transaction, name, own, not_given).await?;
             if let Some(actor) = actor
                 && !registration.granted.is_empty()
             {

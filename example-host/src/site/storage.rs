@@ -32,6 +32,8 @@ pub(crate) struct Stored {
 pub(crate) struct Storage {
     /// The files of the host and of each extension; empty if the tables are on a server.
     files: Vec<(String, PathBuf)>,
+    /// Whether all extensions share the host's database, if it is on a server.
+    shared: bool,
     known: Mutex<Option<(Instant, Stored)>>,
 }
 
@@ -40,6 +42,7 @@ impl Storage {
     pub(crate) fn new<'a>(
         url: &DatabaseUrl,
         extensions: impl Iterator<Item = (&'a str, &'a str)>,
+        shared: bool,
     ) -> Self {
         let files = url.path().map(|host| {
             let of_extension = |(name, stem): (&str, &str)| {
@@ -48,7 +51,7 @@ impl Storage {
             let host = ("the host's tables".to_owned(), host.to_owned());
             std::iter::once(host).chain(extensions.map(of_extension)).collect()
         });
-        Self { files: files.unwrap_or_default(), known: Mutex::default() }
+        Self { files: files.unwrap_or_default(), shared, known: Mutex::default() }
     }
 
     /// The sizes, at most some seconds old.
@@ -85,9 +88,10 @@ impl Storage {
             Engine::Sqlite => {
                 self.files.iter().map(|(name, path)| (name.clone(), size(path))).collect()
             }
-            // The host and its extensions share the database.
+            // The other databases are not measured: an extension alone has the address of its own.
             Engine::Postgres | Engine::MySql => {
-                vec![("all tables".to_owned(), bytes.unsigned_abs())]
+                let what = if self.shared { "all tables" } else { "the host's database" };
+                vec![(what.to_owned(), bytes.unsigned_abs())]
             }
         };
         Ok(Stored { engine, version, parts })

@@ -26,6 +26,10 @@ impl Failures {
         self.first.get_or_insert(error);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// Ends a start for which nothing is left to serve, with the first failure.
     pub(super) fn unless_all(mut self, all: bool) -> Result<Self, Error> {
         match self.first.take_if(|_| all) {

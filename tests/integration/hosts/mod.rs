@@ -16,6 +16,7 @@ mod logging;
 mod mails;
 mod metrics;
 mod mirror;
+mod own_databases;
 mod repeats;
 mod replica;
 #[cfg(engine = "sqlite")] // Requests are refused before any SQL.
