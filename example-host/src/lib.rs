@@ -24,7 +24,7 @@
 //!
 //! | room | content |
 //! |---|---|
-//! | [`cli`] | the command line: `arguments`, `commands`, `demo` (its options are those of the extensions), `serve`, `signals`, `progress`, `terminal`, `operator` (the system user who runs the program) |
+//! | [`cli`] | the command line: `arguments`, `commands`, `demo` (its options are those of the extensions), `serve`, `signals`, `progress`, `listing` (lists as lines or JSON), `rows` (what they consist of), `terminal`, `operator` (the system user who runs the program) |
 //! | `server` | HTTP: `router` (the table of addresses), `context` (what every request needs), `connections` (limits, stopping), `limits` (limits on connections), `waits` (requests that wait), `progress` (the timeout of a client that does not read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `administration` (requests to the pages), `health`, `scrape` (the address of the metrics), `readings` (values that are measured when they are requested) |
 //! | `admin` | the administration: the table of all pages with their handlers; `pages`, a file for each with a template in `templates/admin`; `paths` (the addresses of the pages), `page_request` (a request before sign-in), `visit` (a request of a signed-in user), `authority` (what administrators may do to each other), `authenticator` (checking a password), `sign_in`, `confirm` (the password once more), `throttle`, `problem`, `view`, `form`, `cookies`, `catalogue` (the OpenAPI documents), `assets` |
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |

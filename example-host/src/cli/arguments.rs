@@ -10,6 +10,8 @@ use time::PrimitiveDateTime;
 
 use crate::base::{moment, text};
 
+use super::listing::Form;
+
 /// The default address to listen on.
 pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
@@ -128,9 +130,9 @@ pub(super) enum Command {
     Demo(DemoArgs),
     /// Compare the counts and sums that extensions store with their records. Prints each one that
     /// differs: table, key, column, stored number, counted number. The exit code is 1 if any differ.
-    Check,
+    Check(Form),
     /// Correct the stored counts and sums that differ from the records, and print them.
-    Recount,
+    Recount(Form),
     /// Note that the databases were restored from a backup, before hosts serve them: clients that keep a
     /// copy of the data then start over.
     Restored,
@@ -194,7 +196,7 @@ pub(super) enum UserCommand {
         password_stdin: bool,
     },
     /// List users: id, name, e-mail, groups, active or blocked.
-    List,
+    List(Form),
     /// Set the password with which a user signs in to the administration. It is prompted for, or
     /// read from the first line of standard input if that is not a terminal.
     Password {
@@ -226,6 +228,8 @@ pub(super) enum TokenCommand {
     List {
         /// The name of the user.
         user: String,
+        #[command(flatten)]
+        form: Form,
     },
     /// Give a token a new secret and print it, only once.
     Rotate {
@@ -288,7 +292,7 @@ fn network_of(text: &str) -> Result<IpNet, &'static str> {
 #[derive(Debug, Subcommand)]
 pub(super) enum GroupCommand {
     /// List groups: id, title, title of the parent group.
-    List,
+    List(Form),
     /// Add a group below another and print the new id.
     Add {
         /// The title.
@@ -302,7 +306,7 @@ pub(super) enum GroupCommand {
 #[derive(Debug, Subcommand)]
 pub(super) enum PermissionCommand {
     /// List rules: group, action, asset, allow or deny.
-    List,
+    List(Form),
     /// Set or remove a rule. A denial always wins, also for the groups and assets below.
     Set {
         /// The title of the group.
@@ -325,6 +329,8 @@ pub(super) enum PermissionCommand {
         /// The name of a token of the user, which must allow it too.
         #[arg(long, value_name = "NAME")]
         token: Option<String>,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
@@ -338,7 +344,7 @@ pub(super) enum SettingArg {
 #[derive(Debug, Subcommand)]
 pub(super) enum ExtensionCommand {
     /// List extensions: name, version, enabled or disabled.
-    List,
+    List(Form),
     /// Enable an extension.
     Enable {
         /// The name of the extension, for example webservices-shop or token-auth.
@@ -355,7 +361,7 @@ pub(super) enum ExtensionCommand {
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// List parameters: name, value as JSON, default or set, description.
-    List,
+    List(Form),
     /// Print the value of a parameter as JSON.
     Get {
         /// The name of the parameter; EXTENSION/NAME if several extensions have one of that name.
@@ -407,4 +413,27 @@ pub(super) struct DemoArgs {
     /// The parsed options, set once the extensions are loaded.
     #[arg(skip)]
     pub(super) chosen: Map<String, Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_list_can_be_printed_as_json() {
+        fn lists(command: &clap::Command, found: &mut Vec<(String, bool)>) {
+            let name = command.get_name();
+            if ["list", "explain", "check", "recount"].contains(&name) {
+                let json = command.get_arguments().any(|of| of.get_long() == Some("json"));
+                found.push((name.to_owned(), json));
+            }
+            command.get_subcommands().for_each(|below| lists(below, found));
+        }
+        let mut found = Vec::new();
+        lists(&Cli::command(), &mut found);
+        assert!(found.len() >= 8, "{found:?}");
+        assert!(found.iter().all(|(_, json)| *json), "{found:?}");
+    }
 }

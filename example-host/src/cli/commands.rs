@@ -3,11 +3,8 @@
 
 use std::time::Duration;
 
-use host_interface::Difference;
 use serde_json::Value;
 
-use crate::base::moment;
-use crate::base::text::one_line;
 use crate::identity::acl::Setting;
 use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
@@ -20,6 +17,7 @@ use super::arguments::{
 };
 use super::operator::Operator;
 use super::progress::Bar;
+use super::rows;
 use super::terminal::{Failure, ask_password, ask_secret, print, read_line, write};
 
 /// Runs a command. Changes are recorded with the system user who runs it.
@@ -40,7 +38,7 @@ pub(super) fn actor(command: &'static str) -> Actor {
 fn name(command: &Command) -> Option<&'static str> {
     match command {
         Command::User(command) => match command {
-            UserCommand::List => None,
+            UserCommand::List(_) => None,
             UserCommand::Add { .. } => Some("user add"),
             UserCommand::Password { .. } => Some("user password"),
             UserCommand::Block { .. } => Some("user block"),
@@ -60,15 +58,15 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
         Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
         Command::Demo(_) => Some("demo"),
-        Command::Recount => Some("recount"),
+        Command::Recount(_) => Some("recount"),
         Command::Restored => Some("restored"),
         Command::Copy(_) => Some("copy"),
-        Command::Group(GroupCommand::List)
-        | Command::Permission(PermissionCommand::List | PermissionCommand::Explain { .. })
-        | Command::Extension(ExtensionCommand::List)
-        | Command::Config(ConfigCommand::List | ConfigCommand::Get { .. })
+        Command::Group(GroupCommand::List(_))
+        | Command::Permission(PermissionCommand::List(_) | PermissionCommand::Explain { .. })
+        | Command::Extension(ExtensionCommand::List(_))
+        | Command::Config(ConfigCommand::List(_) | ConfigCommand::Get { .. })
         | Command::Audit(_)
-        | Command::Check
+        | Command::Check(_)
         | Command::Openapi
         | Command::Serve(_) => None,
     }
@@ -80,20 +78,15 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         Command::Serve(_) | Command::Copy(_) => Ok(()),
         Command::User(command) => users(site, command).await,
         Command::Token(command) => tokens(site, command).await,
-        Command::Group(GroupCommand::List) => {
-            print(site.groups().await?.into_iter().map(|group| {
-                format!("{}\t{}\t{}", group.id, group.title, group.parent.unwrap_or_default())
-            }))
+        Command::Group(GroupCommand::List(form)) => {
+            form.print(site.groups().await?.into_iter().map(rows::Group::from))
         }
         Command::Group(GroupCommand::Add { name, parent }) => {
             print([site.add_group(&name, &parent).await?])
         }
         Command::Permission(command) => permissions(site, command).await,
-        Command::Extension(ExtensionCommand::List) => {
-            print(site.extensions().await?.into_iter().map(|extension| {
-                let state = if extension.enabled { "enabled" } else { "disabled" };
-                format!("{}\t{}\t{state}", extension.name, extension.version)
-            }))
+        Command::Extension(ExtensionCommand::List(form)) => {
+            form.print(site.extensions().await?.into_iter().map(rows::Extension::from))
         }
         Command::Extension(ExtensionCommand::Enable { name }) => {
             Ok(site.set_enabled(&name, true).await?)
@@ -103,9 +96,9 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         }
         Command::Config(command) => config(site, command).await,
         Command::Audit(command) => audit(site, command).await,
-        Command::Check => {
+        Command::Check(form) => {
             let found = site.recount(false, Bar::new).await?;
-            print(found.iter().map(difference))?;
+            form.print(found.iter().map(rows::Wrong::from))?;
             match found.is_empty() {
                 true => Ok(()),
                 false => Err("the stored numbers above do not match the records; \
@@ -114,16 +107,13 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
                     .into()),
             }
         }
-        Command::Recount => print(site.recount(true, Bar::new).await?.iter().map(difference)),
+        Command::Recount(form) => {
+            form.print(site.recount(true, Bar::new).await?.iter().map(rows::Wrong::from))
+        }
         Command::Restored => Ok(site.note_restored().await?),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
         Command::Openapi => print(site.openapi()?),
     }
-}
-
-fn difference(found: &Difference) -> String {
-    let Difference { table, key, column, kept, counted, .. } = found;
-    format!("{table}\t{key}\t{column}\t{kept}\t{counted}")
 }
 
 async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
@@ -133,11 +123,9 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             let new = NewUser { username: name, email, groups: group, password };
             print([site.add_user(new).await?])
         }
-        UserCommand::List => print(site.users().await?.into_iter().map(|user| {
-            let state = if user.blocked { "blocked" } else { "active" };
-            let groups = user.groups.join(", ");
-            format!("{}\t{}\t{}\t{groups}\t{state}", user.id, user.username, user.email)
-        })),
+        UserCommand::List(form) => {
+            form.print(site.users().await?.into_iter().map(rows::User::from))
+        }
         UserCommand::Password { name } => {
             // An unknown user is reported before the password is asked for.
             let user = site.user(&name).await?;
@@ -157,13 +145,9 @@ async fn tokens(site: &Site, command: TokenCommand) -> Result<(), Failure> {
             let new = NewToken { name, scopes, expires_on: expires, addresses: from, rate };
             print([site.create_token(&user, &new).await?])
         }
-        TokenCommand::List { user } => print(site.tokens(&user).await?.into_iter().map(|token| {
-            let state = if token.is_expired() { "expired" } else { "active" };
-            let scopes = token.scopes.map_or_else(|| "all".to_owned(), |scopes| scopes.join(" "));
-            let moment = |at: Option<_>| at.map_or_else(|| "never".to_owned(), moment::show);
-            let (expires, used) = (moment(token.expires_on), moment(token.used_on));
-            format!("{}\t{state}\t{scopes}\t{expires}\t{used}", token.name)
-        })),
+        TokenCommand::List { user, form } => {
+            form.print(site.tokens(&user).await?.into_iter().map(rows::Token::from))
+        }
         TokenCommand::Rotate { user, token, overlap, expires } => {
             let overlap = Duration::from_secs(overlap.saturating_mul(60 * 60));
             print([site.rotate_token(&user, &token, overlap, expires).await?])
@@ -175,10 +159,9 @@ async fn tokens(site: &Site, command: TokenCommand) -> Result<(), Failure> {
 
 async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Failure> {
     match command {
-        PermissionCommand::List => print(site.rules().await?.into_iter().map(|rule| {
-            let setting = if rule.allowed { "allow" } else { "deny" };
-            format!("{}\t{}\t{}\t{setting}", rule.group, rule.action, rule.asset)
-        })),
+        PermissionCommand::List(form) => {
+            form.print(site.rules().await?.into_iter().map(rows::Rule::from))
+        }
         PermissionCommand::Set { group, action, asset, setting } => {
             let setting = match setting {
                 SettingArg::Allow => Setting::Allow,
@@ -187,21 +170,21 @@ async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Fail
             };
             Ok(site.set_rule(&group, &action, &asset, setting).await?)
         }
-        PermissionCommand::Explain { user, action, asset, token } => print([match token {
-            Some(token) => site.explain_token(&user, &token, &action, &asset).await?,
-            None => site.explain(&user, &action, &asset).await?,
-        }]),
+        PermissionCommand::Explain { user, action, asset, token, form } => {
+            let decision = match token {
+                Some(token) => site.explain_token(&user, &token, &action, &asset).await?,
+                None => site.explain(&user, &action, &asset).await?,
+            };
+            form.print([rows::Explanation::from(decision)])
+        }
     }
 }
 
 async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     match command {
-        ConfigCommand::List => print(site.parameters().into_iter().map(|parameter| {
-            let state = if parameter.set { "set" } else { "default" };
-            let name = parameter.full_name();
-            let description = one_line(parameter.description);
-            format!("{name}\t{}\t{state}\t{description}", parameter.value)
-        })),
+        ConfigCommand::List(form) => {
+            form.print(site.parameters().into_iter().map(rows::Parameter::from))
+        }
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {
             // An unknown parameter is reported before a value is read.

@@ -3,8 +3,10 @@
 mod arguments;
 mod commands;
 mod demo;
+mod listing;
 mod operator;
 mod progress;
+mod rows;
 mod serve;
 mod service;
 mod signals;

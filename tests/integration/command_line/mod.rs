@@ -4,6 +4,7 @@ mod audit_chain;
 mod audited_commands;
 mod commands;
 mod copies;
+mod lists;
 mod maintenance;
 mod secrets;
 mod start;
