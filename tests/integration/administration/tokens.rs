@@ -3,7 +3,7 @@
 
 use std::time::Duration as Life;
 
-use example_host::{Libraries, NewToken, Site, TokenEntry};
+use example_host::{Databases, Libraries, NewToken, Site, TokenEntry};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
@@ -140,7 +140,8 @@ async fn what_is_wrong_with_a_new_token_is_said_beside_its_field() {
 async fn a_site_that_limits_the_life_of_tokens_says_so() {
     let database = Database::new().await;
     let libraries = Libraries::Named(vec![library()]);
-    let loaded = Site::load(&database.address(), None, &libraries, &Default::default()).unwrap();
+    let databases = Databases::new(database.address());
+    let loaded = Site::load(&databases, &libraries, &Default::default()).unwrap();
     let longest = Some(Life::from_secs(30 * 24 * 60 * 60));
     let site = loaded.token_lifetime(longest).open().await.unwrap();
     let user = add(&site, "ann", "Super Users").await;
