@@ -150,14 +150,15 @@ pub(super) fn entered_moment(text: &str) -> Result<Option<time::PrimitiveDateTim
     read.ok_or_else(|| format!("it must be {}", moment::EXPECTED))
 }
 
-/// A field for the end of a token.
-pub(super) fn end_field(visit: &Visit, empty: &str) -> Field {
+/// A field for the end of a token, which says what it means when it is empty.
+pub(super) fn end_field(visit: &Visit, empty: Option<&str>) -> Field {
     let last = visit.site.token_lifetime().map(|longest| text::now() + longest);
     let hint = match longest_in_days(visit) {
         Some(days) => {
+            let empty = empty.unwrap_or("Empty: as late as possible.");
             format!("In UTC. {empty} On this site a token ends after {days} days at most.")
         }
-        None => format!("In UTC. {empty}"),
+        None => format!("In UTC. {}", empty.unwrap_or("Empty: no end.")),
     };
     Field::moment("expires", "Ends", last).optional().hint(hint)
 }
@@ -214,7 +215,7 @@ async fn render(visit: &Visit, entered: &Entered, faults: &[Fault]) -> Result<Vi
         tables: tables(scopes.scopes(), &entered.scopes),
         scopes_fault: sentence(fault(Part::Scopes).unwrap_or_default()),
         limits: vec![
-            end_field(visit, "Empty: as late as possible.")
+            end_field(visit, None)
                 .value(&entered.expires)
                 .fault(fault(Part::End)),
             Field::area("addresses", "Addresses")

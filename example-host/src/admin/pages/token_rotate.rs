@@ -75,9 +75,9 @@ async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
     }
     let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called.to_owned()));
     let empty = match token.expires_on {
-        Some(_) if token.is_expired() => "It has expired and needs another end.",
-        Some(_) => "Empty: when it did before.",
-        None => "Empty: as late as possible.",
+        Some(_) if token.is_expired() => Some("It has expired and needs another end."),
+        Some(_) => Some("Empty: when it did before."),
+        None => None,
     };
     let fields = [
         Field::choice("overlap", "The old secret still works", overlaps.to_vec())
