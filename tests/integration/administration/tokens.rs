@@ -77,7 +77,7 @@ async fn a_token_does_what_was_ticked_and_no_more() {
     let scopes = ["orders:edit", "orders:view"].map(str::to_owned);
     assert_eq!(made.scopes.as_deref(), Some(&scopes[..]));
     seen.says(&made.fingerprint);
-    assert!(audited(&mut ann, "origin=administration", 1).await[0].contains("Till 4"));
+    assert!(audited(&mut ann, "origin=administration", 2).await[0].contains("Till 4"));
 
     // Everything that the user may do, without any limit; ticked scopes are those of the other choice.
     let all = [("name", "all"), ("may", "everything"), ("scope", "orders:view")];
@@ -226,7 +226,7 @@ async fn a_token_is_rotated_with_an_overlap_and_revoked() {
     seen.says("manager has no tokens.");
     ask(&shop, "/zones", &third).await.expect(401);
     assert_eq!(ann.get(&rotate).await.status, 404);
-    let entries = audited(&mut ann, "origin=administration", 3).await;
+    let entries = audited(&mut ann, "origin=administration", 4).await;
     for (entry, what) in entries.iter().zip(["Revoke", "Rotate", "Rotate"]) {
         assert!(entry.contains(&format!("{what} a token: default")), "{entry}");
     }
