@@ -1,10 +1,13 @@
 //! Checking a name and a password. This is the only place where the administration does so.
-//! Guessing is slowed down, and takes the same time for names that do not exist.
+//! Guessing is slowed down, takes the same time for names that do not exist, and is recorded.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::Semaphore;
 
 use crate::base::error::Error;
 use crate::base::text::fold;
@@ -20,6 +23,10 @@ use super::throttle::Throttle;
 /// How much of a name that does not exist is recorded, in characters: people enter their password
 /// in place of the name.
 const SHOWN: usize = 3;
+
+/// The maximum number of passwords that are checked or wait for that. So a flood of attempts takes
+/// neither memory nor connections from others; nobody waits for long, and the rest is told at once.
+const PLACES: usize = 16;
 
 /// A request with a password, as it is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +51,17 @@ pub(crate) struct VerifiedUser {
 pub(crate) enum Attempt {
     Accepted(VerifiedUser),
     Rejected,
-    /// The password was not checked; the next attempt is allowed after so many seconds.
+    /// The password was not checked.
+    Later(Later),
+}
+
+/// Why a password was not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Later {
+    /// The next attempt is allowed after so many seconds.
     Throttled(u64),
+    /// Too many other passwords are being checked.
+    Busy,
 }
 
 /// Why a user is refused.
@@ -53,7 +69,7 @@ pub(crate) enum Attempt {
 pub(crate) enum Refusal<'a> {
     WrongPassword,
     UnknownName(&'a str),
-    Throttled,
+    Later(Later),
     Blocked,
     NotPermitted,
 }
@@ -63,11 +79,12 @@ pub(crate) struct Authenticator {
     pub(crate) site: Site,
     pub(crate) audit: Arc<Audit>,
     throttle: Throttle,
+    places: Semaphore,
 }
 
 impl Authenticator {
     pub(crate) fn new(site: Site, audit: Arc<Audit>) -> Self {
-        Self { site, audit, throttle: Throttle::default() }
+        Self { site, audit, throttle: Throttle::default(), places: Semaphore::new(PLACES) }
     }
 
     /// Checks the password of a user.
@@ -77,12 +94,20 @@ impl Authenticator {
         username: &str,
         password: &str,
     ) -> Result<Attempt, Error> {
-        let client = asking.client;
+        let (client, database) = (asking.client, self.site.state().database());
         // All invalid names count as one name. They are neither looked up nor hashed.
         let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
-        if let Err(wait) = self.throttle.begin(&name, client, Instant::now()) {
-            self.refuse(asking, (0, ""), Refusal::Throttled);
-            return Ok(Attempt::Throttled(wait.as_secs() + 1));
+        let later = |later| {
+            self.refuse(asking, (0, ""), Refusal::Later(later));
+            Ok(Attempt::Later(later))
+        };
+        let throttled = |wait: Duration| later(Later::Throttled(wait.as_secs() + 1));
+        if let Some(wait) = self.throttle.wait(&name, client) {
+            return throttled(wait);
+        }
+        let Ok(_place) = self.places.try_acquire() else { return later(Later::Busy) };
+        if let Some(wait) = self.throttle.begin(database, &name, client).await? {
+            return throttled(wait);
         }
         let unknown = || Ok(self.rejected(asking, (0, ""), Refusal::UnknownName(username)));
         if name.is_empty() {
@@ -91,14 +116,14 @@ impl Authenticator {
         let statement = sql("SELECT id, username, blocked, password_hash FROM host_users \
              WHERE username_fold = ?");
         let row: Option<(i64, String, bool, Option<String>)> =
-            self.site.state().database().fetch_optional(statement.bind(name.as_str())).await?;
+            database.fetch_optional(statement.bind(name.as_str())).await?;
         let kept = row.as_ref().and_then(|(.., hash)| hash.clone());
         let right = passwords::verify(password.to_owned(), kept).await?;
         let Some((id, username, blocked, hash)) = row else { return unknown() };
         if !right {
             return Ok(self.rejected(asking, (id, &username), Refusal::WrongPassword));
         }
-        self.throttle.succeed(&name, client);
+        self.throttle.succeed(database, &name, client).await?;
         Ok(Attempt::Accepted(VerifiedUser { id, username, blocked, hash }))
     }
 
@@ -136,7 +161,7 @@ impl Refusal<'_> {
     fn status(self) -> u16 {
         match self {
             Refusal::WrongPassword | Refusal::UnknownName(_) => 422,
-            Refusal::Throttled => 429,
+            Refusal::Later(later) => later.status().as_u16(),
             Refusal::Blocked | Refusal::NotPermitted => 403,
         }
     }
@@ -151,16 +176,42 @@ impl fmt::Display for Refusal<'_> {
                     name.chars().take(SHOWN.min(name.chars().count() / 2)).collect();
                 write!(f, "unknown name {shown}…")
             }
-            Refusal::Throttled => f.write_str("too many attempts"),
+            Refusal::Later(Later::Throttled(_)) => f.write_str("too many attempts"),
+            Refusal::Later(Later::Busy) => f.write_str("too many sign-ins at once"),
             Refusal::Blocked => f.write_str("blocked"),
             Refusal::NotPermitted => f.write_str("not permitted"),
         }
     }
 }
 
-/// The message after too many attempts.
-pub(crate) fn too_many_attempts(seconds: u64) -> String {
-    format!("Too many attempts. Try again in {seconds} seconds.")
+impl Later {
+    /// The status of the answer.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Later::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
+            Later::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// After how many seconds another attempt makes sense.
+    pub(crate) fn seconds(self) -> u64 {
+        match self {
+            Later::Throttled(seconds) => seconds,
+            Later::Busy => 1,
+        }
+    }
+}
+
+/// The message for the user.
+impl fmt::Display for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Later::Throttled(seconds) => {
+                write!(f, "Too many attempts. Try again in {seconds} seconds.")
+            }
+            Later::Busy => f.write_str("Too many sign-ins at once. Try again in a moment."),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 
 use crate::identity::sessions;
 
-use super::authenticator::{self, Attempt};
+use super::authenticator::Attempt;
 use super::form::{self, CSRF_TOKEN};
 use super::page_request::PageRequest;
 use super::paths::{href, inside};
@@ -63,10 +63,10 @@ pub(crate) async fn answer(
     if confirmed {
         return Ok(None);
     }
-    if let Attempt::Throttled(seconds) = attempt {
-        let page = render(visit, request, None, &authenticator::too_many_attempts(seconds))?;
-        let mut response = page.with_status(StatusCode::TOO_MANY_REQUESTS);
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    if let Attempt::Later(later) = attempt {
+        let page = render(visit, request, None, &later.to_string())?;
+        let mut response = page.with_status(later.status());
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
         return Ok(Some(response));
     }
     let page = render(visit, request, Some("this is not your password"), "")?;

@@ -2,6 +2,7 @@
 
 use crate::base::error::Error;
 
+use super::authenticator::Later;
 use super::paths::Needed;
 
 /// Why a request to a page fails.
@@ -15,8 +16,8 @@ pub(crate) enum Problem {
     Forbidden(Needed),
     /// The request is refused, with a reason for the user.
     Refused(String),
-    /// Too many passwords were wrong; the next attempt is allowed after so many seconds.
-    TooManyAttempts(u64),
+    /// A password was not checked, so nothing was changed.
+    Later(Later),
     /// The database does not answer.
     Unavailable,
     /// An internal error.

@@ -11,7 +11,7 @@ use crate::database::transact;
 use crate::identity::sessions::{self, Session};
 use crate::watch::audit::{Actor, Record};
 
-use super::authenticator::{self, Asking, Attempt, Authenticator, Refusal};
+use super::authenticator::{Asking, Attempt, Authenticator, Refusal};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -89,11 +89,10 @@ pub(crate) async fn answer(
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
-        Attempt::Throttled(seconds) => {
-            let status = StatusCode::TOO_MANY_REQUESTS;
-            let mut response: Response<Body> =
-                again(status, &authenticator::too_many_attempts(seconds))?;
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        Attempt::Later(later) => {
+            let mut response: Response<Body> = again(later.status(), &later.to_string())?;
+            let seconds = HeaderValue::from(later.seconds());
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
             return Ok(response);
         }
     };

@@ -453,11 +453,9 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
             (403, "Not permitted", "You lack the permission core.manage on the whole site.")
         }
         Problem::Refused(why) => (422, "Not possible", why.as_str()),
-        Problem::TooManyAttempts(_) => (
-            429,
-            "Too many attempts",
-            "Too many passwords were wrong. Nothing was changed. Try again later.",
-        ),
+        Problem::Later(later) => {
+            (later.status().as_u16(), "Nothing was changed", &*later.to_string())
+        }
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -476,7 +474,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
     let mut response = View::page(html).with_status(status);
     let wait = match problem {
         Problem::Unavailable => Some(5),
-        Problem::TooManyAttempts(seconds) => Some(*seconds),
+        Problem::Later(later) => Some(later.seconds()),
         _ => None,
     };
     if let Some(seconds) = wait {

@@ -29,8 +29,9 @@ pub(super) const SQLITE: Files = files![
     "0006_trust",
     "0007_jobs",
     "0008_audit_chain",
+    "0009_sign_in_failures",
     "0010_tokens",
-    "0012_own_databases",
+    "0011_own_databases",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -41,8 +42,9 @@ pub(super) const POSTGRES: Files = files![
     "0005_trust",
     "0006_jobs",
     "0007_audit_chain",
+    "0008_sign_in_failures",
     "0009_tokens",
-    "0011_own_databases",
+    "0010_own_databases",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -53,8 +55,9 @@ pub(super) const MYSQL: Files = files![
     "0005_trust",
     "0006_jobs",
     "0007_audit_chain",
+    "0008_sign_in_failures",
     "0009_tokens",
-    "0011_own_databases",
+    "0010_own_databases",
 ];
 
 /// A migrator for these files.

@@ -2,7 +2,9 @@
 
 pub(crate) mod acl;
 pub(crate) mod directory;
+pub(crate) mod failures;
 pub(crate) mod groups;
+mod hashing;
 pub(crate) mod names;
 pub(crate) mod passwords;
 pub(crate) mod rates;

@@ -34,12 +34,13 @@ const COUNTED: [(&str, &str); 9] = [
 
 /// The statements that empty a database, referring rows first. Some engines do not allow a table
 /// that refers to itself to be emptied, so those references are removed before.
-const EMPTY: [&str; 16] = [
+const EMPTY: [&str; 17] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_audit_chain",
     "DELETE FROM host_parameters",
     "DELETE FROM host_extensions",
     "DELETE FROM host_sessions",
+    "DELETE FROM host_sign_in_failures",
     "DELETE FROM host_api_token_uses",
     "DELETE FROM host_api_token_rates",
     "DELETE FROM host_api_token_secrets",

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use example_host::{ServerSettings, Setting};
+use time::OffsetDateTime;
 
+use crate::support::databases::Engine;
 use crate::support::harness::{Setup, Shop};
-use crate::support::process::Place;
+use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id, shop};
 use crate::support::waiting::eventually;
 
@@ -58,6 +60,93 @@ async fn guessing_passwords_is_throttled_and_others_are_not() {
     })
     .await;
     assert!(began.elapsed() < Duration::from_secs(10), "the other user did not wait long");
+}
+
+#[tokio::test]
+async fn failures_of_a_name_and_of_an_address_are_counted_by_all_hosts_of_a_site() {
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    place.add_administrator("bob", PASSWORD).await;
+    let behind = [("HOST_TRUSTED_PROXIES", "127.0.0.1")];
+    let (left, right) = tokio::join!(place.serve_with(&behind), place.serve_with(&behind));
+    let guess = async |host: &Served, from: &str, name: &str, password: &str| {
+        let mut guest = Visitor::of(&host.url("")).with("x-forwarded-for", from);
+        guest.sign_in(name, password).await.status
+    };
+    // At the same time, at both hosts: each one that is not told to wait counts.
+    let guesses = (0..12).map(|number| {
+        let host = if number % 2 == 0 { &left } else { &right };
+        guess(host, "192.0.2.1", "ann", "not the password")
+    });
+    let answers = futures_util::future::join_all(guesses).await;
+    let wrong = answers.iter().filter(|status| **status == 422).count();
+    assert!(answers.iter().all(|status| [422, 429].contains(status)), "{answers:?}");
+    let failures = "SELECT concat(failures, '') FROM host_sign_in_failures \
+         WHERE kind = 'name' AND failures > 1";
+    let counted = place.database.texts_at(&place.site_url(), failures).await;
+    assert_eq!(counted[0].parse::<usize>().unwrap(), wrong, "{answers:?}");
+    assert!(wrong >= 5);
+
+    // The right password has to wait at both, and from everywhere.
+    for host in [&left, &right] {
+        assert_eq!(guess(host, "192.0.2.2", "bob", "not the password").await, 422);
+        assert_eq!(guess(host, "192.0.2.2", "bob", "not the password").await, 422);
+    }
+    assert_eq!(guess(&left, "192.0.2.2", "bob", "not the password").await, 422);
+    for host in [&left, &right] {
+        assert_eq!(guess(host, "192.0.2.3", "bob", PASSWORD).await, 429);
+    }
+    eventually("the wait is over", async || {
+        (guess(&left, "192.0.2.3", "bob", PASSWORD).await == 303).then_some(())
+    })
+    .await;
+    // The right password has ended the count of the name.
+    for _ in 0..2 {
+        assert_eq!(guess(&right, "192.0.2.3", "bob", "not the password").await, 422);
+    }
+
+    // An address has more attempts, for all names; IPv6 clients have whole networks of addresses.
+    for number in 0..20 {
+        let host = if number % 2 == 0 { &left } else { &right };
+        let from = format!("2001:db8:1:2::{number}");
+        assert_eq!(guess(host, &from, &format!("user{number}"), "x").await, 422);
+    }
+    for host in [&left, &right] {
+        assert_eq!(guess(host, "2001:db8:1:2::ffff", "another", "x").await, 429);
+        assert_eq!(guess(host, "2001:db8:1:3::1", "another", "x").await, 422);
+    }
+    left.stop().await;
+    right.stop().await;
+}
+
+#[tokio::test]
+async fn the_number_of_remembered_failures_is_limited() {
+    let shop = shop().await;
+    let hash = match shop.database.engine {
+        Engine::Sqlite => "randomblob(32)",
+        Engine::Postgres => "sha256(CAST(CAST(n AS TEXT) AS BYTEA))",
+        Engine::MariaDb => "unhex(sha2(n, 256))",
+    };
+    let now = OffsetDateTime::now_utc().unix_timestamp() * 1000;
+    let tenth = "SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION \
+         SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9";
+    for (kind, age) in [("name", 1_000), ("address", 3_700_000)] {
+        let statement = format!(
+            "INSERT INTO host_sign_in_failures (kind, hash, failures, last_on) \
+             SELECT '{kind}', {hash}, 1, {now} - {age} - n FROM (\
+             SELECT 1000 * a.n + 100 * b.n + 10 * c.n + d.n AS n FROM ({tenth}) AS a \
+             CROSS JOIN ({tenth}) AS b CROSS JOIN ({tenth}) AS c CROSS JOIN ({tenth}) AS d\
+             ) AS numbers"
+        );
+        shop.database.execute(&statement).await;
+    }
+    assert_eq!(Visitor::of(&shop.url("")).sign_in("nobody", "x").await.status, 422);
+    for (count, expected) in [
+        ("SELECT count(*) FROM host_sign_in_failures WHERE kind = 'name'", 10_000),
+        ("SELECT count(*) FROM host_sign_in_failures WHERE kind = 'address'", 1),
+    ] {
+        assert_eq!(shop.database.number(count).await, expected, "{count}");
+    }
 }
 
 #[tokio::test]

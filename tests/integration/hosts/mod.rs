@@ -9,6 +9,8 @@ mod crowding;
 #[cfg(engine = "sqlite")] // TLS is below the level of requests.
 mod encrypted;
 mod faults;
+#[cfg(engine = "sqlite")] // What is measured is not the engine.
+mod guessing;
 mod handover;
 #[cfg(engine = "sqlite")] // Lines depend on requests and responses only.
 mod logging;

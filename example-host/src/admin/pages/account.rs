@@ -45,7 +45,7 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
             let wrong = Some("this is not your password");
             return Ok(Outcome::Again(render(&visit, wrong, None).await?));
         }
-        Attempt::Throttled(seconds) => return Err(Problem::TooManyAttempts(seconds)),
+        Attempt::Later(later) => return Err(Problem::Later(later)),
     }
     let hash = match passwords::hash(visit.form.get("password").to_owned()).await {
         Ok(hash) => hash,

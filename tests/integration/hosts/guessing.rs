@@ -1,0 +1,184 @@
+//! A flood of wrong passwords: it changes neither the memory of a host nor what its API answers.
+//!
+//! With `TEST_GUESSES=1000000` there are that many, the flood has the pace of the variable
+//! `TEST_GUESSES_PER_SECOND`, and the times of the API with and without it are compared.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::harness::{Answer, ROOT};
+use crate::support::process::{Place, Served};
+use crate::support::visitor::{PASSWORD, Visitor};
+use crate::support::waiting::eventually;
+
+/// The addresses that the attempts come from.
+const ADDRESSES: usize = 10_000;
+
+/// The names that are tried; one of them exists.
+const NAMES: usize = 1_000;
+
+/// How many connections the flood uses.
+const CONNECTIONS: usize = 32;
+
+/// How much more memory the host may use.
+const MEMORY: usize = 20 * 1024 * 1024;
+
+fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+}
+
+/// The attempts so far, by their status.
+#[derive(Default)]
+struct Flood {
+    begun: AtomicUsize,
+    wrong: AtomicUsize,
+    throttled: AtomicUsize,
+    busy: AtomicUsize,
+}
+
+impl Flood {
+    /// Sends so many attempts, not more than so many a second.
+    async fn send(&self, served: &Served, count: usize, pace: usize) {
+        let start = Instant::now();
+        let connections = (0..CONNECTIONS).map(|_| self.connection(served, count, pace, start));
+        futures_util::future::join_all(connections).await;
+    }
+
+    async fn connection(&self, served: &Served, count: usize, pace: usize, start: Instant) {
+        let mut connection = served.connect().await;
+        loop {
+            let number = self.begun.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return;
+            }
+            let due = start
+                + Duration::from_secs(1) * u32::try_from(number).unwrap()
+                    / u32::try_from(pace).unwrap();
+            tokio::time::sleep_until(due.into()).await;
+            let counter = match attempt(&mut connection, number).await {
+                422 => &self.wrong,
+                429 => &self.throttled,
+                503 => &self.busy,
+                status => panic!("attempt {number} got {status}"),
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Sends an attempt and returns the status of its answer, with as little work as possible: the test
+/// shares its processors with the host.
+async fn attempt(connection: &mut TcpStream, number: usize) -> u16 {
+    // Each address tries other names than those before it.
+    let (address, name) = (number % ADDRESSES, number * 7 % NAMES);
+    let name = if name == 0 { "ann".to_owned() } else { format!("user{name}") };
+    let body = format!("username={name}&password=guess+number+{number}");
+    let request = format!(
+        "POST /administrator/sign-in HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n\
+         x-forwarded-for: 10.1.{}.{}\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+         content-length: {}\r\n\r\n{body}",
+        address / 250,
+        address % 250 + 1,
+        body.len()
+    );
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let (mut answer, mut piece) = (Vec::new(), [0; 8192]);
+    loop {
+        let count = connection.read(&mut piece).await.unwrap();
+        assert!(count > 0, "the connection was closed");
+        answer.extend_from_slice(&piece[..count]);
+        let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+        let head = std::str::from_utf8(&answer[..end]).unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if answer.len() == end + 4 + length.unwrap().parse::<usize>().unwrap() {
+            return head.split(' ').nth(1).unwrap().parse().unwrap();
+        }
+    }
+}
+
+/// The time within which 99 of 100 requests to the API are answered, of those that are sent in turn
+/// until something else has ended.
+async fn p99(served: &Served, token: &str, during: impl Future<Output = ()>) -> Duration {
+    let mut times = Vec::new();
+    let asking = async {
+        loop {
+            let begun = Instant::now();
+            let path = format!("{ROOT}/countries?page[limit]=20");
+            let answer = Answer::to(served.get(&path, token)).await;
+            assert_eq!(answer.status, 200);
+            times.push(begun.elapsed());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::select! {
+        () = during => {}
+        () = asking => {}
+    }
+    times.sort_unstable();
+    println!("{} requests, median {:?}", times.len(), times[times.len() / 2]);
+    times[times.len() * 99 / 100]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(target_os = "linux"), ignore = "memory is read from /proc")]
+async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
+    let count = number("TEST_GUESSES");
+    let pace = number("TEST_GUESSES_PER_SECOND").unwrap_or(2_000);
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let token = place.user("bob", "Administrator").await;
+    let environment = [
+        ("HOST_TRUSTED_PROXIES", "127.0.0.1"),
+        // Lines about a million requests would only fill the memory of the test.
+        ("HOST_LOG", "info,access=off,administration=off"),
+    ];
+    let served = place.serve_with(&environment).await;
+    // A few passwords, and the first requests, so that what every host needs is there.
+    let mut ann = Visitor::of(&served.url("")).with("x-forwarded-for", "192.0.2.1");
+    for _ in 0..4 {
+        assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    }
+    let quiet = p99(&served, &token, tokio::time::sleep(Duration::from_secs(2))).await;
+    let quiet = match count {
+        Some(_) => p99(&served, &token, tokio::time::sleep(Duration::from_secs(20))).await,
+        None => quiet,
+    };
+    let before = served.memory();
+    let flood = Flood::default();
+    let sent = flood.send(&served, count.unwrap_or(5_000), pace);
+    let loud = p99(&served, &token, sent).await;
+    let after = served.memory();
+    let [wrong, throttled, busy] = [&flood.wrong, &flood.throttled, &flood.busy]
+        .map(|counter| counter.load(Ordering::Relaxed));
+    println!(
+        "{wrong} wrong, {throttled} throttled, {busy} busy; memory {before} to {after}; \
+         p99 {quiet:?} to {loud:?}"
+    );
+    assert_eq!(wrong + throttled + busy, count.unwrap_or(5_000));
+    assert!(wrong > 0 && busy > 0);
+    assert!(after < before + MEMORY, "memory grew from {before} to {after}");
+    if count.is_some() {
+        assert!(loud < quiet * 3 / 2, "99 of 100 answers took {loud:?} instead of {quiet:?}");
+    }
+
+    // Whoever is in stays in, and whoever waits and knows the password gets in.
+    assert!(ann.is_in().await);
+    eventually("the wait of the name is over", async || {
+        let mut again = Visitor::of(&served.url("")).with("x-forwarded-for", "192.0.2.2");
+        (again.sign_in("ann", PASSWORD).await.status == 303).then_some(())
+    })
+    .await;
+    served.stop().await;
+    // The trail has not been filled with what the flood has done.
+    let trail = place.run("audit export").await;
+    let refused = trail.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let refused = refused.filter(|entry| entry["what"].as_str().unwrap().contains("refused"));
+    let minutes = count.unwrap_or(5_000) / pace / 60 + 2;
+    let refused = refused.count();
+    assert!((2..=minutes * 5).contains(&refused), "{refused} entries");
+    place.run("audit verify").await;
+}
