@@ -91,20 +91,25 @@ impl Running {
     /// Each step has a deadline within that time; the next step also gets the time that is left of
     /// it.
     pub async fn shutdown(self) {
-        // Extensions answer those who wait, and nobody waits any more.
+        // Nobody waits any more, and no more jobs are begun.
         self.context.api.grant_no_waits();
-        self.site.state().events().report(&Event::Stopping);
-        // No more jobs are begun.
         drop(self.running_jobs);
-        if self.accepting.is_some() && !self.drain_time.is_zero() {
+        // Extensions answer those who wait, on connections that are to be closed by then.
+        let end_waits = || self.site.state().events().report(&Event::Stopping);
+        let drains = self.accepting.is_some() && !self.drain_time.is_zero();
+        if drains {
             tracing::info!("draining for {} seconds", self.drain_time.as_secs());
             self.phase.send_replace(Phase::Draining);
+            end_waits();
             sleep(self.drain_time).await;
         }
         let begun = Instant::now();
         let after = |percent: u32| begun + self.stop_timeout * percent / 100;
         let (finish_by, abort_by) = (after(50), after(55));
         self.phase.send_replace(Phase::Stopping(Stop { finish_by, abort_by }));
+        if !drains {
+            end_waits();
+        }
         if let Some(accepting) = self.accepting {
             match timeout_at(after(60), accepting).await {
                 Ok(Ok(())) => {}
