@@ -418,7 +418,7 @@ const ORDINARY: &str = "[ $(id -u) -ne 0 ] || set -- setpriv --bounding-set=-dac
 async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let limit = std::fs::metadata(place.data("shop.db")).unwrap().len() + 200_000;
+    let limit = std::fs::metadata(place.data("shop.db")).unwrap().len() + 400_000;
     let served = place.call("serve --listen 127.0.0.1:0").through(&limited_to(limit)).start().await;
 
     let description = "x".repeat(10_000);
