@@ -284,7 +284,7 @@ async fn what_a_request_moved_and_the_ledger_of_its_product_are_a_link_away() {
     audited(&mut ann, "origin=api", 2).await;
     browser.press("Audit").await;
     browser.is_at("Audit trail").await;
-    browser.press_on("tbody tr:first-child a[href*='request=']").await;
+    browser.press_on("tbody tr:has(a[href*='type=inventory']) a[href*='request=']").await;
     browser.says("main h2", "Stock movements").await;
     assert_eq!(browser.text("[data-label=Difference]").await, "2");
     browser.press_on(".changes a[href*='type=inventory']").await;
