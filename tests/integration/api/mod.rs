@@ -15,6 +15,7 @@ mod preconditions;
 mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;
+#[cfg(engine = "sqlite")] // What a token may do is decided in memory.
 mod scopes;
 mod search;
 mod selection;

@@ -26,6 +26,6 @@ mod serving;
 mod shared_database;
 #[cfg(engine = "sqlite")] // Signals do not depend on the engine.
 mod stopping;
-mod tokens;
+mod token_limits;
 #[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
 mod waiters;
