@@ -180,7 +180,7 @@ impl Gate {
             let hash = secret::hash(credentials.secret());
             let found = self.site.state().identify(&hash).await.map_err(failed)?;
             return Ok(found.map(|identity| {
-                let name = identity.token.as_ref().map(|token| token.name.clone());
+                let name = identity.token.as_ref().map(|token| Arc::clone(&token.name));
                 let means = Means::Token { hash, name: name.unwrap_or_default() };
                 Admitted { identity, means, limit: None }
             }));

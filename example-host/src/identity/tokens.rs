@@ -2,6 +2,7 @@
 //! secrets are stored. Scopes are in `scopes.rs`, the last use in `uses.rs`, rates in `rates.rs`.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::User;
@@ -120,7 +121,7 @@ impl TokenEntry {
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) id: i64,
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// The stored scopes; without any it may do whatever its user may.
     pub(crate) scopes: Option<String>,
     pub(crate) addresses: Vec<IpNet>,
@@ -424,7 +425,7 @@ pub(crate) async fn identify(
     let ends_on = [overlap, expires_on].into_iter().flatten().min();
     let rate = rate.and_then(|rate| u32::try_from(rate).ok());
     let addresses = ranges(addresses.as_deref())?;
-    let token = Token { id, name: token_name, scopes, addresses, rate, ends_on };
+    let token = Token { id, name: token_name.into(), scopes, addresses, rate, ends_on };
     Ok(Some((User::new(user, username, name, email), token)))
 }
 

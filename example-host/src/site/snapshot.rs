@@ -128,7 +128,7 @@ impl Principal for Asking {
             fact::USER_NAME => Some(&user.name),
             fact::USER_EMAIL => Some(&user.email),
             fact::TOKEN_ID => token.map(|sent| sent.id.as_str()),
-            fact::TOKEN_NAME => token.map(|sent| sent.token.name.as_str()),
+            fact::TOKEN_NAME => token.map(|sent| &*sent.token.name),
             _ => None,
         }
     }

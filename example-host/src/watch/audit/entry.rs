@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use time::PrimitiveDateTime;
 
@@ -48,7 +49,7 @@ pub(crate) enum Means {
     /// The session with this hash.
     Session(SecretHash),
     /// An API token: the hash of its secret, and its name.
-    Token { hash: SecretHash, name: String },
+    Token { hash: SecretHash, name: Arc<str> },
     /// A password, right or wrong, from this address.
     Password(IpAddr),
     /// Credentials of this scheme, which an extension has checked.
