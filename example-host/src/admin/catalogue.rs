@@ -66,9 +66,9 @@ pub(crate) struct Operation {
     pub(crate) answers: Vec<Answer>,
 }
 
-/// An action on an asset.
+/// One of these actions on an asset.
 pub(crate) struct Permission {
-    pub(crate) action: String,
+    pub(crate) actions: Vec<String>,
     pub(crate) asset: String,
 }
 
@@ -178,7 +178,10 @@ impl Operation {
         });
         let permission = &operation["x-permission"];
         let permission = permission.is_object().then(|| Permission {
-            action: string(&permission["action"]),
+            actions: std::iter::once(&permission["action"])
+                .chain(members(&permission["or"]))
+                .map(string)
+                .collect(),
             asset: string(&permission["asset"]),
         });
         let answers = operation["responses"].as_object().into_iter().flatten();

@@ -19,7 +19,9 @@ async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() 
         all.says(&format!("href=\"/administrator{page}\""));
         let seen = ann.get(&page).await;
         assert_eq!(seen.status, 200, "{page}");
-        assert!(seen.html.contains("Any</option>") || !page.ends_with(".list"), "{page}");
+        // The order of the pick list is fixed.
+        let ordered = page.ends_with(".list") && !page.contains("orderfulfilments");
+        assert!(seen.html.contains("Any</option>") || !ordered, "{page}");
     }
     let seen = ann.get("/api/webservices-shop/manufacturers.create").await;
     for text in [

@@ -47,6 +47,8 @@ struct OperationPage<'a> {
     operation: &'a Operation,
     fields: Vec<Field>,
     body: Option<Field>,
+    /// The action by which the user has the permission, or lacks it.
+    asked: &'a str,
     /// Whether the user has the permission that the route requires.
     allowed: bool,
     username: &'a str,
@@ -267,9 +269,14 @@ fn render(
         layout = layout.with_notice(Notice::bad("Nothing was sent. See below."));
     }
     let snapshot = visit.site.state().snapshot();
-    let allowed = operation.permission.as_ref().is_none_or(|needed| {
-        snapshot.access.allows(visit.session.user, &needed.action, &needed.asset)
+    let permission = operation.permission.as_ref();
+    let by = permission.and_then(|needed| {
+        let allows =
+            |action: &&String| snapshot.access.allows(visit.session.user, action, &needed.asset);
+        needed.actions.iter().find(allows)
     });
+    // A refusal is explained by the first, which would be enough.
+    let asked = by.or_else(|| permission.and_then(|needed| needed.actions.first()));
     show(&OperationPage {
         layout,
         extension: &document.extension,
@@ -277,7 +284,8 @@ fn render(
         operation,
         fields: fields.collect(),
         body,
-        allowed,
+        allowed: permission.is_none() || by.is_some(),
+        asked: asked.map_or("", String::as_str),
         username: &visit.session.username,
         fault,
         tried,

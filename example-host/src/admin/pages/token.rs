@@ -17,6 +17,7 @@ use crate::site::state::change;
 use super::api;
 use super::users::tabs;
 use crate::admin::authority::{self, Authority};
+use crate::admin::catalogue::Operation;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
@@ -153,18 +154,24 @@ pub(super) fn longest_in_days(visit: &Visit) -> Option<u64> {
     visit.site.token_lifetime().map(|longest| longest.as_secs() / DAY.as_secs())
 }
 
-/// A command that tries a token: it reads the first list that the token allows.
+/// A command that tries a token: it reads the first list that the token allows, and rather one that
+/// needs one certain permission than one for which one of several is enough.
 fn command(visit: &Visit, token: &TokenEntry, secret: &str) -> Option<String> {
     let scopes = visit.site.state().scopes();
     // Without a document there is no command, but the secret has to be shown all the same.
     let documents = visit.catalogue.documents(&visit.site).unwrap_or_default();
     let groups = documents.iter().flat_map(|document| &document.groups);
-    let list = groups.flat_map(|group| &group.operations).find(|operation| {
-        let permission = operation.permission.as_ref();
-        operation.only_reads()
-            && !operation.path.contains('{')
-            && permission.is_some_and(|of| token.explain(&scopes, &of.action, &of.asset).allowed)
-    })?;
+    let lists = groups.flat_map(|group| &group.operations).filter(|operation| {
+        let allowed = operation.permission.as_ref().is_some_and(|needed| {
+            let allows = |action: &String| token.explain(&scopes, action, &needed.asset).allowed;
+            needed.actions.iter().any(allows)
+        });
+        operation.only_reads() && !operation.path.contains('{') && allowed
+    });
+    let alternatives = |operation: &&Operation| {
+        operation.permission.as_ref().map_or(0, |needed| needed.actions.len())
+    };
+    let list = lists.min_by_key(alternatives)?;
     let address = format!("{}{}{}", visit.origin, list.root, list.path);
     Some(api::command(list.method, &address, secret, &list.media_type, &[], None))
 }
