@@ -63,6 +63,8 @@ pub enum FaultKind {
     StockChanged,
     /// There is less in stock than is to be taken.
     InsufficientStock,
+    /// More is to be shipped than is open.
+    OverFulfilled,
     /// The store itself failed.
     Internal,
     /// The database does not answer.
@@ -101,6 +103,7 @@ impl FaultKind {
             FaultKind::Refused => (422, "refused", "Refused"),
             FaultKind::StockChanged => (422, "stock_changed", "Stock changed"),
             FaultKind::InsufficientStock => (422, "insufficient_stock", "Insufficient stock"),
+            FaultKind::OverFulfilled => (422, "over_fulfilled", "More than is open"),
             FaultKind::TooManyFaults => (422, "too_many_faults", "Too many faults"),
             FaultKind::Internal => (500, "internal_error", "Internal error"),
             FaultKind::Unavailable => (503, "unavailable", "Temporarily unavailable"),

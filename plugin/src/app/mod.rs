@@ -17,7 +17,7 @@ use crate::bulk::demo;
 use crate::error::Error;
 use crate::model::parameters;
 use crate::model::resource::Resource;
-use crate::resources::REGISTRY;
+use crate::resources::{FULFIL, REGISTRY};
 use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Gives, Special, Step};
 use crate::service::{crud, once};
@@ -104,8 +104,8 @@ impl App {
             .and_then(|position| self.routes.get(position))
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
         let mut call = Call { shop: &self.shop, request, turn: None };
-        if let Endpoint { action: Some(action), asset, .. } = endpoint {
-            call.permit(action, asset)?;
+        if let Some(rights) = &endpoint.rights {
+            call.permit_any(rights)?;
         }
         let turn = self.shop.turns.wait(request).await?;
         call.turn = turn.as_ref();
@@ -123,7 +123,7 @@ impl App {
 fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> Step<'a, Response> {
     let service = endpoint.service;
     match endpoint.operation {
-        Operation::List => Box::pin(crud::list(call, service.of)),
+        Operation::List => Box::pin(crud::list(call, service)),
         Operation::Show => Box::pin(crud::show(call, service.of)),
         Operation::Create => match service.create {
             Some(special) => special(call),
@@ -174,6 +174,7 @@ pub fn describe() -> Description {
                 Action::new("store.create", "Create"),
                 Action::new("store.edit", "Edit"),
                 Action::new("store.delete", "Delete"),
+                Action::new(FULFIL, "Fulfil"),
             ],
             [Asset::new("com_shop", "root", "Store")].into_iter().chain(governed.map(asset)),
             [

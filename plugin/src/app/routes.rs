@@ -5,7 +5,7 @@ use host_interface::Method;
 
 use crate::model::resource::{Nested, Resource};
 use crate::resources::SERVICES;
-use crate::service::call::{VIEW, asset};
+use crate::service::call::{Rights, VIEW, asset};
 use crate::service::hooks::{Service, Special};
 
 /// A route and everything needed to answer it.
@@ -17,10 +17,8 @@ pub struct Endpoint {
     pub path: String,
     /// The name, for example `zones.list`.
     pub name: String,
-    /// The action that the user must be permitted; `None` where a valid token is enough.
-    pub action: Option<&'static str>,
-    /// The asset on which the action must be permitted.
-    pub asset: String,
+    /// What the user must be permitted; `None` where a valid token is enough.
+    pub rights: Option<Rights>,
     /// The operation.
     pub operation: Operation,
     /// The resource and its service, on which the operation works.
@@ -64,21 +62,28 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         method,
         path,
         name: format!("{}.{name}", resource.kind),
-        action: Some(action),
-        asset: asset(resource.governed_by.unwrap_or(resource.kind)),
+        rights: Some(Rights::to(action, resource)),
         operation,
         service,
     };
-    let (all, one) = (resource.kind.to_owned(), format!("{}/{{id:digits}}", resource.kind));
+    let all = resource.listed_at.unwrap_or(resource.kind).to_owned();
+    let one = match resource.below {
+        Some((parent, segment)) => format!("{parent}/{{id:digits}}/{segment}"),
+        None => format!("{}/{{id:digits}}", resource.kind),
+    };
+    // To remove a part is to change the whole.
+    let removal = if resource.editable { "store.edit" } else { "store.delete" };
     let crud = [
         endpoint(Method::Get, all.clone(), "list", VIEW, Operation::List),
         endpoint(Method::Post, all, "create", "store.create", Operation::Create),
         endpoint(Method::Get, one.clone(), "show", VIEW, Operation::Show),
         endpoint(Method::Patch, one.clone(), "update", "store.edit", Operation::Update),
-        endpoint(Method::Delete, one, "delete", "store.delete", Operation::Delete),
+        endpoint(Method::Delete, one, "delete", removal, Operation::Delete),
     ];
     let has = move |endpoint: &Endpoint| match endpoint.operation {
         Operation::Show => resource.has_own_route(),
+        Operation::List => resource.crud || resource.listed_at.is_some(),
+        Operation::Update | Operation::Delete => resource.crud || resource.editable,
         _ => resource.crud,
     };
     let nested = resource.nested.iter().map(move |nested| {
@@ -90,8 +95,10 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         method: special.method,
         path: special.path.to_owned(),
         name: format!("{}.{}", resource.kind, special.name),
-        action: special.action,
-        asset: asset(special.asset.unwrap_or(resource.kind)),
+        rights: special.action.map(|action| match special.asset {
+            Some(other) => Rights { actions: vec![action], asset: asset(other) },
+            None => Rights::to(action, resource),
+        }),
         operation: Operation::Special(special),
         service,
     });

@@ -31,7 +31,7 @@ const AT_ONCE: usize = 20;
 const REPORT_EVERY: u64 = 500;
 
 /// The tables to copy, in an order in which each row comes after the rows that it refers to.
-const COPIED: [Copied; 25] = [
+const COPIED: [Copied; 26] = [
     Copied::new("shop_countries", "shop_country_id", "countries"),
     Copied::new("shop_zones", "shop_zone_id", "zones"),
     Copied::new("shop_currencies", "shop_currency_id", "currencies"),
@@ -50,6 +50,7 @@ const COPIED: [Copied; 25] = [
     Copied::new("shop_orders", "shop_order_id", "orders"),
     Copied::new("shop_orderitems", "shop_orderitem_id", "order items"),
     Copied::new("shop_orderhistories", "shop_orderhistory_id", "history entries"),
+    Copied::new("shop_shipments", "shop_shipment_id", "shipments"),
     Copied::new("shop_vouchers", "shop_voucher_id", "vouchers"),
     Copied::new("shop_voucher_ledger", "entry_id", "voucher entries"),
     Copied::new("shop_mails", "shop_mail_id", "mails"),

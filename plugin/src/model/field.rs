@@ -30,8 +30,11 @@ pub struct Field {
     pub owned: bool,
     /// Whether 0 means that there is no record.
     pub zero_is_none: bool,
-    /// A column in which this record must agree with the record that the key names.
-    pub within: Option<&'static str>,
+    /// Whether the key is checked when it is written and may outlive its record, so that there is no
+    /// relationship.
+    pub snapshot: bool,
+    /// A column of this record and one of the record that the key names, which must agree.
+    pub within: Option<[&'static str; 2]>,
     /// The type name of something that is not a resource of the store and that a number identifies:
     /// a relationship without a link.
     pub foreign: Option<&'static str>,
@@ -163,6 +166,18 @@ pub const fn ids(name: &'static str) -> Field {
     Field::new(name, Kind::Ids, Initial::Text(""))
 }
 
+/// A web address: an absolute URL of http or https, or empty.
+pub const fn web_address(name: &'static str) -> Field {
+    Field::new(name, Kind::Text { max: 2_048, form: Form::WebAddress }, Initial::Text(""))
+}
+
+/// A list of JSON objects with these members, which only the store sets.
+pub const fn json_list(name: &'static str, members: &'static [(&'static str, Kind)]) -> Field {
+    let mut field = Field::new(name, Kind::JsonList(members), Initial::Text("[]"));
+    field.access = Access::ReadOnly;
+    field
+}
+
 /// A JSON object.
 pub const fn json(name: &'static str) -> Field {
     Field::new(name, Kind::Json, Initial::Text("{}"))
@@ -219,6 +234,7 @@ impl Field {
             access: Access::Open,
             owned: false,
             zero_is_none: false,
+            snapshot: false,
             within: None,
             foreign: None,
             computed: None,
@@ -272,6 +288,12 @@ impl Field {
         self
     }
 
+    /// The record that the key names may be deleted later, and the key stays as it was.
+    pub const fn snapshot(mut self) -> Self {
+        self.snapshot = true;
+        self
+    }
+
     /// The number identifies something of this kind that is not a resource of the store.
     pub const fn naming(mut self, kind: &'static str) -> Self {
         self.foreign = Some(kind);
@@ -285,14 +307,20 @@ impl Field {
     }
 
     /// The record that the key names must have the same value in this column.
-    pub const fn within(mut self, column: &'static str) -> Self {
-        self.within = Some(column);
+    pub const fn within(self, column: &'static str) -> Self {
+        self.within_that(column, column)
+    }
+
+    /// The record that the key names must have in `theirs` what this record has in `own`.
+    pub const fn within_that(mut self, own: &'static str, theirs: &'static str) -> Self {
+        self.within = Some([own, theirs]);
         self
     }
 
     /// The relationship to the record that it identifies, if it is a key.
     pub fn relationship(&self) -> Option<Relationship> {
         let kind = match (self.kind, self.foreign) {
+            _ if self.snapshot => return None,
             (Kind::Key(kind), _) | (_, Some(kind)) => kind,
             _ => return None,
         };

@@ -180,7 +180,7 @@ static ADDRESSES: Records =
 pub const COUNTED: [&Records; 3] = [&PRODUCTS, &ORDERS, &ADDRESSES];
 
 /// All tables. A write locks rows in this order, so that two writes cannot deadlock.
-pub const ALL: [&Kept; 14] = [
+pub const ALL: [&Kept; 15] = [
     &PRODUCT_COUNTS,
     &PRODUCT_COUNTS_BY_MANUFACTURER,
     &PRODUCT_COUNTS_BY_CATEGORY,
@@ -192,6 +192,7 @@ pub const ALL: [&Kept; 14] = [
     &ORDER_COUNTS_BY_DAY,
     &ORDER_BLOCKS,
     &SALES_BY_DAY,
+    &FULFILMENT_COUNTS,
     &ADDRESS_COUNTS,
     &ADDRESS_COUNTS_BY_ZONE,
     &ADDRESS_BLOCKS,
@@ -290,6 +291,18 @@ pub static SALES_BY_DAY: Kept = Kept {
         Sum { column: "tax_1", of: Summand::High("order_tax") },
         Sum { column: "tax_0", of: Summand::Low("order_tax") },
     ],
+};
+/// Orders by what a warehouse asks for.
+pub static FULFILMENT_COUNTS: Kept = Kept {
+    table: "shop_fulfilment_counts",
+    of: &ORDERS,
+    by: &[
+        small("is_shippable"),
+        text("fulfilment_state", 16),
+        whole("order_state_id"),
+        or_zero("shipping_country_id"),
+    ],
+    sums: COUNT,
 };
 /// Customers by country.
 pub static ADDRESS_COUNTS: Kept = Kept {

@@ -20,6 +20,14 @@ pub mod name {
     pub const ORDER_MAIL_SUBJECT: &str = "order_mail_subject";
     /// See [`Parameters::order_mail_text`](super::Parameters::order_mail_text).
     pub const ORDER_MAIL_TEXT: &str = "order_mail_text";
+    /// See [`Parameters::closed_statuses`](super::Parameters::closed_statuses).
+    pub const CLOSED_STATUSES: &str = "closed_statuses";
+    /// See [`Parameters::shipped_status`](super::Parameters::shipped_status).
+    pub const SHIPPED_STATUS: &str = "shipped_status";
+    /// See [`Parameters::shipment_mail_subject`](super::Parameters::shipment_mail_subject).
+    pub const SHIPMENT_MAIL_SUBJECT: &str = "shipment_mail_subject";
+    /// See [`Parameters::shipment_mail_text`](super::Parameters::shipment_mail_text).
+    pub const SHIPMENT_MAIL_TEXT: &str = "shipment_mail_text";
 }
 
 /// The default subject of mails about orders.
@@ -36,6 +44,42 @@ the status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}
 {% endif %}
 
 Total: {{ order_total }} {{ currency_code }}
+{% if tracking_url %}
+
+Follow your parcel: {{ tracking_url }}
+{% endif %}
+
+{{ store_name }}
+";
+
+/// The default subject of mails about parcels.
+pub const DEFAULT_SHIPMENT_SUBJECT: &str =
+    "{{ store_name }}: a parcel of your order {{ order_id }} is on its way";
+
+/// The default text of mails about parcels.
+pub const DEFAULT_SHIPMENT_TEXT: &str = "\
+Hello{% if first_name %} {{ first_name }}{% endif %},
+
+a parcel of your order {{ order_id }} of {{ created_on }} is on its way.
+{% if items %}
+
+{% for item in items %}
+{{ item.quantity }} x {{ item.name or item.sku }}
+{% endfor %}
+{% endif %}
+{% if comment %}
+
+{{ comment }}
+{% endif %}
+{% if tracking_id %}
+
+Number: {{ tracking_id }}{% if carrier %} ({{ carrier }}){% endif %}
+
+{% endif %}
+{% if tracking_url %}
+
+Follow your parcel: {{ tracking_url }}
+{% endif %}
 
 {{ store_name }}
 ";
@@ -59,6 +103,14 @@ pub struct Parameters {
     pub order_mail_subject: String,
     /// The template of the text of mails about orders.
     pub order_mail_text: String,
+    /// The keys of the statuses of orders that a warehouse has nothing to do with.
+    pub closed_statuses: Vec<i64>,
+    /// The key of the status of an order once nothing of it is open.
+    pub shipped_status: i64,
+    /// The template of the subject of mails about parcels.
+    pub shipment_mail_subject: String,
+    /// The template of the text of mails about parcels.
+    pub shipment_mail_text: String,
     /// Whether clients must send `If-Match` with a PATCH or DELETE.
     #[serde(deserialize_with = "flag")]
     pub require_if_match: bool,
@@ -157,8 +209,38 @@ pub fn declared() -> Vec<Parameter> {
             Text,
             DEFAULT_TEXT,
             "The template of the text of mails about orders. It may use store_name, order_id, \
-             created_on, status, comment, first_name, last_name, email, order_total and \
-             currency_code.",
+             created_on, status, comment, first_name, last_name, email, order_total, \
+             currency_code, and of the latest parcel tracking_id, carrier and tracking_url.",
+        )
+        .max_length(20_000),
+        Parameter::new(
+            name::CLOSED_STATUSES,
+            IntegerList,
+            vec![3, 6, 7, 8],
+            "The ids of the order statuses with which an order is not on the pick list.",
+        )
+        .at_least(1)
+        .max_length(100),
+        Parameter::new(
+            name::SHIPPED_STATUS,
+            Integer,
+            7,
+            "The id of the status that an order gets when everything that was ordered is shipped.",
+        )
+        .at_least(1),
+        Parameter::new(
+            name::SHIPMENT_MAIL_SUBJECT,
+            Text,
+            DEFAULT_SHIPMENT_SUBJECT,
+            "The template of the subject of mails about parcels.",
+        )
+        .max_length(500),
+        Parameter::new(
+            name::SHIPMENT_MAIL_TEXT,
+            Text,
+            DEFAULT_SHIPMENT_TEXT,
+            "The template of the text of mails about parcels. It may use what that of mails about \
+             orders may, and items, each with quantity, sku and name.",
         )
         .max_length(20_000),
         Parameter::new(

@@ -19,28 +19,35 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// The fields of lists of a resource.
+    pub fn of_lists(resource: &Resource) -> Self {
+        if resource.lists_all() { Shape::Detail } else { Shape::List }
+    }
+
     /// The fields to read after the key, in order: the shown ones, and the hidden ones that
-    /// relationships need. Each has its position in [`Resource::fields`].
+    /// relationships and `meta` need. All fields are read with all that are shown, because a record is
+    /// made of them. Each has its position in [`Resource::fields`].
     pub fn columns(
         self,
         resource: &Resource,
     ) -> impl Iterator<Item = (usize, &'static Field)> + Clone + use<> {
-        let hidden = resource.list.len() + resource.detail.len();
-        let shown = match self {
-            Shape::List => resource.list.len(),
-            Shape::Detail | Shape::Selected(_) => hidden,
+        let (listed, hidden, meta) =
+            (resource.list.len(), resource.list.len() + resource.detail.len(), resource.meta);
+        let needed = move |field: &Field| {
+            field.relationship().is_some() || meta.is_some_and(|name| field.name == name)
         };
-        resource.fields().enumerate().filter(move |(position, _)| match self {
-            _ if *position >= hidden => true,
+        resource.fields().enumerate().filter(move |(position, field)| match self {
+            Shape::Detail => true,
+            _ if *position >= hidden => needed(field),
             Shape::Selected(selection) => selection.read.contains(*position),
-            Shape::List | Shape::Detail => *position < shown,
+            Shape::List => *position < listed,
         })
     }
 
     /// Whether the primary key is one of the attributes.
-    pub fn shows_key(self) -> bool {
+    pub fn shows_key(self, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail => true,
+            Shape::List | Shape::Detail => resource.shows_key,
             Shape::Selected(selection) => selection.key,
         }
     }
@@ -163,6 +170,8 @@ pub enum Condition {
     Among(&'static str, Vec<i64>),
     /// The field has this value.
     Equals(&'static str, Value),
+    /// The field has one of these values. Few records do, however many there are.
+    OneOf(&'static str, Vec<Value>),
     /// The field equals this or is greater.
     AtLeast(&'static str, Value),
     /// The field equals this or is less.
@@ -191,6 +200,7 @@ impl Condition {
         match self {
             Condition::Among(name, _)
             | Condition::Equals(name, _)
+            | Condition::OneOf(name, _)
             | Condition::AtLeast(name, _)
             | Condition::AtMost(name, _) => Some(name),
             Condition::Key(_)

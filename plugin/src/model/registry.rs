@@ -49,9 +49,12 @@ impl Registry {
         let kind = record.resource().kind;
         let mut referring: Vec<Reference> = Vec::new();
         for resource in self.iter() {
-            for field in resource.fields().filter(|field| !field.owned && field.joined.is_none()) {
+            let refers = |field: &&Field| !field.owned && !field.snapshot && field.joined.is_none();
+            for field in resource.fields().filter(refers) {
                 let (value, relies_on) = match field.kind {
-                    Kind::Key(target) if target == kind => (Value::Int(record.key()), field.within),
+                    Kind::Key(target) if target == kind => {
+                        (Value::Int(record.key()), field.within.map(|[_, theirs]| theirs))
+                    }
                     Kind::Code { of, field, .. } if of == kind => {
                         (record.value(field)?.clone(), Some(field))
                     }

@@ -72,14 +72,16 @@ impl Relation {
 impl Many {
     /// The relations of a resource to records that belong to its own.
     pub fn of(resource: &'static Resource, registry: Registry) -> impl Iterator<Item = Many> {
-        let lists = registry
-            .iter()
-            .flat_map(|target| target.nested.iter().map(move |nested| (nested, target)));
-        lists.filter_map(|(nested, target)| {
+        let whole = if resource.parts.is_empty() { resource.kind } else { resource.asset() };
+        let of_all = registry.iter().filter(|_| resource.parts.is_empty());
+        let targets = of_all.chain(resource.parts.iter().copied());
+        let lists =
+            targets.flat_map(|target| target.nested.iter().map(move |nested| (nested, target)));
+        lists.filter_map(move |(nested, target)| {
             let mut fields = target.fields().enumerate();
             let (position, by) = fields.find(|(_, field)| field.name == nested.by)?;
-            let owns = by.owned && by.kind == Kind::Key(resource.kind);
-            (owns && nested.parent == resource.kind).then_some(Many { nested, target, position })
+            let owns = by.owned && by.kind == Kind::Key(whole);
+            (owns && nested.parent == whole).then_some(Many { nested, target, position })
         })
     }
 }

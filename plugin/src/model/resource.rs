@@ -30,6 +30,18 @@ pub struct Resource {
     pub crud: bool,
     /// Whether a single record can be read although it is written only as a part of another one.
     pub readable: bool,
+    /// Whether a single record can be changed and removed although it is created as a part of another
+    /// one.
+    pub editable: bool,
+    /// The path of a list of all records, where there are no other operations on all of them.
+    pub listed_at: Option<&'static str>,
+    /// Where a single record is, if it is not at the kind and the key: below a record of the first kind
+    /// with the same key, at this segment.
+    pub below: Option<(&'static str, &'static str)>,
+    /// Whether the primary key is the first attribute.
+    pub shows_key: bool,
+    /// A hidden column that each resource object has in its `meta`.
+    pub meta: Option<&'static str>,
     /// Columns that no document shows: input that a body may give beside the attributes, and
     /// columns that only the store sets.
     pub hidden: &'static [Field],
@@ -48,6 +60,11 @@ pub struct Resource {
     pub fixed: &'static [(&'static str, i64)],
     /// Records of another resource that a body may include when it creates a record of this one.
     pub brings: Option<Brings>,
+    /// The resources whose lists below the same row are relationships of each record, whatever a client
+    /// asks for. Their permissions may differ from those of other resources with the same records.
+    pub parts: &'static [&'static Resource],
+    /// The record that a record is a part of, which a change of the part locks first.
+    pub part_of: Option<&'static PartOf>,
     /// Whether writes are serialised, because each depends on other records.
     pub serialised: bool,
     /// Whether a record is locked on behalf of other tables. On a cluster, only an update of a row
@@ -60,6 +77,8 @@ pub struct Resource {
     pub folds: bool,
     /// The kind of the resource whose permissions also apply to this one, if it has none of its own.
     pub governed_by: Option<&'static str>,
+    /// An action that is enough for each of its routes, beside the one that the route needs otherwise.
+    pub enough: Option<&'static str>,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
@@ -77,6 +96,11 @@ impl Resource {
         detail: &[],
         crud: true,
         readable: false,
+        editable: false,
+        listed_at: None,
+        below: None,
+        shows_key: true,
+        meta: None,
         hidden: &[],
         joins: &[],
         order: Order::KEY,
@@ -85,11 +109,14 @@ impl Resource {
         nested: &[],
         fixed: &[],
         brings: None,
+        parts: &[],
+        part_of: None,
         serialised: false,
         lock_row: false,
         versioned: true,
         folds: true,
         governed_by: None,
+        enough: None,
         storage: Storage::PLAIN,
     };
 
@@ -116,6 +143,12 @@ impl Resource {
                 }
             }
             at += 1;
+        }
+        if let Some(field) = self.meta {
+            assert!(self.has(field), "the meta names no field");
+        }
+        if let Some(whole) = self.part_of {
+            assert!(self.has(whole.by.field.name), "a part names no field with its whole");
         }
         at = 0;
         while at < self.unique.len() {
@@ -177,6 +210,16 @@ impl Resource {
     /// Whether a route reads a single record, so that others can link to it.
     pub fn has_own_route(&self) -> bool {
         self.crud || self.readable
+    }
+
+    /// The kind of the resource whose permissions apply to it.
+    pub fn asset(&self) -> &'static str {
+        self.governed_by.unwrap_or(self.kind)
+    }
+
+    /// Whether lists show all fields, in an order that clients cannot choose.
+    pub fn lists_all(&self) -> bool {
+        self.list.is_empty()
     }
 
     /// Whether the feed of changes reports what happens to its records.
@@ -244,6 +287,15 @@ pub struct Brings {
     pub of: &'static Resource,
     /// The field that refers to the containing record; `None` if they are only input.
     pub by: Option<&'static Handle<i64>>,
+}
+
+/// The record that a record is a part of.
+#[derive(Debug)]
+pub struct PartOf {
+    /// The resource of the whole.
+    pub whole: &'static Resource,
+    /// The field with its key, which never changes.
+    pub by: Handle<i64>,
 }
 
 /// What a table has beside its columns, so that the cost of a list depends only on its page.

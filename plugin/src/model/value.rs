@@ -52,6 +52,8 @@ pub enum Kind {
     Ids,
     /// A JSON object.
     Json,
+    /// A list of JSON objects that the store has written, with these members.
+    JsonList(&'static [(&'static str, Kind)]),
     /// The key of a record of the resource of this kind.
     Key(&'static str),
     /// The code that identifies a record of the resource of this kind: the value of one of its text
@@ -83,6 +85,8 @@ pub enum Form {
     Code,
     /// No control characters.
     Printable,
+    /// An absolute URL of http or https, or nothing.
+    WebAddress,
 }
 
 impl Kind {
@@ -103,7 +107,7 @@ impl Kind {
                 // it.
                 None => Value::Text(text),
             },
-            (Kind::Json, Value::Text(text)) => Value::Json(text),
+            (Kind::Json | Kind::JsonList(_), Value::Text(text)) => Value::Json(text),
             (_, value) => value,
         }
     }

@@ -48,10 +48,12 @@ pub enum Rows {
     Branch,
     /// The product that it is taken from.
     Stock,
+    /// The items that it contains.
+    Shipped,
 }
 
 /// All tables with versions, in alphabetical order.
-pub static VERSIONED: [Versioned; 17] = [
+pub static VERSIONED: [Versioned; 18] = [
     of("shop_addresses", &["addresses", "customers"]),
     Versioned {
         raised_by: &[Raise {
@@ -67,10 +69,21 @@ pub static VERSIONED: [Versioned; 17] = [
     of("shop_manufacturers", &["manufacturers"]),
     of("shop_methods", &["paymentmethods", "shippingmethods"]),
     of("shop_orderhistories", &["orderhistories"]),
-    of("shop_orderitems", &["orderitems"]),
     Versioned {
-        raised_by: &[Raise { of: "orderhistories", fields: Fields::Created, rows: Rows::Whole }],
-        ..of("shop_orders", &["orders"])
+        raised_by: &[Raise { of: "shipments", fields: Fields::Created, rows: Rows::Shipped }],
+        ..of("shop_orderitems", &["orderitems"])
+    },
+    Versioned {
+        raised_by: &[
+            Raise { of: "orderhistories", fields: Fields::Created, rows: Rows::Whole },
+            Raise { of: "shipments", fields: Fields::Created, rows: Rows::Whole },
+            Raise {
+                of: "shipments",
+                fields: Fields::These(&["tracking_id", "carrier", "tracking_url"]),
+                rows: Rows::Whole,
+            },
+        ],
+        ..of("shop_orders", &["orderfulfilments", "orders"])
     },
     of("shop_orderstatuses", &["orderstatuses"]),
     Versioned {
@@ -81,6 +94,7 @@ pub static VERSIONED: [Versioned; 17] = [
         ],
         ..of("shop_products", &["inventory", "products"])
     },
+    of("shop_shipments", &["shipments"]),
     of("shop_taxprofiles", &["taxprofiles"]),
     of("shop_taxrates", &["taxrates"]),
     Versioned {

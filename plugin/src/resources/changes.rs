@@ -9,7 +9,7 @@ use host_interface::{Method, Response};
 use crate::changes::{Asked, Cursor, Expired, Portion, Waited};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::resource::Resource;
-use crate::service::call::{Call, VIEW, asset};
+use crate::service::call::{Call, Rights, VIEW};
 use crate::service::hooks::{Gives, Service, Special};
 use crate::wire::answer;
 use crate::wire::following::{AFTER, DEFAULT_SIZE, Following, SIZE, TYPES};
@@ -98,14 +98,14 @@ async fn list(call: &Call<'_>) -> Result<Response, Error> {
 /// The types that the client names, all of which it must be permitted to view; or all that it may view.
 fn viewable(call: &Call<'_>, named: Option<&[&'static str]>) -> Result<Vec<&'static str>, Error> {
     if let Some(named) = named {
-        named.iter().try_for_each(|kind| call.permit(VIEW, &asset_of(kind, call)))?;
+        let resources = named.iter().filter_map(|kind| call.shop.registry.find(kind));
+        resources.map(view).try_for_each(|rights| call.permit_any(&rights))?;
         return Ok(named.to_vec());
     }
-    let all = call.shop.registry.followed().map(|resource| resource.kind);
     let (mut kinds, mut refusal) = (Vec::new(), None);
-    for kind in all {
-        match call.permit(VIEW, &asset_of(kind, call)) {
-            Ok(()) => kinds.push(kind),
+    for resource in call.shop.registry.followed() {
+        match call.permit_any(&view(resource)) {
+            Ok(()) => kinds.push(resource.kind),
             Err(error) => refusal = refusal.or(Some(error)),
         }
     }
@@ -115,10 +115,9 @@ fn viewable(call: &Call<'_>, named: Option<&[&'static str]>) -> Result<Vec<&'sta
     }
 }
 
-/// The asset with the permissions on records of a kind.
-fn asset_of(kind: &str, call: &Call<'_>) -> String {
-    let resource = call.shop.registry.find(kind);
-    asset(resource.and_then(|resource| resource.governed_by).unwrap_or(kind))
+/// What a client must be permitted to see the changes of a type.
+fn view(resource: &'static Resource) -> Rights {
+    Rights::to(VIEW, resource)
 }
 
 /// The answer with a page.

@@ -1,6 +1,6 @@
 //! Countries, by their ISO 3166-1 codes.
 
-use crate::model::field::{capitals, flag, text};
+use crate::model::field::{Handle, capitals, flag, text};
 use crate::model::resource::{Resource, equals, search, unique};
 
 pub(crate) static COUNTRIES: Resource = Resource {
@@ -9,7 +9,7 @@ pub(crate) static COUNTRIES: Resource = Resource {
     table: "shop_countries",
     key: "shop_country_id",
     list: &[
-        text("country_name", 255).required(),
+        NAME.field,
         capitals("country_isocode_2", 2).required(),
         capitals("country_isocode_3", 3).required(),
         flag("enabled"),
@@ -22,3 +22,6 @@ pub(crate) static COUNTRIES: Resource = Resource {
     ..Resource::CRUD
 }
 .checked();
+
+/// The name that customers see.
+pub(super) const NAME: Handle<String> = text("country_name", 255).required().words();

@@ -24,6 +24,8 @@ mod vouchermovements;
 mod vouchers;
 mod zones;
 
+pub use orders::{FULFIL, pick_list};
+
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::service::hooks::Service;
@@ -42,6 +44,7 @@ const ALL: &[Service] = &[
     Service::of(&customers::CUSTOMERS),
     inventory::SERVICE,
     Service::of(&manufacturers::MANUFACTURERS),
+    orders::FULFILMENT_SERVICE,
     orders::HISTORY_SERVICE,
     Service::of(&orders::ORDERITEMS),
     orders::SERVICE,
@@ -49,6 +52,7 @@ const ALL: &[Service] = &[
     Service::of(&methods::PAYMENTMETHODS),
     products::SERVICE,
     reports::SERVICE,
+    orders::SHIPMENT_SERVICE,
     Service::of(&methods::SHIPPINGMETHODS),
     Service::of(&stockmovements::STOCKMOVEMENTS),
     Service::of(&taxprofiles::TAXPROFILES),

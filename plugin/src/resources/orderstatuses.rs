@@ -21,7 +21,7 @@ pub(crate) static ORDERSTATUSES: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     check: core_stays_enabled,
     deletable: core_stays,
-    changeable: the_status_of_new_orders_stays_enabled,
+    changeable: what_the_site_uses_stays_enabled,
     ..Service::of(&ORDERSTATUSES)
 };
 
@@ -42,20 +42,26 @@ fn core_stays(status: &Record, parameters: &Parameters) -> Result<(), Error> {
     if status.need(&CORE)? {
         return refuse("A core order status cannot be deleted.");
     }
-    match status.key() == parameters.initial_order_status {
-        true => refuse("The status of new orders cannot be deleted."),
-        false => Ok(()),
+    match used_as(status, parameters) {
+        Some(what) => refuse(&format!("The status of {what} orders cannot be deleted.")),
+        None => Ok(()),
     }
 }
 
-fn the_status_of_new_orders_stays_enabled(
+/// What the site's parameters use a status for.
+fn used_as(status: &Record, parameters: &Parameters) -> Option<&'static str> {
+    let uses = [("new", parameters.initial_order_status), ("shipped", parameters.shipped_status)];
+    uses.into_iter().find_map(|(what, key)| (status.key() == key).then_some(what))
+}
+
+fn what_the_site_uses_stays_enabled(
     before: &Record,
     after: &Record,
     parameters: &Parameters,
 ) -> Result<Vec<Complaint>, Error> {
     let disabled = before.need(&ENABLED)? && !after.need(&ENABLED)?;
-    Ok(match disabled && before.key() == parameters.initial_order_status {
-        true => vec![(ENABLED.name, "The status of new orders cannot be disabled.".to_owned())],
-        false => Vec::new(),
-    })
+    let used = used_as(before, parameters).filter(|_| disabled);
+    let complaint =
+        |what| (ENABLED.name, format!("The status of {what} orders cannot be disabled."));
+    Ok(used.map(complaint).into_iter().collect())
 }

@@ -12,7 +12,7 @@ use crate::model::field::{
     money, printable, text,
 };
 use crate::model::moment;
-use crate::model::question::{Condition, Page};
+use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
@@ -218,7 +218,8 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         "" => Condition::Key(0),
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
-    let cells = call.shop.store.page(&listing.page(&MINE, vec![own])).await?;
+    let page = Page { shape: Shape::Detail, ..listing.page(&MINE, vec![own]) };
+    let cells = call.shop.store.page(&page).await?;
     let mut records = Vec::new();
     for row in cells.rows()? {
         let voucher = Record::of_row(&MINE, &row)?;

@@ -1,6 +1,6 @@
 //! Zones: the subdivisions of countries.
 
-use crate::model::field::{flag, key, text};
+use crate::model::field::{Handle, flag, key, text};
 use crate::model::resource::{Nested, Resource, search, unique};
 
 pub(crate) static ZONES: Resource = Resource {
@@ -9,7 +9,7 @@ pub(crate) static ZONES: Resource = Resource {
     table: "shop_zones",
     key: "shop_zone_id",
     list: &[
-        text("zone_name", 255).required(),
+        NAME.field,
         text("zone_code", 32).required(),
         key("country_id", "countries").required(),
         flag("enabled"),
@@ -25,3 +25,6 @@ pub(crate) static ZONES: Resource = Resource {
     ..Resource::CRUD
 }
 .checked();
+
+/// The name that customers see.
+pub(super) const NAME: Handle<String> = text("zone_name", 255).required().words();

@@ -10,6 +10,7 @@ use super::turns::{Turn, Turns};
 use crate::changes::Feed;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
+use crate::model::resource::Resource;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
 use crate::wire::object::Place;
@@ -17,6 +18,23 @@ use crate::wire::view::View;
 
 /// The action that reads need.
 pub const VIEW: &str = "store.view";
+
+/// What a request needs: one of these actions on the asset. The first is the least right that is enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// The actions.
+    pub actions: Vec<&'static str>,
+    /// The asset.
+    pub asset: String,
+}
+
+impl Rights {
+    /// The right to do this to the records of a resource.
+    pub fn to(action: &'static str, resource: &Resource) -> Self {
+        let actions = resource.enough.into_iter().chain([action]).collect();
+        Self { actions, asset: asset(resource.asset()) }
+    }
+}
 
 /// The store.
 #[derive(Debug)]
@@ -126,6 +144,18 @@ impl<'a> Call<'a> {
         Err(Fault::new(FaultKind::Forbidden, detail).into())
     }
 
+    /// Checks that the user has one of several permissions. A refusal is about the first, which is enough.
+    ///
+    /// # Errors
+    /// When the user has none of them.
+    pub fn permit_any(&self, rights: &Rights) -> Result<(), Error> {
+        let Rights { actions, asset } = rights;
+        match actions.iter().any(|action| self.may(action, asset).is_ok()) {
+            true => Ok(()),
+            false => actions.iter().try_for_each(|action| self.permit(action, asset)),
+        }
+    }
+
     /// Checks the scopes of the token, if it has any, where the user needs no permission.
     ///
     /// # Errors
@@ -156,7 +186,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When the user lacks one of them.
     pub fn may_see(&self, view: &View) -> Result<(), Error> {
-        view.kinds().into_iter().try_for_each(|kind| self.permit(VIEW, &asset(kind)))
+        let mut resources = view.resources().into_iter();
+        resources.try_for_each(|resource| self.permit_any(&Rights::to(VIEW, resource)))
     }
 
     /// The path of the request, for the links of its answer.

@@ -17,14 +17,14 @@ use crate::wire::included::{Included, MAX_INCLUDED};
 use crate::wire::request::Listing;
 use crate::wire::view::{Branch, View};
 
-/// The answer with a page of a list, under one more condition if there is one.
+/// The answer with a page of a list, under further conditions.
 pub(super) async fn list(
     call: &Call<'_>,
     resource: &'static Resource,
     (mut listing, view): (Listing, View),
-    fixed: Option<Condition>,
+    further: Vec<Condition>,
 ) -> Result<Response, Error> {
-    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(fixed).collect();
+    let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(further).collect();
     let mut page = Page { shape: view.shape, ..listing.page(resource, conditions) };
     let (mut transaction, mut as_of) = (None, None);
     if let Some(moment) = listing.modified_since {

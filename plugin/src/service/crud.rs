@@ -14,7 +14,7 @@ use crate::model::field::Complaint;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::registry::Reference;
-use crate::model::resource::{Brings, Nested, Resource, Unique};
+use crate::model::resource::{Brings, Nested, PartOf, Resource, Unique};
 use crate::model::value::Value;
 use crate::sql;
 use crate::store::{Cells, Transaction};
@@ -26,9 +26,13 @@ use crate::wire::view::View;
 use crate::wire::{answer, document, object, precondition};
 
 /// `GET /{kind}`
-pub async fn list(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
-    let read = listing(call, Scope::All(resource))?;
-    compound::list(call, resource, read, None).await
+pub async fn list(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let read = listing(call, Scope::All(service.of))?;
+    let narrowed = match service.narrow {
+        Some(narrow) => narrow(call.shop, &read.0.conditions).await?,
+        None => Vec::new(),
+    };
+    compound::list(call, service.of, read, narrowed).await
 }
 
 /// `GET /{parent}/{id}/{segment}`; the parent itself is not read.
@@ -41,7 +45,7 @@ pub async fn nested(
     match request::id(call.request)? {
         Some(parent) => {
             let below = Condition::Equals(nested.by, Value::Int(parent));
-            compound::list(call, resource, read, Some(below)).await
+            compound::list(call, resource, read, vec![below]).await
         }
         // An id that is too long for a key belongs to no record, so the list is empty.
         None => compound::empty(call, resource, &read),
@@ -341,6 +345,13 @@ pub(crate) async fn locked(
     resource: &'static Resource,
     key: i64,
 ) -> Result<Record, Error> {
+    if let Some(PartOf { whole, by }) = resource.part_of
+        && transaction.dialect().locks.is_some()
+    {
+        // Whoever changes a whole locks it before its parts, and so does this.
+        let part = self::record(transaction, resource, key).await?;
+        transaction.lock(whole, part.need(by)?).await?;
+    }
     transaction.lock(resource, key).await?;
     let record = record(transaction, resource, key).await?;
     let changes = matches!(call.request.method(), Method::Patch | Method::Delete);

@@ -4,10 +4,11 @@
 use futures_util::future::BoxFuture;
 use host_interface::{Method, Response};
 
-use super::call::Call;
+use super::call::{Call, Shop};
 use crate::error::Error;
 use crate::model::field::{Complaint, Field};
 use crate::model::parameters::Parameters;
+use crate::model::question::Condition;
 use crate::model::record::Record;
 use crate::model::resource::{Report, Resource};
 use crate::store::Transaction;
@@ -31,6 +32,8 @@ pub struct Service {
     pub after_update: Option<AfterUpdate>,
     /// Writes further rows after a record has been deleted. Receives the record.
     pub after_delete: Option<AfterDelete>,
+    /// The conditions of a list that its filters leave open. Receives those of the filters.
+    pub narrow: Option<Narrow>,
     /// Additional routes.
     pub special: &'static [Special],
     /// Checks further rules on a record as it would be after a write.
@@ -52,6 +55,7 @@ impl Service {
             after_insert: None,
             after_update: None,
             after_delete: None,
+            narrow: None,
             special: &[],
             check: |_| Ok(Vec::new()),
             deletable: |_, _| Ok(()),
@@ -77,6 +81,9 @@ pub type AfterUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> 
 
 /// See [`Service::after_delete`].
 pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+
+/// See [`Service::narrow`].
+pub type Narrow = for<'a> fn(&'a Shop, &'a [Condition]) -> Step<'a, Vec<Condition>>;
 
 /// The context of a write.
 pub struct Scene<'a> {

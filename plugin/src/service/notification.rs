@@ -8,9 +8,11 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::error::{Error, chain};
-use crate::model::parameters::{DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters};
+use crate::model::parameters::{
+    DEFAULT_SHIPMENT_SUBJECT, DEFAULT_SHIPMENT_TEXT, DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters,
+};
 
-/// The values of an order that a template may use. All of them are text.
+/// The values of an order that a template may use. All of them are text, apart from the items.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Notice {
     /// The name of the store.
@@ -33,18 +35,51 @@ pub struct Notice {
     pub order_total: String,
     /// The currency's code.
     pub currency_code: String,
+    /// The number of the parcel, of the latest one if there are several; empty without one.
+    pub tracking_id: String,
+    /// Who carries it; may be empty.
+    pub carrier: String,
+    /// Where the customer can follow it; may be empty.
+    pub tracking_url: String,
+    /// What is in the parcel that the mail is about.
+    pub items: Vec<Contained>,
+}
+
+/// A line of a parcel.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Contained {
+    /// How many pieces.
+    pub quantity: i64,
+    /// The SKU at the time of the order; may be empty.
+    pub sku: String,
+    /// The name at the time of the order; may be empty.
+    pub name: String,
 }
 
 impl Notice {
-    /// The mail, rendered from the site's templates.
+    /// The mail about the status of the order, rendered from the site's templates.
     ///
     /// # Errors
     /// When the system provides no randomness for the mail's unique id.
     pub fn into_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
         let subject = self.fill(&parameters.order_mail_subject, DEFAULT_SUBJECT);
         let text = self.fill(&parameters.order_mail_text, DEFAULT_TEXT);
+        self.addressed(&subject, text)
+    }
+
+    /// The mail about a parcel, rendered from the site's templates.
+    ///
+    /// # Errors
+    /// When the system provides no randomness for the mail's unique id.
+    pub fn into_shipment_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
+        let subject = self.fill(&parameters.shipment_mail_subject, DEFAULT_SHIPMENT_SUBJECT);
+        let text = self.fill(&parameters.shipment_mail_text, DEFAULT_SHIPMENT_TEXT);
+        self.addressed(&subject, text)
+    }
+
+    fn addressed(self, subject: &str, text: String) -> Result<Mail, Error> {
         let name = [self.first_name, self.last_name].join(" ");
-        Ok(Mail::new(new_id()?, self.email, one_line(&subject), text).to_name(name.trim()))
+        Ok(Mail::new(new_id()?, self.email, one_line(subject), text).to_name(name.trim()))
     }
 
     /// A template that cannot be rendered must not prevent the mail.
@@ -61,7 +96,12 @@ impl Notice {
 /// # Errors
 /// The reason as a sentence.
 pub fn check(template: &str) -> Result<(), String> {
-    let example = Notice { comment: "x".to_owned(), ..Notice::default() };
+    let example = Notice {
+        comment: "x".to_owned(),
+        tracking_url: "https://example.com/".to_owned(),
+        items: vec![Contained::default()],
+        ..Notice::default()
+    };
     for notice in [Notice::default(), example] {
         render(template, &notice).map_err(|error| chain(&error))?;
     }

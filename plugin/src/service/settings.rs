@@ -73,12 +73,12 @@ pub async fn check(
                 None => refuse(format!("there is no currency with the code {code:?}")),
             }
         }
-        of::INITIAL_ORDER_STATUS => match status(value).await? {
+        of::INITIAL_ORDER_STATUS | of::SHIPPED_STATUS => match status(value).await? {
             Some(status) if status.need(&ENABLED)? => Ok(()),
             Some(_) => refuse(format!("the order status {value} is disabled")),
             None => refuse(format!("there is no order status with the id {value}")),
         },
-        of::REPORT_STATUSES => {
+        of::REPORT_STATUSES | of::CLOSED_STATUSES => {
             for key in value.as_array().into_iter().flatten() {
                 if status(key).await?.is_none() {
                     return refuse(format!("there is no order status with the id {key}"));
@@ -86,7 +86,10 @@ pub async fn check(
             }
             Ok(())
         }
-        of::ORDER_MAIL_SUBJECT | of::ORDER_MAIL_TEXT => {
+        of::ORDER_MAIL_SUBJECT
+        | of::ORDER_MAIL_TEXT
+        | of::SHIPMENT_MAIL_SUBJECT
+        | of::SHIPMENT_MAIL_TEXT => {
             notification::check(value.as_str().unwrap_or_default()).or_else(refuse)
         }
         _ => Ok(()),

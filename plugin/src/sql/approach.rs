@@ -55,6 +55,9 @@ impl Approach {
         if is_named(page) {
             return Approach { total: Some(0), keys: Keys::Named };
         }
+        if is_of_several(page) {
+            return Approach { total: None, keys: Keys::Gathered(index_of_several(page)) };
+        }
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
             _ => Approach::default(),
@@ -78,6 +81,8 @@ pub enum Keys {
     IndexScan(Option<&'static Index>),
     /// By filtering and then sorting: few records satisfy the conditions.
     FilterThenSort,
+    /// The same with this index, if one is named, because the engine would estimate that many do.
+    Gathered(Option<&'static Index>),
     /// From a bound on, skipping this many records after it.
     Seek(Condition, i64),
     /// From groups of records, each of which refers to joined records with the same name.
@@ -109,6 +114,10 @@ impl Probe {
     pub fn of(page: &Page) -> Option<Probe> {
         // Only large tables have kept counts.
         if page.resource.storage.counts.is_empty() || is_of_few(page) {
+            return None;
+        }
+        // However many records there are, few of them are one of several kinds.
+        if is_of_several(page) {
             return None;
         }
         if let Some(join) = joined_order(page) {
@@ -193,6 +202,23 @@ fn is_of_few(page: &Page) -> bool {
         matches!(test, Condition::Key(_) | Condition::OfPart(..) | Condition::Changed { .. })
     };
     is_named(page) || page.conditions.iter().any(of_one)
+}
+
+/// Whether the records of a page have one of several values.
+fn is_of_several(page: &Page) -> bool {
+    page.conditions.iter().any(|condition| matches!(condition, Condition::OneOf(..)))
+}
+
+/// The index with the most fields that have one of the wanted values, before any other field.
+fn index_of_several(page: &Page) -> Option<&'static Index> {
+    let wanted = |name: &&&'static str| {
+        page.conditions.iter().any(|condition| match condition {
+            Condition::Equals(of, _) | Condition::OneOf(of, _) => of == *name,
+            _ => false,
+        })
+    };
+    let narrowed = |index: &&Index| index.fields.iter().take_while(wanted).count();
+    page.resource.storage.indexes.iter().filter(|index| narrowed(index) > 1).max_by_key(narrowed)
 }
 
 /// Whether the keys in the conditions of a page name its records, or the owners of its records.
@@ -366,6 +392,7 @@ fn fits(count: &Kept, page: &Page) -> bool {
     page.resource.fixed.iter().all(|(name, _)| has(name))
         && page.conditions.iter().all(|condition| match condition {
             Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
+            Condition::OneOf(name, _) => has(name),
             Condition::AtLeast(name, value) => whole_days(name, value, 0),
             Condition::AtMost(name, value) => whole_days(name, value, 1),
             Condition::Equals(..)

@@ -112,6 +112,12 @@ impl Builder<'_> {
                 self.push(" = ");
                 self.bind(value.clone());
             }
+            Condition::OneOf(name, values) => {
+                self.push(&column(name));
+                self.push(" IN (");
+                self.bind_list(values.clone());
+                self.push(")");
+            }
             Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
                 let least = matches!(condition, Condition::AtLeast(..));
                 self.push(&column(name));
@@ -201,6 +207,13 @@ impl Builder<'_> {
         for condition in &page.conditions {
             let (name, test, value) = match condition {
                 Condition::Equals(name, value) => (*name, " = ", value.clone()),
+                Condition::OneOf(name, values) => {
+                    self.push(&format!("{joint}{name} IN ("));
+                    self.bind_list(values.clone());
+                    self.push(")");
+                    joint = " AND ";
+                    continue;
+                }
                 Condition::AtLeast(_, value) => ("day", " >= ", day(value)),
                 Condition::AtMost(_, value) => ("day", " <= ", day(value)),
                 Condition::Key(_)
@@ -266,6 +279,7 @@ fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
         | Condition::Changed { .. } => false,
         Condition::Among(name, _)
         | Condition::Equals(name, _)
+        | Condition::OneOf(name, _)
         | Condition::AtLeast(name, _)
         | Condition::AtMost(name, _) => has(join, page, name),
         Condition::Contains(names, _) => names.iter().any(|name| has(join, page, name)),

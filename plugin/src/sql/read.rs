@@ -138,7 +138,7 @@ impl Builder<'_> {
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
-        if let Keys::IndexScan(Some(index)) = keys {
+        if let Keys::IndexScan(Some(index)) | Keys::Gathered(Some(index)) = keys {
             self.push(&(self.dialect.index_hint)(index.name));
         }
         self.changes(page);
@@ -161,7 +161,7 @@ impl Builder<'_> {
         }
         match page.by_change() {
             Some(true) => self.push(" ORDER BY x.seq"),
-            _ => self.order(page, *keys != Keys::FilterThenSort),
+            _ => self.order(page, !matches!(keys, Keys::FilterThenSort | Keys::Gathered(_))),
         }
         self.limits(page.limit, offset, Probe::of(page).is_none());
     }

@@ -35,6 +35,7 @@ pub(super) const SQLITE: Files = files![
     "0014_keys",
     "0015_ledgers",
     "0016_feed",
+    "0017_warehouse",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -53,6 +54,7 @@ pub(super) const POSTGRES: Files = files![
     "0013_keys",
     "0014_ledgers",
     "0015_feed",
+    "0016_warehouse",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -74,6 +76,7 @@ pub(super) const MYSQL: Files = files![
     "0016_keys",
     "0017_ledgers",
     "0018_feed",
+    "0019_warehouse",
 ];
 
 /// The migrator of these files.

@@ -79,7 +79,8 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
 fn errors(faults: &[Fault]) -> Vec<u8> {
     let errors = faults.iter().map(|fault| {
         let (status, code, title) = fault.kind.row();
-        let (source, meta) = (fault.source.as_ref(), fault.meta.map(Meta));
+        let (source, meta) =
+            (fault.source.as_ref(), fault.meta.map(|number| Meta([Some(number), None])));
         Member { status, code, title, detail: &fault.detail, source, meta }
     });
     let first = faults.iter().find_map(|fault| fault.first.as_deref());

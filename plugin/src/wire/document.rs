@@ -98,7 +98,7 @@ pub fn single(
         }
     };
     let data = Object { resource, view, row, included, place };
-    let (included, meta) = (records.beside(place), beside.map(Meta));
+    let (included, meta) = (records.beside(place), beside.map(|number| Meta([Some(number), None])));
     let document = Single { links: Own { own: &own }, data, included, meta };
     write(&document, 1536 + records.size()).map(Some)
 }

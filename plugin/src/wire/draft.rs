@@ -168,10 +168,10 @@ impl Draft {
                 }
                 _ => continue,
             };
-            let changed = given(field.name) || field.within.is_some_and(given);
+            let changed = given(field.name) || field.within.is_some_and(|[own, _]| given(own));
             let Some(target) = registry.find(kind).filter(|_| changed) else { continue };
             let within = match field.within {
-                Some(column) => Some((column, after.value(column)?.clone())),
+                Some([own, theirs]) => Some((theirs, after.value(own)?.clone())),
                 None => None,
             };
             let column = column.unwrap_or(target.key);

@@ -11,6 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
 use serde_json::value::RawValue;
+use url::Url;
 
 use crate::model::moment;
 use crate::model::value::{Cell, Form, Kind, Value, decimal_text, short};
@@ -68,6 +69,10 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
+        Kind::JsonList(_) => match serde_json::from_str::<Vec<&RawValue>>(literal) {
+            Ok(_) => Ok(Value::Text(literal.to_owned())),
+            Err(_) => Err("must be a list".to_owned()),
+        },
     };
     value.map(|value| kind.typed(value))
 }
@@ -92,9 +97,12 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
         }
         Kind::Choice(_) => Ok(Value::Text(text.to_owned())),
         Kind::DateTime => moment::read(text).map(Value::Moment).ok_or_else(moment_form),
-        Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
-            Ok(Value::Text(text.to_owned()))
-        }
+        Kind::Text { .. }
+        | Kind::Code { .. }
+        | Kind::Email
+        | Kind::Ids
+        | Kind::Json
+        | Kind::JsonList(_) => Ok(Value::Text(text.to_owned())),
     };
     value.map(|value| kind.typed(value))
 }
@@ -120,10 +128,12 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
             }
             list.end()
         }
-        (Kind::Json, Cell::Text(text)) => match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => serde::Serialize::serialize(raw, serializer),
-            Err(error) => Err(serde::ser::Error::custom(error)),
-        },
+        (Kind::Json | Kind::JsonList(_), Cell::Text(text)) => {
+            match serde_json::from_str::<&RawValue>(text) {
+                Ok(raw) => serde::Serialize::serialize(raw, serializer),
+                Err(error) => Err(serde::ser::Error::custom(error)),
+            }
+        }
         (_, Cell::Text(text)) => serializer.serialize_str(text),
     }
 }
@@ -275,8 +285,24 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
         Form::Printable if text.chars().any(char::is_control) => {
             Err("must contain only printable characters".to_owned())
         }
-        Form::Free | Form::Capitals | Form::Name | Form::Code | Form::Printable => Ok(()),
+        Form::WebAddress if !text.is_empty() && !is_web_address(text) => {
+            Err("must be a URL that begins with http:// or https://".to_owned())
+        }
+        Form::Free
+        | Form::Capitals
+        | Form::Name
+        | Form::Code
+        | Form::Printable
+        | Form::WebAddress => Ok(()),
     }
+}
+
+/// Whether a text is an absolute URL that a mail may contain as a link. The parser passes over white
+/// space, which would end the link.
+fn is_web_address(text: &str) -> bool {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let url = Url::parse(text).ok().filter(|_| !text.contains(blank));
+    url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 fn moment_form() -> String {

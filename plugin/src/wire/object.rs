@@ -6,7 +6,7 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::included::Included;
 use super::literal;
 use super::view::View;
-use crate::error::Named;
+use crate::error::{Error, Named};
 use crate::model::field::{Field, Relationship};
 use crate::model::registry::Registry;
 use crate::model::relation::Many;
@@ -26,7 +26,10 @@ pub struct Place<'a> {
 
 /// The path of a record: `root` is the path of the store.
 pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
-    format!("{root}/{}/{key}", resource.kind)
+    match resource.below {
+        Some((parent, segment)) => format!("{root}/{parent}/{key}/{segment}"),
+        None => format!("{root}/{}/{key}", resource.kind),
+    }
 }
 
 /// One resource object.
@@ -44,15 +47,12 @@ pub(super) struct Own<'a> {
     pub(super) own: &'a str,
 }
 
-/// A member `meta` that consists of one number.
-pub(super) struct Meta(pub(super) Named);
+/// A member `meta` that consists of at most two numbers.
+pub(super) struct Meta(pub(super) [Option<Named>; 2]);
 
 impl Serialize for Meta {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (name, number) = self.0;
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(name, &number)?;
-        map.end()
+        serializer.collect_map(self.0.iter().flatten().map(|(name, number)| (name, number)))
     }
 }
 
@@ -75,7 +75,8 @@ impl Serialize for Object<'_> {
             map.serialize_entry("links", &Own { own: &own })?;
         }
         if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
-            map.serialize_entry("meta", &Meta((VERSION, version)))?;
+            let beside = self.beside().map_err(S::Error::custom)?;
+            map.serialize_entry("meta", &Meta([Some((VERSION, version)), beside]))?;
         }
         map.end()
     }
@@ -87,6 +88,13 @@ impl<'a> Object<'a> {
         let columns = self.view.shape.columns(self.resource).zip(self.row.iter().skip(1));
         columns.map(|((position, field), cell)| (position, field, cell))
     }
+
+    /// The number beside the version in its `meta`, if its resource has one.
+    fn beside(&self) -> Result<Option<Named>, Error> {
+        let Some(name) = self.resource.meta else { return Ok(None) };
+        let shown = self.columns().find(|(_, field, _)| field.name == name);
+        shown.map(|(_, _, cell)| Ok((name, cell.int(name)?))).transpose()
+    }
 }
 
 struct Attributes<'a>(&'a Object<'a>);
@@ -95,7 +103,7 @@ impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let &Object { resource, view: View { shape, .. }, row, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        if shape.shows_key() {
+        if shape.shows_key(resource) {
             let key = resource.key_of(row).map_err(S::Error::custom)?;
             map.serialize_entry(resource.key, &key)?;
         }

@@ -126,7 +126,8 @@ impl Listing {
         let mut faults = Vec::new();
         let members = members(query, &mut faults);
         let listing = Self::of(&members, scope, &mut faults);
-        let view = View::read(scope.resource(), Shape::List, registry, &members, &mut faults);
+        let plain = Shape::of_lists(scope.resource());
+        let view = View::read(scope.resource(), plain, registry, &members, &mut faults);
         Read { value: listing, view, faults }
     }
 

@@ -49,13 +49,13 @@ impl View {
         self.include.as_deref().unwrap_or_default()
     }
 
-    /// The kinds of all included records.
-    pub fn kinds(&self) -> Vec<&'static str> {
-        let kinds = self.branches().iter().flat_map(|branch| {
-            let own = branch.relation.target().kind;
-            std::iter::once(own).chain(branch.view.kinds())
+    /// The resources of all included records.
+    pub fn resources(&self) -> Vec<&'static Resource> {
+        let resources = self.branches().iter().flat_map(|branch| {
+            let own = branch.relation.target();
+            std::iter::once(own).chain(branch.view.resources())
         });
-        kinds.collect()
+        resources.collect()
     }
 
     /// Reads the parameters that select. Everything else in the query is ignored.
@@ -66,11 +66,13 @@ impl View {
         query: &[Member<'_>],
         faults: &mut Vec<Fault>,
     ) -> Self {
-        let mut asked = Asked { registry, include: None, fields: Vec::new() };
+        let mut asked = Asked { resource, registry, include: None, fields: Vec::new() };
+        for (_, value) in query.iter().filter(|(name, _)| name == "include") {
+            asked.include = Some(asked.tree(resource, value, faults));
+        }
+        // Which fields a type has depends on the resource that is included.
         for (name, value) in query {
-            if name == "include" {
-                asked.include = Some(asked.tree(resource, value, faults));
-            } else if let Some(kind) = kind_of(name) {
+            if let Some(kind) = kind_of(name) {
                 asked.choose(kind, name, value, faults);
             }
         }
@@ -125,6 +127,7 @@ fn kind_of(name: &str) -> Option<&str> {
 
 /// The parameters as they were read.
 struct Asked {
+    resource: &'static Resource,
     registry: Registry,
     include: Option<Vec<Node>>,
     fields: Vec<Chosen>,
@@ -138,7 +141,7 @@ struct Node {
 
 /// The fields of a type that are shown.
 struct Chosen {
-    kind: &'static str,
+    of: &'static Resource,
     key: bool,
     attributes: Positions,
     relationships: Positions,
@@ -190,9 +193,11 @@ impl Asked {
 
     /// Reads the names of the fields of a type. None at all is a choice, too.
     fn choose(&mut self, kind: &str, parameter: &str, value: &str, faults: &mut Vec<Fault>) {
-        let resources = self.registry.iter().filter(|resource| !resource.table.is_empty());
-        let Some(resource) = resources.clone().find(|resource| resource.kind == kind) else {
-            let known = resources.map(|resource| resource.kind);
+        let shown = self.shown();
+        let others = self.registry.iter().filter(|resource| !resource.table.is_empty());
+        let mut resources = shown.into_iter().chain(others.clone());
+        let Some(resource) = resources.find(|resource| resource.kind == kind) else {
+            let known = others.map(|resource| resource.kind);
             let detail = match nearest(kind, known) {
                 Some(hint) => format!("There is no type {:?}; did you mean {hint}?", short(kind)),
                 None => format!("There is no type {:?}.", short(kind)),
@@ -201,7 +206,7 @@ impl Asked {
             return;
         };
         let mut chosen = Chosen {
-            kind: resource.kind,
+            of: resource,
             key: false,
             attributes: Positions::default(),
             relationships: Positions::default(),
@@ -216,12 +221,26 @@ impl Asked {
                 let related = resource.fields().filter_map(|field| field.relationship());
                 let related = related.map(|relationship| relationship.name);
                 let lists = Many::of(resource, self.registry).map(|many| many.nested.segment);
-                let known = shown.chain([resource.key]).chain(related).chain(lists);
+                let key = resource.shows_key.then_some(resource.key);
+                let known = shown.chain(key).chain(related).chain(lists);
                 let detail = unknown("field", name, resource.kind, known);
                 faults.push(Fault::at_parameter(FaultKind::InvalidParameter, parameter, detail));
             }
         }
         self.fields.push(chosen);
+    }
+
+    /// The resources whose records the document has.
+    fn shown(&self) -> Vec<&'static Resource> {
+        fn below(nodes: &[Node], shown: &mut Vec<&'static Resource>) {
+            for node in nodes {
+                shown.push(node.relation.target());
+                below(&node.below, shown);
+            }
+        }
+        let mut shown = vec![self.resource];
+        below(self.include.as_deref().unwrap_or_default(), &mut shown);
+        shown
     }
 
     /// What is shown of the records of a resource. `by` is the position of the field with the key of
@@ -240,7 +259,8 @@ impl Asked {
                 Relation::Many(many) => included.push(many),
             }
         }
-        let (shape, lists) = match self.fields.iter().find(|chosen| chosen.kind == resource.kind) {
+        let chosen = self.fields.iter().find(|chosen| std::ptr::eq(chosen.of, resource));
+        let (shape, lists) = match chosen {
             Some(chosen) => {
                 let read = chosen.attributes.with(chosen.relationships);
                 let read = read.with(followed).with(by.into_iter().collect());
@@ -248,7 +268,14 @@ impl Asked {
                 let selection = Selection { key, attributes, relationships, read };
                 (Shape::Selected(selection), chosen.lists.clone())
             }
-            None => (with(plain, followed, resource), included),
+            None => {
+                // Parts are relationships of every record; otherwise those that are included are.
+                let lists = match resource.parts {
+                    [] => included,
+                    _ => Many::of(resource, self.registry).collect(),
+                };
+                (with(plain, followed, resource), lists)
+            }
         };
         let include = nodes.map(|nodes| {
             let branch = |node: &Node| {
@@ -272,7 +299,7 @@ impl Chosen {
         let hidden = resource.list.len() + resource.detail.len();
         let named = |of: Option<&str>| of == Some(name);
         let mut fields = resource.fields().enumerate();
-        if name == resource.key {
+        if name == resource.key && resource.shows_key {
             self.key = true;
         } else if let Some(position) = resource.position(name).filter(|found| *found < hidden) {
             self.attributes.insert(position);
@@ -302,5 +329,6 @@ fn with(plain: Shape, followed: Positions, resource: &Resource) -> Shape {
     let shown = |position: &usize| plain.shows(*position, resource);
     let attributes = plain.columns(resource).map(|(position, _)| position).filter(shown).collect();
     let relationships = read.with(followed);
-    Shape::Selected(Selection { key: true, attributes, relationships, read: relationships })
+    let key = resource.shows_key;
+    Shape::Selected(Selection { key, attributes, relationships, read: relationships })
 }

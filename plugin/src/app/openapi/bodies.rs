@@ -114,7 +114,7 @@ fn fields(resource: &Resource, form: Form) -> Value {
     // A client may send back what it has read, so fields that only the server sets are accepted and
     // ignored.
     let shown = resource.list.iter().chain(resource.detail).map(|field| field.name);
-    let key = Some(resource.key).filter(|key| !key.is_empty());
+    let key = Some(resource.key).filter(|key| !key.is_empty() && resource.shows_key);
     for name in key.into_iter().chain(shown) {
         let ignored = || json!({"readOnly": true, "description": "Ignored here."});
         properties.entry(name).or_insert_with(|| described(ignored(), meaning(name)));
@@ -255,7 +255,7 @@ fn gives_key(resource: &Resource) -> bool {
 
 /// Whether a body is a list of others, and nothing without them.
 fn is_list(resource: &Resource) -> bool {
-    resource.brings.is_some_and(|brings| brings.by.is_none())
+    resource.list.is_empty() && resource.brings.is_some_and(|brings| brings.by.is_none())
 }
 
 /// An example of the fields: those that a new record needs, or one that changes. Of pure input it is

@@ -178,7 +178,7 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "A record of any type; its schema is that of the data in a document of \
                 the type.",
-            "required": ["type", "id", "attributes", "links"],
+            "required": ["type", "id", "attributes"],
             "properties": {
                 "type": {"type": "string", "description": "The type of the record."},
                 "id": {"type": "string", "description": "The key of the record, as text."},
@@ -275,6 +275,12 @@ pub(super) fn schemas() -> Map<String, Value> {
                         "minimum": 0,
                         "description": "How many pieces are in stock where a change of the stock is \
                             refused.",
+                    }, "open": {
+                        "type": "integer",
+                        "format": "int64",
+                        "minimum": 0,
+                        "description": "How many pieces of an item are open where more are to be \
+                            shipped.",
                     }},
                 },
             },

@@ -76,8 +76,11 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
         all.extend(schemas::of(own));
         all.push(schemas::list(own));
     }
+    all.extend(own.parts.iter().flat_map(|part| schemas::of(part)));
     if own.crud {
         all.extend(bodies::of(own, Form::New));
+    }
+    if own.crud || own.editable {
         all.extend(bodies::of(own, Form::Change));
     }
     for special in service.special {

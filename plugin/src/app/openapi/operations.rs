@@ -12,6 +12,7 @@ use super::selection;
 use crate::app::routes::{Endpoint, Operation};
 use crate::model::resource::{Filter, Resource, Test};
 use crate::resources::REGISTRY;
+use crate::service::call::Rights;
 use crate::service::hooks::{Gives, Special};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::request::MAX_SOUGHT;
@@ -109,10 +110,14 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
         operation["description"] =
             json!("Needs the permission store.view on each type that is named.");
     }
-    if let Some(action) = endpoint.action {
-        let needs = format!("Needs the permission {action} on {}.", endpoint.asset);
+    if let Some(Rights { actions, asset }) = &endpoint.rights {
+        let needs = format!("Needs the permission {} on {asset}.", actions.join(" or "));
         operation["description"] = json!(needs);
-        operation["x-permission"] = json!({"action": action, "asset": endpoint.asset});
+        let enough = actions.first();
+        operation["x-permission"] = json!({"action": enough, "asset": asset});
+        if actions.len() > 1 {
+            operation["x-permission"]["or"] = json!(&actions[1..]);
+        }
     }
     operation
 }
@@ -144,8 +149,8 @@ fn summary(endpoint: &Endpoint) -> String {
             let above = REGISTRY.find(nested.parent).map_or("record", |parent| parent.singular);
             format!("List the {} of one {above}", nested.segment)
         }
-        Operation::Special(Special { gives: Gives::Part(..), .. }) => {
-            format!("Add one {singular}")
+        Operation::Special(Special { gives: Gives::Part(..), takes, .. }) => {
+            format!("Add one {}", takes.map_or(*singular, |taken| taken.singular))
         }
         Operation::Special(Special { gives: Gives::Computed(..), .. }) => {
             format!("List your own {all}")

@@ -42,7 +42,7 @@ pub fn output(field: &Field) -> Value {
             match form {
                 Form::Capitals => schema["pattern"] = json!(format!("^[A-Z]{{{max}}}$")),
                 Form::Name => schema["pattern"] = json!("^[a-z0-9_]+$"),
-                Form::Free | Form::Code | Form::Printable => {}
+                Form::Free | Form::Code | Form::Printable | Form::WebAddress => {}
             }
             schema
         }
@@ -54,6 +54,14 @@ pub fn output(field: &Field) -> Value {
             "type": "array", "items": {"type": "integer", "format": "int64", "minimum": 1},
         }),
         Kind::Json => json!({"type": "object"}),
+        Kind::JsonList(members) => {
+            let properties: Map<String, Value> =
+                members.iter().map(|(name, kind)| ((*name).to_owned(), member(*kind))).collect();
+            let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+            json!({"type": "array", "items": {
+                "type": "object", "required": required, "properties": properties,
+            }})
+        }
         Kind::Key(_) => json!({
             "type": name("integer"),
             "format": "int64",
@@ -62,6 +70,16 @@ pub fn output(field: &Field) -> Value {
         Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
         Kind::User => json!({"type": "integer", "format": "int64", "minimum": 0}),
         Kind::Email => json!({"type": "string", "maxLength": 254}),
+    }
+}
+
+/// A number in a list of objects.
+fn member(kind: Kind) -> Value {
+    match kind {
+        Kind::Int { min, max } => json!({
+            "type": "integer", "format": width(min, max), "minimum": min, "maximum": max,
+        }),
+        _ => key(),
     }
 }
 
@@ -112,6 +130,12 @@ pub fn input(field: &Field) -> Value {
             "propertyNames": {"pattern": r"^[^\u0000]*$"},
             "description": "Any JSON object, nested at most 64 levels deep, without NUL characters.",
         }),
+        Kind::JsonList(_) => output(field),
+        Kind::Text { max, form: Form::WebAddress } => json!({
+            "type": "string",
+            "pattern": r"^([hH][tT][tT][pP][sS]?://[^\s\u0000-\u001f\u007f-\u009f]+)?$",
+            "maxLength": max,
+        }),
         Kind::Text { max, form } => text(Some(max), form, field.required),
         Kind::Code { max, .. } => text(Some(max), Form::Free, field.required),
         Kind::Email => {
@@ -138,7 +162,12 @@ pub fn filter(kind: Kind) -> Value {
         Kind::Decimal { .. } => json!({"type": "string", "pattern": DECIMAL}),
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
         Kind::DateTime => input_day(),
-        Kind::Text { .. } | Kind::Code { .. } | Kind::Email | Kind::Ids | Kind::Json => {
+        Kind::Text { .. }
+        | Kind::Code { .. }
+        | Kind::Email
+        | Kind::Ids
+        | Kind::Json
+        | Kind::JsonList(_) => {
             return json!({"type": "string"});
         }
     };
@@ -189,11 +218,16 @@ pub fn example_of(field: &Field) -> Value {
         Kind::Text { max, form: Form::Capitals } => json!("EURO"[..max.min(4)]),
         Kind::Text { form: Form::Name, .. } => json!("simple"),
         Kind::Text { form: Form::Code | Form::Printable, .. } => json!("SPRING-26"),
+        Kind::Text { form: Form::WebAddress, .. } => json!("https://example.com/"),
         Kind::Text { max, .. } => json!(&"Any text"[..max.min(8)]),
         Kind::Choice(words) => json!(words.first()),
         Kind::DateTime => json!("2026-01-31T12:00:00"),
         Kind::Ids => json!([1, 2]),
         Kind::Json => json!({}),
+        Kind::JsonList(members) => {
+            let example = members.iter().map(|(name, _)| ((*name).to_owned(), json!(1)));
+            json!([Value::Object(example.collect())])
+        }
         Kind::Key(_) | Kind::User => json!(1),
         Kind::Code { max: 3, .. } => json!("EUR"),
         Kind::Code { .. } => json!("20260131-0000001"),
@@ -337,7 +371,9 @@ fn text(max: Option<usize>, form: Form, required: bool) -> Value {
     let (any, visible) = match form {
         Form::Code => (r"[^\s\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
         Form::Printable => (r"[^\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
-        Form::Free | Form::Capitals | Form::Name => (r"[^\u0000]", r"[^\s\u0000]"),
+        Form::Free | Form::Capitals | Form::Name | Form::WebAddress => {
+            (r"[^\u0000]", r"[^\s\u0000]")
+        }
     };
     let pattern = match required {
         true => format!("^{any}*{visible}{any}*$"),

@@ -14,6 +14,11 @@ use crate::model::relation::Many;
 use crate::model::resource::{Report, Resource, VERSION};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::Gives;
+use crate::wire::included::MAX_INCLUDED;
+use crate::wire::object::record_path;
+
+/// Where a store is in the examples.
+const ROOT: &str = "/api/index.php/v1/shop";
 
 /// The schemas of the records of a resource: the attributes, the record, and its document.
 pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
@@ -49,7 +54,10 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
     }
     if resource.versioned {
         required.push("meta");
-        properties["meta"] = reference("schemas", VERSION);
+        properties["meta"] = match resource.meta {
+            Some(name) => meta_with(resource, name),
+            None => reference("schemas", VERSION),
+        };
     }
     let record = json!({
         "type": "object",
@@ -65,10 +73,10 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
         "properties": {
             "links": reference("schemas", "links"),
             "data": named(resource, "resource"),
-            "included": reference("schemas", "included"),
+            "included": included(resource),
         },
         "example": {
-            "links": {"self": format!("/api/index.php/v1/shop/{kind}/1")},
+            "links": {"self": record_path(resource, 1, ROOT)},
             "data": record["example"],
         },
     });
@@ -93,6 +101,34 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
         schemas.push((name(resource, "document"), document));
     }
     schemas
+}
+
+/// The records beside those of a resource. Parts have forms of their own.
+fn included(resource: &Resource) -> Value {
+    let parts = resource.parts.iter().map(|part| named(part, "resource"));
+    match resource.parts {
+        [] => reference("schemas", "included"),
+        _ => json!({
+            "type": "array",
+            "description": "The related records that the client asked for.",
+            "maxItems": MAX_INCLUDED,
+            "items": {"anyOf": parts.chain([reference("schemas", "resource")]).collect::<Vec<_>>()},
+        }),
+    }
+}
+
+/// The `meta` of records that have a number beside their version.
+fn meta_with(resource: &Resource, name: &str) -> Value {
+    let field = resource.fields().find(|field| field.name == name);
+    let number = field.map_or_else(|| json!({}), output);
+    let meaning = meaning(resource.schema_name(), resource.kind, name);
+    json!({
+        "allOf": [reference("schemas", VERSION)],
+        "type": "object",
+        "description": "The version of the record, and what else is known of it.",
+        "required": [name],
+        "properties": {name: described(number, meaning)},
+    })
 }
 
 /// The schema of all records that a request has changed.
@@ -121,9 +157,13 @@ pub(super) fn records(resource: &'static Resource) -> (String, Value) {
 /// The schema of a list of records.
 pub(super) fn list(resource: &'static Resource) -> (String, Value) {
     let kind = resource.kind;
-    let shown: Vec<&Field> = resource.list.iter().collect();
-    let names: Vec<&str> =
-        std::iter::once(resource.key).chain(shown.iter().map(|field| field.name)).collect();
+    let shown: Vec<&Field> = match resource.lists_all() {
+        true => resource.detail.iter().collect(),
+        false => resource.list.iter().collect(),
+    };
+    let key = resource.shows_key.then_some(resource.key);
+    let names: Vec<&str> = key.into_iter().chain(shown.iter().map(|field| field.name)).collect();
+    let path = resource.listed_at.unwrap_or(kind);
     let schema = json!({
         "type": "object",
         "description": format!(
@@ -137,11 +177,11 @@ pub(super) fn list(resource: &'static Resource) -> (String, Value) {
                 "description": "The records of the page.",
                 "items": named(resource, "resource"),
             },
-            "included": reference("schemas", "included"),
+            "included": included(resource),
             "meta": reference("schemas", "meta"),
         },
         "example": {
-            "links": {"self": format!("/api/index.php/v1/shop/{kind}")},
+            "links": {"self": format!("{ROOT}/{path}")},
             "data": [record(resource, &shown)],
             "meta": {"total-pages": 1, "total": 1},
         },
@@ -172,11 +212,11 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
 /// An example of a record with these fields.
 fn record(resource: &Resource, fields: &[&Field]) -> Value {
     let kind = resource.kind;
-    let key = std::iter::once((resource.key.to_owned(), json!(1)));
+    let key = resource.shows_key.then(|| (resource.key.to_owned(), json!(1)));
     let shown = fields
         .iter()
         .map(|field| (field.name.to_owned(), example_of(resource, resource.schema_name(), field)));
-    let attributes: Map<String, Value> = key.chain(shown).collect();
+    let attributes: Map<String, Value> = key.into_iter().chain(shown).collect();
     let mut record = json!({"type": kind, "id": "1", "attributes": attributes});
     let related = fields.iter().copied().chain(resource.hidden).filter_map(Field::relationship);
     let related: Map<String, Value> =
@@ -185,10 +225,13 @@ fn record(resource: &Resource, fields: &[&Field]) -> Value {
         record["relationships"] = json!(related);
     }
     if resource.has_own_route() {
-        record["links"] = json!({"self": format!("/api/index.php/v1/shop/{kind}/1")});
+        record["links"] = json!({"self": record_path(resource, 1, ROOT)});
     }
     if resource.versioned {
         record["meta"] = json!({VERSION: 1});
+    }
+    if let Some(name) = resource.meta {
+        record["meta"][name] = json!(0);
     }
     record
 }
@@ -197,10 +240,16 @@ fn record(resource: &Resource, fields: &[&Field]) -> Value {
 fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
     let meaning = |name: &str| meaning(resource.schema_name(), resource.kind, name);
     let mut properties = Map::new();
-    let key = described(schema::key(), meaning(resource.key));
-    properties.insert(resource.key.to_owned(), key);
+    if resource.shows_key {
+        let key = described(schema::key(), meaning(resource.key));
+        properties.insert(resource.key.to_owned(), key);
+    }
     for field in fields {
         let mut schema = described(output(field), meaning(field.name));
+        let members = schema.pointer_mut("/items/properties").and_then(Value::as_object_mut);
+        for (name, member) in members.into_iter().flatten() {
+            *member = described(member.take(), meaning(name));
+        }
         if matches!(field.access, Access::ReadOnly | Access::Touched) {
             schema["readOnly"] = json!(true);
         }

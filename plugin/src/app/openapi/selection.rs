@@ -17,8 +17,12 @@ pub(super) fn parameters() -> Map<String, Value> {
     let mut parameters = Map::new();
     for resource in REGISTRY.iter().filter(|resource| !resource.table.is_empty()) {
         let kind = resource.kind;
-        parameters.insert(format!("fields.{kind}"), fields(resource));
-        parameters.insert(format!("sort.{kind}"), sort(resource));
+        for of in std::iter::once(resource).chain(resource.parts.iter().copied()) {
+            parameters.insert(format!("fields.{}", of.schema_name()), fields(of));
+        }
+        if !resource.lists_all() {
+            parameters.insert(format!("sort.{kind}"), sort(resource));
+        }
         let paths = paths(resource, DEEPEST);
         if !paths.is_empty() {
             parameters.insert(format!("include.{kind}"), include(&paths));
@@ -29,16 +33,16 @@ pub(super) fn parameters() -> Map<String, Value> {
 
 /// The references to the parameters that select what is shown of a resource.
 pub(super) fn of(resource: &'static Resource) -> Vec<Value> {
-    let mut kinds = vec![resource.kind];
+    let mut shown = vec![resource.schema_name()];
     let paths = paths(resource, DEEPEST);
     for (_, relation) in &paths {
-        let kind = relation.target().kind;
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
+        let name = relation.target().schema_name();
+        if !shown.contains(&name) {
+            shown.push(name);
         }
     }
     let include = (!paths.is_empty()).then(|| format!("include.{}", resource.kind));
-    let fields = kinds.iter().map(|kind| format!("fields.{kind}"));
+    let fields = shown.iter().map(|name| format!("fields.{name}"));
     include.into_iter().chain(fields).map(|name| reference("parameters", &name)).collect()
 }
 
@@ -89,7 +93,8 @@ fn fields(resource: &'static Resource) -> Value {
     let related = resource.fields().filter_map(|field| field.relationship());
     let related = related.map(|relationship| relationship.name);
     let lists = Many::of(resource, REGISTRY).map(|many| many.nested.segment);
-    let names = std::iter::once(resource.key).chain(shown).chain(related).chain(lists);
+    let key = resource.shows_key.then_some(resource.key);
+    let names = key.into_iter().chain(shown).chain(related).chain(lists);
     let names: Vec<&str> = names.collect();
     let kind = resource.kind;
     json!({
@@ -101,8 +106,8 @@ fn fields(resource: &'static Resource) -> Value {
         ),
         "style": "form",
         "explode": false,
+        "example": [names.first()],
         "schema": {"type": "array", "items": {"type": "string", "enum": names}},
-        "example": [resource.key],
     })
 }
 
@@ -113,7 +118,7 @@ fn include(paths: &[(String, Relation)]) -> Value {
         "in": "query",
         "description": format!(
             "Relationships whose records the answer includes, at most {MAX_INCLUDED}. Needs the \
-             permission store.view on each type."
+             permission to read each type."
         ),
         "style": "form",
         "explode": false,

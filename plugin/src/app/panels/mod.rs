@@ -4,6 +4,7 @@
 mod feed;
 mod movements;
 mod sales;
+mod shipping;
 
 use host_interface::{DetailPanel, Panel, PanelContent, Subject};
 
@@ -12,11 +13,13 @@ use crate::service::call::{Shop, VIEW, asset};
 
 const FEED: &str = "feed";
 const SALES: &str = "sales";
+const SHIPPING: &str = "shipping";
 
 /// The panels of the first page.
-pub(super) fn declared() -> [Panel; 2] {
+pub(super) fn declared() -> [Panel; 3] {
     [
         Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports")),
+        Panel::new(SHIPPING, "To be shipped", VIEW, asset("orders")),
         Panel::new(FEED, "Feed of changes", VIEW, asset("config")),
     ]
 }
@@ -37,6 +40,7 @@ pub(super) fn details() -> impl Iterator<Item = DetailPanel> {
 pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Error> {
     match name {
         SALES => sales::content(shop).await,
+        SHIPPING => shipping::content(shop).await,
         FEED => feed::content(shop).await,
         _ => Err(UNDECLARED),
     }

@@ -1,6 +1,6 @@
 //! A year of orders up to yesterday (three years in a large store), the oldest first, with their
-//! items and the first and the last entry of their histories. Their amounts add up exactly in the
-//! currency of the order.
+//! items, the first and the last entry of their histories, and their shipments. Their amounts add up
+//! exactly in the currency of the order.
 
 use fastrand::Rng;
 
@@ -11,8 +11,8 @@ use super::catalogue::product;
 use super::make::{
     cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
 };
-use super::people::person;
-use super::setup::{PAYMENTS, RATES};
+use super::people::{home, person};
+use super::setup::{PAYMENTS, RATES, SHIPPING};
 use super::world::{Step, World};
 
 pub(super) static ORDERS: Step = Step {
@@ -52,11 +52,27 @@ pub(super) static ORDERS: Step = Step {
                     "is_shippable",
                     "item_quantity",
                     "modified_on",
+                    "shipping_first_name",
+                    "shipping_last_name",
+                    "shipping_company",
+                    "shipping_phone_1",
+                    "shipping_address_1",
+                    "shipping_city",
+                    "shipping_zip",
+                    "shipping_zone_id",
+                    "shipping_zone_name",
+                    "shipping_country_id",
+                    "shipping_country_name",
+                    "ordershipping_name",
+                    "ordershipping_code",
+                    "ordershipping_type",
+                    "fulfilment_state",
                 ],
             ),
-            rows_of(
+            keyed_rows_of(
                 "shop_orderitems",
                 &[
+                    "shop_orderitem_id",
                     "order_key",
                     "orderitem_sku",
                     "orderitem_sku_fold",
@@ -69,11 +85,26 @@ pub(super) static ORDERS: Step = Step {
                     "orderitem_finalprice_with_tax",
                     "product_id",
                     "created_on",
+                    "shipped",
                 ],
             ),
             rows_of(
                 "shop_orderhistories",
                 &["order_key", "order_state_id", "comment", "comment_fold", "created_on"],
+            ),
+            rows_of(
+                "shop_shipments",
+                &[
+                    "order_key",
+                    "tracking_id",
+                    "carrier",
+                    "tracking_url",
+                    "items",
+                    "status_before",
+                    "status_after",
+                    "created_on",
+                    "modified_on",
+                ],
             ),
         ]
     },
@@ -83,6 +114,10 @@ pub(super) static ORDERS: Step = Step {
 const DAYS: (u64, u64) = (365, 1_095);
 /// How many orders a day has in a store with more than a year of them.
 const ORDERS_OF_A_DAY: u64 = 100;
+/// How many lines an order has at most.
+const MOST_LINES: u8 = 3;
+/// The column of an item with what has been shipped of it.
+const ITEM_SHIPPED: usize = 13;
 /// The value 1 in units of an exchange rate.
 const ONE: i64 = 100_000_000;
 
@@ -95,16 +130,19 @@ const CANCELLED: i64 = 6;
 
 fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let mut rng = chance(6, number);
-    let buyer = person(rng.u64(..world.customers.max(1)));
+    let buyer_number = rng.u64(..world.customers.max(1));
+    let buyer = person(buyer_number);
     let (currency, rate, places) = currency_of(buyer.country);
     let days = (world.orders / ORDERS_OF_A_DAY).clamp(DAYS.0, DAYS.1);
     let age = days - number * days / world.orders.max(1);
     let created = days_ago(world.today, age, &mut rng);
 
+    let mut items = Vec::new();
     let mut subtotal = 0;
     let mut tax = 0;
     let mut pieces = 0;
-    for _ in 0..rng.u8(1..=3) {
+    let mut lines = Vec::new();
+    for place in 0..u64::from(rng.u8(1..=MOST_LINES)) {
         let bought = rng.u64(..world.products);
         let product = product(bought);
         let quantity = pick(&mut rng, &[1, 1, 1, 1, 2, 2, 3]);
@@ -114,7 +152,11 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         subtotal += line;
         pieces += quantity;
         tax += line_tax;
-        tables[1].push([
+        // The line of a shipment names the item, so its key is determined here.
+        let item = number * u64::from(MOST_LINES) + place;
+        lines.push((item, quantity));
+        items.push([
+            key(item),
             key(number),
             text(&product.sku),
             folded(&product.sku),
@@ -127,6 +169,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             Value::money(line + line_tax),
             key(bought),
             moment(&created),
+            Value::Int(0),
         ]);
     }
     let shipping = if subtotal > convert(cents(8_000), rate, places) {
@@ -138,6 +181,24 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let total = subtotal + tax + shipping - discount;
 
     let state = state(&mut rng, age);
+    let home = home(buyer_number, &buyer);
+    let country = world.setup.countries.get(buyer.country);
+    let zone = country.and_then(|country| country.zone.as_ref());
+    let parcels = parcels(number, state, age, &lines);
+    let shipped = |item: u64| {
+        let lines = parcels.iter().flat_map(|parcel| &parcel.lines);
+        lines.filter(|(of, _)| *of == item).map(|(_, quantity)| quantity).sum::<i64>()
+    };
+    for (row, (item, _)) in items.iter_mut().zip(&lines) {
+        row[ITEM_SHIPPED] = Value::Int(shipped(*item));
+    }
+    let everything: i64 = lines.iter().map(|(item, _)| shipped(*item)).sum();
+    let fulfilled = match everything {
+        0 => "unfulfilled",
+        some if some < pieces => "partial",
+        _ => "fulfilled",
+    };
+    let method = pick(&mut chance(8, number), &SHIPPING);
     let refund = if state == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
     let payment = pick(&mut rng, &PAYMENTS).1;
     let reference = format!("{}-{:07}", created[..10].replace('-', ""), number + 1);
@@ -169,7 +230,45 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         flag(true),
         Value::Int(pieces),
         moment(&created),
+        text(buyer.first_name),
+        text(buyer.last_name),
+        text(home.company),
+        text(home.phone),
+        text(home.address),
+        text(buyer.city),
+        text(home.zip),
+        zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone)),
+        text(zone.map_or("", |(_, name)| name)),
+        country.map_or(Value::Null, |country| Value::Int(country.key)),
+        text(country.map_or("", |country| &country.name)),
+        text(method.0),
+        text(method.1),
+        text("parcel"),
+        text(fulfilled),
     ]);
+    for row in items {
+        tables[1].push(row);
+    }
+    for parcel in parcels {
+        let sent = days_ago(world.today, parcel.age, &mut chance(9, parcel.number));
+        let code = format!("PP{:010}", parcel.number + 1);
+        let items = parcel.lines.iter().map(|(item, quantity)| {
+            format!("{{\"orderitem_id\":{},\"quantity\":{quantity}}}", item + 1)
+        });
+        let items = items.collect::<Vec<_>>().join(",");
+        let status = |status| if parcel.is_last { Value::Int(status) } else { Value::Null };
+        tables[3].push([
+            key(number),
+            text(&code),
+            text("Parcel Post"),
+            text(format!("https://track.example.com/{code}")),
+            Value::Json(format!("[{items}]")),
+            status(CONFIRMED),
+            status(SHIPPED),
+            moment(&sent),
+            moment(&sent),
+        ]);
+    }
     let moved = (state != NEW).then_some(state);
     for state in [NEW].into_iter().chain(moved) {
         let comment = comment_on(state);
@@ -180,6 +279,39 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             folded(comment),
             moment(&created),
         ]);
+    }
+}
+
+/// A parcel of an order.
+struct Parcel {
+    /// A number that no other parcel has.
+    number: u64,
+    /// How many days ago it was sent.
+    age: u64,
+    /// Whether nothing is open after it.
+    is_last: bool,
+    /// The numbers of the items in it, with their quantities.
+    lines: Vec<(u64, i64)>,
+}
+
+/// The parcels of an order in this status. One order in eight with several lines has two parcels, and
+/// of every other one that waits, the first line has been sent already.
+fn parcels(number: u64, state: i64, age: u64, lines: &[(u64, i64)]) -> Vec<Parcel> {
+    let every = if state == CONFIRMED { 2 } else { 8 };
+    let is_split = lines.len() > 1 && chance(7, number).u8(..every) == 0;
+    let parcel = |nth: u64, lines: &[(u64, i64)], is_last| Parcel {
+        number: 2 * number + nth,
+        age: age.saturating_sub(1 + nth),
+        is_last,
+        lines: lines.to_vec(),
+    };
+    match (state, is_split) {
+        (SHIPPED | DELIVERED, true) => {
+            vec![parcel(0, &lines[..1], false), parcel(1, &lines[1..], true)]
+        }
+        (SHIPPED | DELIVERED, false) => vec![parcel(0, lines, true)],
+        (CONFIRMED, true) => vec![parcel(0, &lines[..1], false)],
+        _ => Vec::new(),
     }
 }
 

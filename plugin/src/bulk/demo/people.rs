@@ -44,7 +44,15 @@ pub(super) struct Person {
     pub(super) email: String,
     pub(super) country: &'static str,
     pub(super) language: &'static str,
-    city: &'static str,
+    pub(super) city: &'static str,
+}
+
+/// Where a customer lives.
+pub(super) struct Home {
+    pub(super) phone: String,
+    pub(super) company: String,
+    pub(super) address: String,
+    pub(super) zip: String,
 }
 
 const FIRST_NAMES: [&str; 24] = [
@@ -115,16 +123,21 @@ pub(super) fn email(number: u64) -> String {
     format!("customer{}@example.com", number + 1)
 }
 
-fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
-    let person = person(number);
+/// Where the customer with this number lives.
+pub(super) fn home(number: u64, person: &Person) -> Home {
     let mut rng = chance(5, number);
-    let (country, zone) = match world.setup.countries.get(person.country) {
-        Some((country, zone)) => (Value::Int(*country), zone.map_or(Value::Null, Value::Int)),
-        None => (Value::Null, Value::Null),
-    };
     let phone = format!("+{} {}", rng.u32(30..49), rng.u32(1_000_000..9_999_999));
     let company =
         if rng.u8(..6) == 0 { format!("{} & Co", person.last_name) } else { String::new() };
+    let address = format!("{} Lane {}", person.last_name, rng.u32(1..120));
+    Home { phone, company, address, zip: format!("{:05}", rng.u32(1_000..99_999)) }
+}
+
+fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
+    let person = person(number);
+    let Home { phone, company, address, zip } = home(number, &person);
+    let country = world.setup.countries.get(person.country);
+    let zone = country.and_then(|country| country.zone.as_ref());
     tables[0].push([
         key(number),
         text(person.first_name),
@@ -139,9 +152,9 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         folded(&phone),
         text(&company),
         folded(&company),
-        text(format!("{} Lane {}", person.last_name, rng.u32(1..120))),
-        text(format!("{:05}", rng.u32(1_000..99_999))),
-        zone,
-        country,
+        text(address),
+        text(zip),
+        zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone)),
+        country.map_or(Value::Null, |country| Value::Int(country.key)),
     ]);
 }

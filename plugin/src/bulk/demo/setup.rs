@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::make::{cents, chance, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text};
 use super::people;
-use super::world::{Setup, not_empty};
+use super::world::{Country, Setup, not_empty};
 use crate::error::Error;
 use crate::model::value::Value;
 use crate::sql::{self, RowsOf, Statement};
@@ -62,7 +62,7 @@ pub(super) const PAYMENTS: [(&str, &str); 4] = [
     ("Cash on delivery", "payment_cash"),
 ];
 
-const SHIPPING: [(&str, &str); 3] = [
+pub(super) const SHIPPING: [(&str, &str); 3] = [
     ("Parcel", "shipping_parcel"),
     ("Express", "shipping_express"),
     ("Pick up", "shipping_pickup"),
@@ -118,23 +118,22 @@ pub(super) async fn write(rows: RowsOf, transaction: &mut Transaction) -> Result
     Ok(())
 }
 
-async fn countries(
-    transaction: &mut Transaction,
-) -> Result<HashMap<String, (i64, Option<i64>)>, Error> {
+async fn countries(transaction: &mut Transaction) -> Result<HashMap<String, Country>, Error> {
     let statement = Statement::fixed(
-        "SELECT c.country_isocode_2 || ' ' || c.shop_country_id || ' ' || \
-         coalesce(min(z.shop_zone_id), 0) FROM shop_countries c \
-         LEFT JOIN shop_zones z ON z.country_id = c.shop_country_id \
-         GROUP BY c.country_isocode_2, c.shop_country_id",
+        "SELECT c.country_isocode_2 || '|' || c.shop_country_id || '|' || c.country_name || '|' || \
+         coalesce(z.shop_zone_id, 0) || '|' || coalesce(z.zone_name, '') FROM shop_countries c \
+         LEFT JOIN shop_zones z ON z.shop_zone_id = (SELECT min(shop_zone_id) FROM shop_zones \
+         WHERE country_id = c.shop_country_id)",
         Vec::new(),
     );
     let lines = transaction.texts(statement).await?;
     let parsed = lines.iter().filter_map(|line| {
-        let mut words = line.splitn(3, ' ');
-        let code = words.next()?.to_owned();
-        let (country, zone): (i64, i64) =
-            (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        Some((code, (country, Some(zone).filter(|zone| *zone != 0))))
+        let words: Vec<&str> = line.splitn(5, '|').collect();
+        let [code, key, name, zone, zone_name] = words[..] else { return None };
+        let zone = Some(zone.parse().ok()?).filter(|zone| *zone != 0);
+        let zone = zone.map(|zone| (zone, zone_name.to_owned()));
+        let country = Country { key: key.parse().ok()?, name: name.to_owned(), zone };
+        Some((code.to_owned(), country))
     });
     Ok(parsed.collect())
 }

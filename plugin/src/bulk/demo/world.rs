@@ -55,8 +55,15 @@ impl Step {
 
 /// The records that the records of a demo store refer to.
 pub(super) struct Setup {
-    /// The keys of the countries that the store sells to, each with one of its zones.
-    pub(super) countries: HashMap<String, (i64, Option<i64>)>,
+    /// The countries, by their codes of two letters.
+    pub(super) countries: HashMap<String, Country>,
+}
+
+/// A country with one of its zones, if it has any.
+pub(super) struct Country {
+    pub(super) key: i64,
+    pub(super) name: String,
+    pub(super) zone: Option<(i64, String)>,
 }
 
 /// The store has records that are not demo data.

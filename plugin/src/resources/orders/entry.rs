@@ -1,10 +1,10 @@
-//! Entries of the history of orders that writes of an order create, and the fields by which parts
-//! of an order refer to it. Independent of orders and items.
+//! Entries of the history of orders, the fields by which parts of an order refer to it, and the right of
+//! a warehouse. Independent of orders and items.
 
 use time::PrimitiveDateTime;
 
 use crate::error::Error;
-use crate::model::field::{Field, Handle, Typed, key, text};
+use crate::model::field::{Field, Handle, Typed, flag, key, text};
 use crate::model::record::Record;
 use crate::model::resource::Join;
 use crate::model::value::Value;
@@ -25,6 +25,27 @@ pub(super) const ORDER_KEY: Handle<i64> =
 /// The join of the order's row.
 pub(super) const ORDER: Join =
     Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: ORDER_KEY.field.name };
+
+/// The action that is enough for all that a warehouse does, and for nothing else.
+pub const FULFIL: &str = "store.fulfil";
+
+/// The member of `meta` with the version of the order that a request about a part of it has left.
+pub(super) const ORDER_VERSION: &str = "order_version";
+
+pub(super) const COMMENT: Handle<String> = text("comment", 65_535).words();
+pub(super) const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
+
+/// A new entry that a client or a shipment makes.
+pub(super) struct NewEntry {
+    /// The status that the order gets, or has already.
+    pub(super) status: i64,
+    /// The comment; may be empty.
+    pub(super) comment: String,
+    /// Whether the customer is told.
+    pub(super) notify: bool,
+    /// When it is made.
+    pub(super) created_on: PrimitiveDateTime,
+}
 
 /// An entry that results from a write of its order.
 pub(super) struct Entry {
@@ -48,14 +69,15 @@ pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Err
     scene.transaction.execute(statement).await.map(|_| ())
 }
 
-/// Refuses a disabled status. The check of references reports a missing one, and the present status
-/// of the order may remain: a note on the order repeats it.
+/// Refuses a disabled status in this field. The check of references reports a missing one, and the
+/// present status of the order may remain: a note on the order repeats it.
 pub(super) async fn check_status(
     draft: &mut Draft,
+    field: &Handle<i64>,
     before: Option<&Record>,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    let Some(status) = draft.get(&STATUS)? else { return Ok(()) };
+    let Some(status) = draft.get(field)? else { return Ok(()) };
     if let Some(before) = before
         && before.need(&STATUS)? == status
     {
@@ -66,7 +88,7 @@ pub(super) async fn check_status(
         vec![Value::Int(status)],
     );
     if transaction.numbers(statement).await? == [0] {
-        draft.refuse(&STATUS, "order_state_id must be an enabled order status.");
+        draft.refuse(field, format!("{} must be an enabled order status.", field.name));
     }
     Ok(())
 }

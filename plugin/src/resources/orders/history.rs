@@ -3,24 +3,27 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use host_interface::{Mail, Method, Response};
+use host_interface::{Method, Response};
+use time::PrimitiveDateTime;
 
-use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE, STATUS, check_status};
-use super::order::{self, ORDERS};
+use super::entry::{
+    COMMENT, NOTIFY_CUSTOMER, NewEntry, ORDER, ORDER_KEY, ORDER_REFERENCE, ORDER_VERSION, STATUS,
+    check_status,
+};
+use super::notice::{self, News};
+use super::order::ORDERS;
 use crate::error::Error;
-use crate::model::field::{Handle, created_on, flag, int, modified_on, text};
+use crate::model::field::{Field, Handle, created_on, flag, int, key, modified_on};
+use crate::model::moment;
 use crate::model::question::Page;
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Resource};
-use crate::model::value::{Value, decimal_text};
-use crate::resources::currencies::{self, DECIMALS};
-use crate::resources::orderstatuses::{self, ORDERSTATUSES};
+use crate::model::value::Value;
+use crate::resources::orderstatuses::ORDERSTATUSES;
 use crate::service::call::Call;
 use crate::service::hooks::{Gives, Scene, Service, Special};
-use crate::service::notification::Notice;
-use crate::service::{crud, once, outbox};
+use crate::service::{crud, once};
 use crate::sql;
-use crate::store::Transaction;
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request;
@@ -31,7 +34,7 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
     singular: "order history entry",
     table: "shop_orderhistories",
     key: "shop_orderhistory_id",
-    list: &[ORDER_REFERENCE, STATUS.field.required(), COMMENT.field, created_on()],
+    list: &[ORDER_REFERENCE, STATUS.field.required(), COMMENT.field, CREATED_ON.field],
     detail: &[NOTIFY_CUSTOMER.field, CREATED_BY.field],
     hidden: &[ORDER_KEY.field],
     joins: &[ORDER],
@@ -43,6 +46,17 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
         by: ORDER_KEY.field.name,
         filters: &[],
     }],
+    ..Resource::CRUD
+}
+.checked();
+
+/// An entry as clients of other systems send it.
+pub(super) static STATUS_CHANGE: Resource = Resource {
+    kind: "orderhistories",
+    view: Some("orderhistories.status"),
+    singular: "status change",
+    list: &[NEW_STATUS.field.required(), NOTIFY.field, COMMENT.field],
+    versioned: false,
     ..Resource::CRUD
 }
 .checked();
@@ -61,80 +75,93 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&ORDERHISTORIES)
 };
 
-const COMMENT: Handle<String> = text("comment", 65_535).words();
-const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
 const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
+const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
 
-/// The member of `meta` with the version of the order that has the new entry.
-const ORDER_VERSION: &str = "order_version";
+const NEW_STATUS: Handle<i64> = key("status_id", ORDERSTATUSES.kind).number();
+const NOTIFY: Handle<bool> = flag("notify").default(0).truth();
 
-/// Adds an entry and updates the order, in one transaction.
+/// `POST /orders/<id>/history`
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
+    add(call, &ORDERHISTORIES, &STATUS, &NOTIFY_CUSTOMER).await
+}
+
+/// `POST /orders/<id>/status`
+pub(super) async fn change_status(call: &Call<'_>) -> Result<Response, Error> {
+    add(call, &STATUS_CHANGE, &NEW_STATUS, &NOTIFY).await
+}
+
+/// Adds the entry that a body of this form describes, in which these fields are the status and whether
+/// the customer is told.
+async fn add(
+    call: &Call<'_>,
+    form: &'static Resource,
+    status: &Handle<i64>,
+    notify: &Handle<bool>,
+) -> Result<Response, Error> {
     request::no_listing(call.request.query())?;
-    let body = Body::read(call.request, &ORDERHISTORIES, None)?;
-    let order = crud::path_key(call, &ORDERS)?;
-    let mut draft = Draft::read(&ORDERHISTORIES, &body, Intent::Create);
-    draft.set(&ORDER_KEY, order)?;
-    draft.set(&CREATED_BY, call.user())?;
+    let body = Body::read(call.request, form, None)?;
+    let key = crud::path_key(call, &ORDERS)?;
+    let mut draft = Draft::read(form, &body, Intent::Create);
     let mut transaction = match once::begin(call).await? {
         Continue(transaction) => transaction,
         Break(answer) => return Ok(answer),
     };
-    let moved = crud::locked(call, &mut transaction, &ORDERS, order).await?;
-    check_status(&mut draft, Some(&moved), &mut transaction).await?;
-    let entry = draft.as_record();
+    let order = crud::locked(call, &mut transaction, &ORDERS, key).await?;
+    check_status(&mut draft, status, Some(&order), &mut transaction).await?;
+    let described = draft.as_record();
     let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &entry, Vec::new(), &mut scene).await?;
-    let insert = sql::insert(&ORDERHISTORIES, draft.changes(), transaction.dialect());
-    let key = transaction.insert(insert).await?;
-    let (touched, now) = (modified_on(), Value::now());
-    let changes = [(&*STATUS, entry.value(STATUS.name)?), (&touched, &now)];
-    let update = sql::update(&ORDERS, order, changes.into_iter(), transaction.dialect());
-    transaction.execute(update).await?;
-    let notify = entry.need(&NOTIFY_CUSTOMER)?;
-    if notify {
-        let mail = mail(&moved, &entry, call, &mut transaction).await?;
-        outbox::put(mail, &mut transaction).await?;
+    crud::validate(&mut draft, &described, Vec::new(), &mut scene).await?;
+    let created_on = match form.position(CREATED_ON.name) {
+        Some(_) => described.need(&CREATED_ON)?,
+        None => moment::now(),
+    };
+    let entry = NewEntry {
+        status: described.need(status)?,
+        comment: described.need(&COMMENT)?.to_owned(),
+        notify: described.need(notify)?,
+        created_on,
+    };
+    let added = enter(&order, &entry, &[], &mut scene).await?;
+    if entry.notify {
+        notice::tell(&order, &entry, News::Status, &mut scene).await?;
     }
-    let cells = transaction.page(&Page::of_one(&ORDERHISTORIES, key)).await?;
-    let location = format!("{}/orders/{order}/history", call.shop.root);
-    let of_order = Some((ORDER_VERSION, moved.version() + 1));
+    let cells = transaction.page(&Page::of_one(&ORDERHISTORIES, added)).await?;
+    let location = format!("{}/orders/{key}/history", call.shop.root);
+    let of_order = Some((ORDER_VERSION, order.version() + 1));
     let answer = crud::single_with(201, call, &ORDERHISTORIES, &cells, of_order)?;
     let answer = answer.with_header("location", location);
     let answer = once::commit(call, transaction, answer).await?;
-    if notify {
+    if entry.notify {
         call.shop.sender.wake();
     }
     Ok(answer)
 }
 
-/// The mail to the customer about the new entry of the order.
-async fn mail(
+/// Adds an entry to the history of an order, which is locked, and gives the order its status and these
+/// further values. Returns the key of the entry.
+pub(super) async fn enter(
     order: &Record,
-    entry: &Record,
-    call: &Call<'_>,
-    transaction: &mut Transaction,
-) -> Result<Mail, Error> {
-    let parameters = call.shop.parameters.current()?;
-    let status = crud::record(transaction, &ORDERSTATUSES, entry.need(&STATUS)?).await?;
-    let currency_code = order.need(&order::CURRENCY_CODE)?;
-    let decimals = match currencies::by_code(currency_code, transaction).await? {
-        Some(currency) => currency.need(&DECIMALS)?,
-        None => 2,
-    };
-    let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
-    let text = |field: &Handle<String>| Ok::<_, Error>(order.need(field)?.to_owned());
-    let notice = Notice {
-        store_name: parameters.store_name.clone(),
-        order_id: text(&order::REFERENCE)?,
-        created_on: order.need(&order::CREATED_ON)?.date().to_string(),
-        status: status.need(&orderstatuses::NAME)?.to_owned(),
-        comment: entry.need(&COMMENT)?.to_owned(),
-        first_name: text(&order::BILLING_FIRST_NAME)?,
-        last_name: text(&order::BILLING_LAST_NAME)?,
-        email: text(&order::USER_EMAIL)?,
-        order_total: decimal_text(order.need(&order::TOTAL)?.0, 5, decimals),
-        currency_code: currency_code.to_owned(),
-    };
-    notice.into_mail(&parameters)
+    entry: &NewEntry,
+    further: &[(&Field, Value)],
+    scene: &mut Scene<'_>,
+) -> Result<i64, Error> {
+    let values = [
+        (&*ORDER_KEY, Value::Int(order.key())),
+        (&*STATUS, Value::Int(entry.status)),
+        (&*COMMENT, Value::Text(entry.comment.clone())),
+        (&*NOTIFY_CUSTOMER, Value::Int(entry.notify.into())),
+        (&*CREATED_BY, Value::Int(scene.call.user())),
+        (&*CREATED_ON, Value::Moment(entry.created_on)),
+    ];
+    let transaction = &mut *scene.transaction;
+    let values = values.iter().map(|(field, value)| (*field, value));
+    let insert = sql::insert(&ORDERHISTORIES, values, transaction.dialect());
+    let key = transaction.insert(insert).await?;
+    let (touched, now, status) = (modified_on(), Value::now(), Value::Int(entry.status));
+    let further = further.iter().map(|(field, value)| (*field, value));
+    let changes = [(&*STATUS, &status), (&touched, &now)].into_iter().chain(further);
+    let update = sql::update(&ORDERS, order.key(), changes, transaction.dialect());
+    transaction.execute(update).await?;
+    Ok(key)
 }

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 
 use time::PrimitiveDateTime;
 
-use super::entry::{ORDER, ORDER_KEY, ORDER_REFERENCE};
+use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
 use crate::error::{Error, FaultKind};
-use crate::model::field::{Handle, Money, Units, amount, created_on, flag, int, json, money, text};
+use crate::model::field::{
+    Field, Handle, Money, Units, amount, created_on, flag, int, json, money, text,
+};
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Resource};
 use crate::model::value::MAX_AMOUNT;
@@ -30,12 +32,12 @@ pub(crate) static ORDERITEMS: Resource = Resource {
     detail: &[
         PRODUCT.field,
         VARIANT.field,
-        json("orderitem_attributes"),
+        ATTRIBUTES,
         PRICE.field,
         OPTION_PRICE.field,
         FINALPRICE_WITH_TAX.field,
         DISCOUNT.field,
-        amount("orderitem_weight").nullable(),
+        WEIGHT,
         CREATED_ON.field,
     ],
     hidden: &[ORDER_KEY.field, TAKE_STOCK.field],
@@ -52,11 +54,45 @@ pub(crate) static ORDERITEMS: Resource = Resource {
 }
 .checked();
 
-const SKU: Handle<String> = text("orderitem_sku", 255).derived().words();
-const NAME: Handle<String> = text("orderitem_name", 255).derived().words();
-const PRODUCT: Handle<i64> = int("product_id").nullable().number();
-const VARIANT: Handle<i64> = int("variant_id").nullable().number();
-const QUANTITY: Handle<i64> =
+/// The items of an order as a warehouse sees them.
+pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
+    kind: "orderitems",
+    view: Some("orderitems.fulfilment"),
+    singular: "order item",
+    table: ORDERITEMS.table,
+    key: ORDERITEMS.key,
+    detail: &[
+        SKU.field,
+        NAME.field,
+        QUANTITY.field,
+        ATTRIBUTES,
+        WEIGHT,
+        PRODUCT.field,
+        VARIANT.field,
+    ],
+    hidden: &[ORDER_KEY.field, SHIPPED.field],
+    meta: Some(SHIPPED.field.name),
+    shows_key: false,
+    crud: false,
+    nested: &[Nested {
+        parent: "orders",
+        segment: "items",
+        by: ORDER_KEY.field.name,
+        filters: &[],
+    }],
+    governed_by: Some("orders"),
+    enough: Some(FULFIL),
+    ..Resource::CRUD
+}
+.checked();
+
+pub(super) const SKU: Handle<String> = text("orderitem_sku", 255).derived().words();
+pub(super) const NAME: Handle<String> = text("orderitem_name", 255).derived().words();
+pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
+pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();
+pub(super) const ATTRIBUTES: Field = json("orderitem_attributes");
+pub(super) const WEIGHT: Field = amount("orderitem_weight").nullable();
+pub(super) const QUANTITY: Handle<i64> =
     int("orderitem_quantity").between(1, i32::MAX as i64).default(1).number();
 const PRICE: Handle<Money> = money("orderitem_price").derived().amount();
 const OPTION_PRICE: Handle<Money> = money("orderitem_option_price").amount();
@@ -69,6 +105,10 @@ const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
 
 /// Whether the line takes its quantity out of the stock.
 const TAKE_STOCK: Handle<bool> = flag("take_stock").default(0).truth();
+
+/// How many pieces of an item have been shipped.
+pub(super) const SHIPPED: Handle<i64> =
+    int("shipped").between(0, i32::MAX as i64).read_only().number();
 
 /// The values that all lines of an order share.
 pub(super) struct Terms {

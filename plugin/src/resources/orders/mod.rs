@@ -1,10 +1,22 @@
-//! Orders, their items, and their histories. `entry` contains what the three share.
+//! Orders, their items, their histories, and their shipments. `entry` contains what they share,
+//! `shipping` what an order says about where it goes, `state` how far it has been shipped, and `notice`
+//! the mails about it.
 
 mod entry;
+mod fulfilment;
 mod history;
 mod items;
+mod notice;
 mod order;
+mod ship;
+mod shipment;
+mod shipping;
+mod state;
 
+pub use entry::FULFIL;
+pub(super) use fulfilment::SERVICE as FULFILMENT_SERVICE;
+pub use fulfilment::pick_list;
 pub(super) use history::SERVICE as HISTORY_SERVICE;
 pub(super) use items::ORDERITEMS;
 pub(super) use order::SERVICE;
+pub(super) use ship::SERVICE as SHIPMENT_SERVICE;

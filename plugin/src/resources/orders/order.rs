@@ -6,6 +6,7 @@ use time::PrimitiveDateTime;
 
 use super::entry::{self, Entry, ORDER_KEY, STATUS};
 use super::items::{self, ORDERITEMS, Terms};
+use super::shipping;
 use crate::error::Error;
 use crate::model::field::{
     Field, Handle, Money, Units, code_of, created_on, decimal, email, flag, int, modified_on,
@@ -15,8 +16,8 @@ use crate::model::kept;
 use crate::model::moment;
 use crate::model::record::Record;
 use crate::model::resource::{
-    Brings, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index, search,
-    unique,
+    Brings, Index, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index,
+    search, unique,
 };
 use crate::model::value::{MAX_AMOUNT, Value};
 use crate::resources::currencies::{self, DECIMALS, RATE};
@@ -42,7 +43,7 @@ pub(crate) static ORDERS: Resource = Resource {
         CREATED_ON.field,
     ],
     detail: &[
-        text("order_state", 64).joined("s", "orderstatus_name"),
+        ORDER_STATE,
         SUBTOTAL.field,
         TAX.field,
         SHIPPING.field,
@@ -55,20 +56,34 @@ pub(crate) static ORDERS: Resource = Resource {
         text("transaction_id", 255),
         text("transaction_status", 255),
         CURRENCY_VALUE.field,
-        text("customer_note", 65_535),
+        CUSTOMER_NOTE,
         text("customer_language", 32),
-        flag("is_shippable").default(0),
+        IS_SHIPPABLE.field,
         INVOICE_PREFIX.field,
         int("invoice_number").joined("t", "shop_order_id"),
         modified_on(),
     ],
-    hidden: &[ITEM_QUANTITY.field],
-    joins: &[Join {
-        alias: "s",
-        table: "shop_orderstatuses",
-        key: "shop_orderstatus_id",
-        by: "order_state_id",
-    }],
+    hidden: &[
+        ITEM_QUANTITY.field,
+        shipping::FIRST_NAME,
+        shipping::LAST_NAME,
+        shipping::COMPANY,
+        shipping::PHONE_1,
+        shipping::PHONE_2,
+        shipping::ADDRESS_1,
+        shipping::ADDRESS_2,
+        shipping::CITY,
+        shipping::ZIP,
+        shipping::ZONE.field,
+        shipping::ZONE_NAME.field,
+        shipping::COUNTRY.field,
+        shipping::COUNTRY_NAME.field,
+        shipping::TAX_NUMBER,
+        shipping::METHOD_NAME,
+        shipping::METHOD_CODE,
+        shipping::METHOD_TYPE,
+    ],
+    joins: &[STATUS_JOIN],
     order: Order { field: Some(CREATED_ON.field.name), descending: true },
     filters: &[
         search(&["order_id", "billing_name", "user_email"]),
@@ -83,7 +98,7 @@ pub(crate) static ORDERS: Resource = Resource {
         steps: &[&kept::ORDER_BLOCKS, &kept::ORDER_COUNTS_BY_DAY],
         indexes: &[
             index("shop_orders_status_key", &["order_state_id"]),
-            index("shop_orders_status", &["order_state_id", "created_on"]),
+            BY_STATUS,
             index("shop_orders_status_total", &["order_state_id", "order_total"]),
             index(
                 "shop_orders_status_payment",
@@ -119,7 +134,22 @@ pub(crate) const SERVICE: Service = Service {
     ..Service::of(&ORDERS)
 };
 
-const STATUS_NAME: Field = text("orderstatus_name", 64).joined("s", "orderstatus_name");
+/// The join of the status's row.
+pub(super) const STATUS_JOIN: Join = Join {
+    alias: "s",
+    table: "shop_orderstatuses",
+    key: "shop_orderstatus_id",
+    by: STATUS.field.name,
+};
+
+/// The index of each status in the order of time.
+pub(super) const BY_STATUS: Index =
+    index("shop_orders_status", &[STATUS.field.name, CREATED_ON.field.name]);
+
+pub(super) const STATUS_NAME: Field = text("orderstatus_name", 64).joined("s", "orderstatus_name");
+pub(super) const ORDER_STATE: Field = text("order_state", 64).joined("s", "orderstatus_name");
+pub(super) const CUSTOMER_NOTE: Field = text("customer_note", 65_535);
+pub(super) const IS_SHIPPABLE: Handle<bool> = flag("is_shippable").default(0).truth();
 
 pub(super) const REFERENCE: Handle<String> = text("order_id", 64).derived().words();
 pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
@@ -163,13 +193,14 @@ async fn derive(
     before: Option<&Record>,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
+    shipping::name_places(draft, before, scene.transaction).await?;
     if before.is_some() {
         for field in [REFERENCE, CURRENCY_CODE] {
             if draft.given(&field)?.is_some_and(Value::is_blank) {
                 draft.refuse(&field, format!("{} must not be empty.", field.name));
             }
         }
-        return entry::check_status(draft, before, scene.transaction).await;
+        return entry::check_status(draft, &STATUS, before, scene.transaction).await;
     }
     let parameters = scene.call.shop.parameters.current()?;
     if draft.given(&REFERENCE)?.is_none_or(Value::is_blank) {
@@ -224,7 +255,7 @@ async fn derive(
             _ => draft.refuse(&TOTAL, "The total of the order is too large."),
         }
     }
-    entry::check_status(draft, before, scene.transaction).await
+    entry::check_status(draft, &STATUS, before, scene.transaction).await
 }
 
 async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {

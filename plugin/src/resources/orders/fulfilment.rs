@@ -1,0 +1,182 @@
+//! Order fulfilments: orders as a warehouse sees them. They have what is to be sent where and what of it
+//! has been, and nothing of prices or payment. The list of those that are open is the pick list.
+
+use host_interface::Method;
+
+use super::entry::{FULFIL, ORDER_VERSION, STATUS};
+use super::history::{self, ORDERHISTORIES, STATUS_CHANGE};
+use super::items::FULFILMENT_ITEMS;
+use super::order::{
+    BY_STATUS, CREATED_ON, CUSTOMER_NOTE, IS_SHIPPABLE, ORDER_STATE, REFERENCE, STATUS_JOIN,
+    STATUS_NAME,
+};
+use super::ship::{self, TRACKING};
+use super::shipment::SHIPMENTS;
+use super::shipping;
+use super::state::{STATE, State};
+use crate::error::Error;
+use crate::model::field::{Field, text};
+use crate::model::kept;
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::resource::{Order, Resource, Storage, date_from, date_to, filter, index};
+use crate::model::value::{Kind, Value};
+use crate::service::call::Shop;
+use crate::service::hooks::{Gives, Service, Special};
+use crate::sql::Table;
+
+pub(crate) static ORDERFULFILMENTS: Resource = Resource {
+    kind: "orderfulfilments",
+    title: Some("Order fulfilments"),
+    singular: "order fulfilment",
+    table: "shop_orders",
+    key: "shop_order_id",
+    detail: &[
+        REFERENCE.field,
+        STATUS.field,
+        STATUS_NAME,
+        ORDER_STATE,
+        IS_SHIPPABLE.field,
+        CUSTOMER_NOTE,
+        CREATED_ON.field,
+        shipping::FIRST_NAME,
+        shipping::LAST_NAME,
+        shipping::COMPANY,
+        shipping::PHONE_1,
+        shipping::PHONE_2,
+        shipping::ADDRESS_1,
+        shipping::ADDRESS_2,
+        shipping::CITY,
+        shipping::ZIP,
+        shipping::ZONE.field,
+        shipping::ZONE_NAME.field,
+        shipping::COUNTRY.field,
+        shipping::COUNTRY_NAME.field,
+        shipping::TAX_NUMBER,
+        shipping::METHOD_NAME,
+        shipping::METHOD_CODE,
+        shipping::METHOD_TYPE,
+        LAST_TRACKING_ID,
+        STATE.field,
+    ],
+    crud: false,
+    readable: true,
+    listed_at: Some("fulfilments"),
+    below: Some(("orders", "fulfilment")),
+    shows_key: false,
+    joins: &[STATUS_JOIN],
+    // First come, first served.
+    order: Order { field: Some(CREATED_ON.field.name), descending: false },
+    filters: &[
+        filter("state", STATE.field.name),
+        filter("status", STATUS.field.name),
+        filter("country", shipping::COUNTRY.field.name),
+        date_from(CREATED_ON.field.name),
+        date_to(CREATED_ON.field.name),
+    ],
+    parts: &[&FULFILMENT_ITEMS, &SHIPMENTS],
+    governed_by: Some("orders"),
+    enough: Some(FULFIL),
+    storage: Storage {
+        counts: &[&kept::FULFILMENT_COUNTS],
+        indexes: &[
+            index(
+                "shop_orders_fulfilment",
+                &[
+                    IS_SHIPPABLE.field.name,
+                    STATE.field.name,
+                    STATUS.field.name,
+                    CREATED_ON.field.name,
+                ],
+            ),
+            index(
+                "shop_orders_fulfilment_state",
+                &[IS_SHIPPABLE.field.name, STATE.field.name, CREATED_ON.field.name],
+            ),
+            index("shop_orders_ship_to", &[shipping::COUNTRY.field.name, CREATED_ON.field.name]),
+            BY_STATUS,
+        ],
+        ..Storage::PLAIN
+    },
+    ..Resource::CRUD
+}
+.checked();
+
+pub(crate) const SERVICE: Service = Service {
+    narrow: Some(|shop, filters| Box::pin(open_ones(shop, filters))),
+    special: &[
+        Special {
+            method: Method::Post,
+            path: "orders/{id:digits}/status",
+            name: "status",
+            action: Some("store.edit"),
+            asset: None,
+            takes: Some(&STATUS_CHANGE),
+            gives: Gives::Part(&ORDERHISTORIES, ORDER_VERSION),
+            run: |call| Box::pin(history::change_status(call)),
+        },
+        Special {
+            method: Method::Post,
+            path: "orders/{id:digits}/tracking",
+            name: "tracking",
+            action: Some("store.edit"),
+            asset: None,
+            takes: Some(&TRACKING),
+            gives: Gives::Part(&SHIPMENTS, ORDER_VERSION),
+            run: |call| Box::pin(ship::track(call)),
+        },
+    ],
+    ..Service::of(&ORDERFULFILMENTS)
+};
+
+const LAST_TRACKING_ID: Field = text("ordershipping_tracking_id", 255).computed(
+    "(SELECT parcel.tracking_id FROM shop_shipments parcel \
+     WHERE parcel.order_key = t.shop_order_id ORDER BY parcel.shop_shipment_id DESC LIMIT 1)",
+);
+
+/// The pick list: the open orders, first come first, so many of them.
+///
+/// # Errors
+/// Database errors.
+pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
+    Ok(Page {
+        resource: &ORDERFULFILMENTS,
+        shape: Shape::Detail,
+        conditions: open_ones(shop, &[]).await?,
+        order: ORDERFULFILMENTS.order,
+        offset: 0,
+        limit,
+    })
+}
+
+/// Only orders that are shipped at all, and only open ones unless a client asks for a state or a status.
+async fn open_ones(shop: &Shop, filters: &[Condition]) -> Result<Vec<Condition>, Error> {
+    let shippable = Condition::equals(&IS_SHIPPABLE, Value::Int(1));
+    let asked = |filter: &Condition| {
+        filter.field().is_some_and(|name| name == STATE.name || name == STATUS.name)
+    };
+    if filters.iter().any(asked) {
+        return Ok(vec![shippable]);
+    }
+    const ALL_STATUSES: &str = "SELECT shop_orderstatus_id AS c0 FROM shop_orderstatuses";
+    let closed = &shop.parameters.current()?.closed_statuses;
+    let mut open = Vec::new();
+    let all = Table::new(ALL_STATUSES, Vec::new(), &[Kind::COUNT]);
+    let cells = shop.store.table(all).await?;
+    for row in cells.rows()? {
+        let [status] = &row[..] else {
+            return Err(Error::Contract("a status has other columns"));
+        };
+        let status = status.int(STATUS.name)?;
+        open.extend((!closed.contains(&status)).then_some(Value::Int(status)));
+    }
+    if open.is_empty() {
+        // No order has the status 0.
+        open.push(Value::Int(0));
+    }
+    let states = [State::Unfulfilled, State::Partial].map(State::into_value).to_vec();
+    Ok(vec![
+        shippable,
+        Condition::OneOf(STATE.field.name, states),
+        Condition::OneOf(STATUS.field.name, open),
+    ])
+}

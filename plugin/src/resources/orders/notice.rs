@@ -1,0 +1,74 @@
+//! The mail to the customer about news of an order, which the outbox delivers.
+
+use super::entry::NewEntry;
+use super::order;
+use super::shipment::{self, SHIPMENTS};
+use crate::error::Error;
+use crate::model::field::Handle;
+use crate::model::record::Record;
+use crate::model::value::decimal_text;
+use crate::resources::currencies::{self, DECIMALS};
+use crate::resources::orderstatuses::{self, ORDERSTATUSES};
+use crate::service::hooks::Scene;
+use crate::service::notification::Notice;
+use crate::service::{crud, outbox};
+
+pub(super) use crate::service::notification::Contained;
+
+/// What there is to tell.
+pub(super) enum News {
+    /// The order has a status.
+    Status,
+    /// The shipment with this key is on its way, with these contents.
+    Parcel(i64, Vec<Contained>),
+}
+
+/// Queues the mail about a new entry in the history of an order.
+pub(super) async fn tell(
+    order: &Record,
+    entry: &NewEntry,
+    news: News,
+    scene: &mut Scene<'_>,
+) -> Result<(), Error> {
+    let parameters = scene.call.shop.parameters.current()?;
+    let transaction = &mut *scene.transaction;
+    let status = crud::record(transaction, &ORDERSTATUSES, entry.status).await?;
+    let currency_code = order.need(&order::CURRENCY_CODE)?;
+    let decimals = match currencies::by_code(currency_code, transaction).await? {
+        Some(currency) => currency.need(&DECIMALS)?,
+        None => 2,
+    };
+    let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
+    let text = |field: &Handle<String>| Ok::<_, Error>(order.need(field)?.to_owned());
+    let mut notice = Notice {
+        store_name: parameters.store_name.clone(),
+        order_id: text(&order::REFERENCE)?,
+        created_on: order.need(&order::CREATED_ON)?.date().to_string(),
+        status: status.need(&orderstatuses::NAME)?.to_owned(),
+        comment: entry.comment.clone(),
+        first_name: text(&order::BILLING_FIRST_NAME)?,
+        last_name: text(&order::BILLING_LAST_NAME)?,
+        email: text(&order::USER_EMAIL)?,
+        order_total: decimal_text(order.need(&order::TOTAL)?.0, 5, decimals),
+        currency_code: currency_code.to_owned(),
+        ..Notice::default()
+    };
+    let parcel = match &news {
+        News::Parcel(key, _) => Some(crud::record(transaction, &SHIPMENTS, *key).await?),
+        // Where the latest parcel is may be what the customer wants to know.
+        News::Status => shipment::last(order.key(), transaction).await?,
+    };
+    if let Some(parcel) = parcel {
+        notice.tracking_id = parcel.need(&shipment::TRACKING_ID)?.to_owned();
+        notice.carrier = parcel.need(&shipment::CARRIER)?.to_owned();
+        notice.tracking_url = parcel.need(&shipment::TRACKING_URL)?.to_owned();
+    }
+    let mail = match news {
+        News::Status => notice.into_mail(&parameters)?,
+        News::Parcel(_, contents) => {
+            notice.items = contents;
+            notice.into_shipment_mail(&parameters)?
+        }
+    };
+    outbox::put(mail, transaction).await
+}

@@ -1,0 +1,85 @@
+//! Shipments: what of an order has left the store, when, and with which carrier.
+
+use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
+use super::order::ORDERS;
+use crate::error::Error;
+use crate::model::field::{
+    Field, Handle, created_on, int, json_list, key, modified_on, text, web_address,
+};
+use crate::model::question::{Condition, Page};
+use crate::model::record::Record;
+use crate::model::resource::{Nested, Order, PartOf, Resource};
+use crate::model::value::{Kind, Value};
+use crate::store::Transaction;
+
+pub(crate) static SHIPMENTS: Resource = Resource {
+    kind: "shipments",
+    singular: "shipment",
+    table: "shop_shipments",
+    key: "shop_shipment_id",
+    detail: &[
+        ORDER_REFERENCE,
+        TRACKING_ID.field,
+        CARRIER.field,
+        TRACKING_URL.field,
+        ITEMS,
+        CREATED_BY.field,
+        created_on(),
+        modified_on(),
+    ],
+    hidden: &[ORDER_KEY.field, STATUS_BEFORE.field, STATUS_AFTER.field],
+    joins: &[ORDER],
+    crud: false,
+    readable: true,
+    editable: true,
+    nested: &[Nested {
+        parent: "orders",
+        segment: "shipments",
+        by: ORDER_KEY.field.name,
+        filters: &[],
+    }],
+    part_of: Some(&PartOf { whole: &ORDERS, by: ORDER_KEY }),
+    governed_by: Some("orders"),
+    enough: Some(FULFIL),
+    ..Resource::CRUD
+}
+.checked();
+
+pub(super) const TRACKING_ID: Handle<String> = text("tracking_id", 255).words();
+pub(super) const CARRIER: Handle<String> = text("carrier", 255).words();
+pub(super) const TRACKING_URL: Handle<String> = web_address("tracking_url").words();
+pub(super) const ITEMS: Field =
+    json_list("items", &[("orderitem_id", Kind::Key("orderitems")), ("quantity", PIECES)]);
+/// A number of pieces.
+pub(super) const PIECES: Kind = Kind::Int { min: 1, max: i32::MAX as i64 };
+pub(super) const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
+
+/// The status that the order had before, and the one that it got, if the shipment has changed it.
+pub(super) const STATUS_BEFORE: Handle<i64> = status_of("status_before");
+pub(super) const STATUS_AFTER: Handle<i64> = status_of("status_after");
+
+const fn status_of(name: &'static str) -> Handle<i64> {
+    key(name, "orderstatuses").nullable().snapshot().read_only().number()
+}
+
+/// The latest shipment of an order.
+pub(super) async fn last(
+    order: i64,
+    transaction: &mut Transaction,
+) -> Result<Option<Record>, Error> {
+    Ok(read(order, 1, transaction).await?.pop())
+}
+
+/// The shipments of an order, the latest first.
+pub(super) async fn all(order: i64, transaction: &mut Transaction) -> Result<Vec<Record>, Error> {
+    read(order, i64::MAX, transaction).await
+}
+
+async fn read(order: i64, limit: i64, transaction: &mut Transaction) -> Result<Vec<Record>, Error> {
+    let page = Page {
+        order: Order { field: None, descending: true },
+        limit,
+        ..Page::of_the(&SHIPMENTS, Condition::equals(&ORDER_KEY, Value::Int(order)))
+    };
+    transaction.page(&page).await?.records(&SHIPMENTS)
+}
