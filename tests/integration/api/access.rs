@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::harness::{Role, Shop};
 
-use Needs::{Configuration, Create, Delete, Edit, Token, View};
+use Needs::{Configuration, Create, Delete, Edit, Pack, See, Token, View};
 
 /// The permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub(super) enum Needs {
     Create,
     Edit,
     Delete,
+    /// The permission to see orders, or that to fulfil them.
+    See,
+    /// The permission to edit orders, or that to fulfil them.
+    Pack,
     /// The permission to view the store's configuration, which a rule on the store does not cover.
     Configuration,
     /// Only a valid token.
@@ -57,6 +61,7 @@ pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("DELETE", "/customers/{id}", Delete),
     ("GET", "/customers/{id}/addresses", View),
     ("GET", "/customers/{id}/orders", View),
+    ("GET", "/fulfilments", See),
     ("GET", "/inventory", View),
     ("POST", "/inventory", Create),
     ("GET", "/inventory/{id}", View),
@@ -75,9 +80,14 @@ pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/orders/{id}", View),
     ("PATCH", "/orders/{id}", Edit),
     ("DELETE", "/orders/{id}", Delete),
+    ("GET", "/orders/{id}/fulfilment", See),
     ("GET", "/orders/{id}/items", View),
     ("GET", "/orders/{id}/history", View),
     ("POST", "/orders/{id}/history", Edit),
+    ("GET", "/orders/{id}/shipments", See),
+    ("POST", "/orders/{id}/shipments", Pack),
+    ("POST", "/orders/{id}/status", Pack),
+    ("POST", "/orders/{id}/tracking", Pack),
     ("GET", "/orderhistories/{id}", View),
     ("GET", "/orderitems/{id}", View),
     ("GET", "/orderstatuses", View),
@@ -100,6 +110,9 @@ pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/reports/inventory", View),
     ("GET", "/reports/products", View),
     ("GET", "/reports/sales", View),
+    ("GET", "/shipments/{id}", See),
+    ("PATCH", "/shipments/{id}", Pack),
+    ("DELETE", "/shipments/{id}", Pack),
     ("GET", "/shippingmethods", View),
     ("POST", "/shippingmethods", Create),
     ("GET", "/shippingmethods/{id}", View),
@@ -148,7 +161,7 @@ fn may(role: Role, needs: Needs) -> bool {
 pub(super) fn permitted(method: &str, path: &str) -> u16 {
     match method {
         // A list below a record that does not exist is empty.
-        "GET" if !path.ends_with("{id}") => 200,
+        "GET" if !path.ends_with("{id}") && !path.ends_with("/fulfilment") => 200,
         // A missing record is reported before a missing field.
         "POST" if path.contains("{id}") => 404,
         "POST" => 400,
@@ -355,4 +368,39 @@ async fn every_response_varies_by_accept_and_authorization_and_has_a_request_id(
         assert!(vary.contains("accept") && vary.contains("authorization"), "{vary}");
         assert!(!answer.header("x-request-id").is_empty());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_right_to_fulfil_is_enough_for_the_warehouse_and_for_nothing_else() {
+    let shop = Shop::stocked().await;
+    let scanner = shop.packer().await;
+    let plain = shop.site.generate_token("packer").await.unwrap();
+    for (method, path, needs) in ROUTES {
+        let allowed = matches!(needs, See | Pack);
+        for token in [&scanner, &plain] {
+            let ask = shop.request(method, &path.replace("{id}", NO_RECORD));
+            let ask = match *method {
+                "POST" | "PATCH" => ask.json(json!({})),
+                _ => ask,
+            };
+            let answer = ask.with(token).send().await;
+            let expected = match *path {
+                "/changes" => 200,
+                // It needs no permission, but a token with scopes needs one of them.
+                "/vouchers/mine" if token == &plain => 200,
+                _ if allowed => permitted(method, path),
+                _ => 403,
+            };
+            assert_eq!(answer.status, expected, "{method} {path}");
+        }
+    }
+    // What is included beside it needs its own permission.
+    for include in ["orderstatus", "items.order"] {
+        let path = format!("/fulfilments?include={include}");
+        shop.get(&path).with(&plain).send().await.expect(403);
+    }
+    let fields = "/fulfilments?include=items&fields[orderitems]=orderitem_price";
+    shop.get(fields).with(&plain).send().await.expect(400);
+    // A customer of the API without it sees nothing.
+    shop.get("/fulfilments").by(Role::Registered).send().await.expect(403);
 }

@@ -33,6 +33,9 @@ async fn every_link_and_location_can_be_read() {
         ("/orders/1/history", status),
         ("/orders/01/history?utm=1", note),
         ("/vouchers/1/adjust", credit),
+        ("/orders/1/status", json!({"status_id": 1})),
+        ("/orders/2/shipments", json!({"tracking_id": "P1"})),
+        ("/orders/2/tracking", json!({"tracking_id": "P2"})),
         ("/zones", zone),
     ] {
         let answer = shop.post(path, body).send().await;

@@ -69,14 +69,15 @@ async fn every_field_that_is_named_alone_equals_that_of_the_whole_record() {
             }
             None => first.clone(),
         };
+        let joint = if list.contains('?') { '&' } else { '?' };
         for (name, value) in record["attributes"].as_object().unwrap() {
-            let query = format!("{list}?page[limit]=1&fields[{}]={name}", resource.kind);
+            let query = format!("{list}{joint}page[limit]=1&fields[{}]={name}", resource.kind);
             let one = shop.get(&query).send().await.expect(200).json()["data"][0].clone();
             assert_eq!(one["attributes"], json!({name: value}), "{} {name}", resource.kind);
             assert_eq!(one.get("relationships"), None, "{} {name}", resource.kind);
         }
         for (name, value) in record["relationships"].as_object().into_iter().flatten() {
-            let query = format!("{list}?page[limit]=1&fields[{}]={name}", resource.kind);
+            let query = format!("{list}{joint}page[limit]=1&fields[{}]={name}", resource.kind);
             let one = shop.get(&query).send().await.expect(200).json()["data"][0].clone();
             assert_eq!(one["relationships"], json!({name: value}), "{} {name}", resource.kind);
             assert_eq!(one["attributes"], json!({}), "{} {name}", resource.kind);

@@ -34,12 +34,20 @@ fn the_table_and_the_plugin_have_the_same_resources() {
     let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
     for resource in plugin::resources::REGISTRY.iter() {
         // The members of the configuration depend on the site, reports are computed, and the
-        // specification has neither ledgers nor the feed of changes.
-        let others = ["changes", "config", "reports", "stockmovements", "vouchermovements"];
+        // specification has neither ledgers nor the feed of changes nor what a warehouse needs.
+        let others = [
+            "changes",
+            "config",
+            "orderfulfilments",
+            "reports",
+            "shipments",
+            "stockmovements",
+            "vouchermovements",
+        ];
         let known = table.contains(&resource.kind) || others.contains(&resource.kind);
         assert!(known, "{} stands in the table", resource.kind);
     }
-    assert_eq!(table.len() + 5, plugin::resources::REGISTRY.iter().count());
+    assert_eq!(table.len() + 7, plugin::resources::REGISTRY.iter().count());
 }
 
 #[tokio::test(flavor = "multi_thread")]

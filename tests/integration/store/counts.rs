@@ -239,7 +239,7 @@ impl Shelves {
         for (table, columns) in kept {
             let (base, key) = match table.split('_').nth(1) {
                 Some("product") => ("shop_products", "shop_product_id"),
-                Some("order") => ("shop_orders", "shop_order_id"),
+                Some("order" | "fulfilment") => ("shop_orders", "shop_order_id"),
                 Some("address") => ("shop_addresses", "shop_address_id"),
                 _ => panic!("what is {table} about?"),
             };

@@ -108,7 +108,7 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
     let mut mirror = Mirror::of_all(1_000);
     mirror.catch_up(&store).await;
     let kinds: Vec<&str> = REGISTRY.followed().map(|resource| resource.kind).collect();
-    assert_eq!(kinds.len(), 20, "{kinds:?}");
+    assert_eq!(kinds.len(), 22, "{kinds:?}");
     let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "quantity": 5});
     write(&store, Method::Post, "/products", lamp).await;
     let order = json!({"user_email": "ada@example.com", "items": [
@@ -121,6 +121,7 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
         made,
         [
             "inventory/1",
+            "orderfulfilments/1",
             "orderhistories/1",
             "orderitems/1",
             "orderitems/2",
@@ -129,10 +130,29 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
             "variants/1"
         ]
     );
+    let some = json!({"items": [{"orderitem_id": 2, "quantity": 1}]});
+    write(&store, Method::Post, "/orders/1/shipments", some).await;
+    let mut sent = mirror.catch_up(&store).await;
+    sent.sort_unstable();
+    assert_eq!(
+        sent,
+        ["orderfulfilments/1", "orderhistories/2", "orderitems/2", "orders/1", "shipments/1"]
+    );
     write(&store, Method::Delete, "/orders/1", Value::Null).await;
     let mut gone = mirror.catch_up(&store).await;
     gone.sort_unstable();
-    assert_eq!(gone, ["-orderhistories/1", "-orderitems/1", "-orderitems/2", "-orders/1"]);
+    assert_eq!(
+        gone,
+        [
+            "-orderfulfilments/1",
+            "-orderhistories/1",
+            "-orderhistories/2",
+            "-orderitems/1",
+            "-orderitems/2",
+            "-orders/1",
+            "-shipments/1"
+        ]
+    );
     store.app.shop.store.close().await;
 }
 
@@ -358,7 +378,7 @@ async fn the_feed_shows_each_user_the_types_that_they_may_view() {
     let all = ask("/changes?page[size]=1000").await.expect(200).json();
     let mut seen = kinds(&all);
     let mut next = all["links"]["next"].as_str().unwrap().to_owned();
-    while seen.len() < 20 {
+    while seen.len() < 22 {
         let page = ask(next.trim_start_matches(ROOT)).await.expect(200).json();
         assert!(!page["data"].as_array().unwrap().is_empty(), "{seen:?}");
         seen.extend(kinds(&page));
@@ -385,8 +405,8 @@ async fn the_feed_shows_each_user_the_types_that_they_may_view() {
     rule("zones", Setting::Inherit).await;
     let widened = ask(&narrowed).await.expect(410);
     assert_eq!(widened.json()["links"]["first"], format!("{ROOT}/changes?page%5Bsize%5D=1000"));
-    for kind in REGISTRY.followed().map(|resource| resource.kind) {
-        rule(kind, Setting::Deny).await;
+    for resource in REGISTRY.followed() {
+        rule(resource.governed_by.unwrap_or(resource.kind), Setting::Deny).await;
     }
     ask("/changes").await.expect(403);
     shop.get("/changes").by(Role::SuperUser).send().await.expect(200);

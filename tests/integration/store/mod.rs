@@ -23,4 +23,5 @@ mod stock;
 mod transactions;
 mod versions;
 mod vouchers;
+mod warehouse;
 mod writers;

@@ -420,7 +420,8 @@ async fn every_column_that_a_resource_names_exists() {
             Test::Contains(fields) => Condition::Contains(fields, "x".to_owned()),
             Test::Equals(name) => {
                 let field = resource.fields().find(|field| field.name == name).unwrap();
-                Condition::Equals(name, literal::read_plain(field.kind, "1").unwrap())
+                let value = if let Kind::Choice(words) = field.kind { words[0] } else { "1" };
+                Condition::Equals(name, literal::read_plain(field.kind, value).unwrap())
             }
             Test::From(field) => Condition::AtLeast(field, Value::now()),
             Test::To(field) => Condition::AtMost(field, Value::now()),

@@ -10,6 +10,7 @@ use plugin::model::value::{Form, Kind};
 use plugin::model::versions::{Fields, Rows, VERSIONED};
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
+use plugin::wire::object::record_path;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -91,9 +92,10 @@ impl Versions {
             let versioned = VERSIONED.iter().find(|of| of.table == table).unwrap();
             for kind in versioned.kinds {
                 // A method is of one of two kinds, and a product may have no stock record.
-                let path = format!("/{kind}/{key}");
+                let resource = REGISTRY.find(kind).unwrap();
+                let path = record_path(resource, key.parse().unwrap(), "");
                 let shown = self.store.ask(Method::Get, &path, json!(null)).await.status() == 200;
-                expected.extend(shown.then(|| path.trim_start_matches('/').to_owned()));
+                expected.extend(shown.then(|| format!("{kind}/{key}")));
             }
         }
         let mut reported = self.mirror.catch_up(&self.store).await;
@@ -146,7 +148,8 @@ impl Versions {
                     Fields::These(names) => field.is_some_and(|name| names.contains(&name)),
                 };
                 let key = match raise.rows {
-                    Rows::Whole | Rows::Stock => key,
+                    // The item of an order with one has the key of the order here.
+                    Rows::Whole | Rows::Stock | Rows::Shipped => key,
                     Rows::Master => {
                         let variants = self.read(&format!("/products/{key}/variants")).await;
                         variants["data"][0]["id"].as_str().unwrap().parse().unwrap()
@@ -183,7 +186,7 @@ fn values(field: &Field) -> [Value; 2] {
         Kind::DateTime if field.name == "valid_from" => [json!("2001-01-01"), json!("2001-01-02")],
         Kind::DateTime => [json!("2031-01-01"), json!("2031-01-02")],
         Kind::Ids => [json!([1]), json!([2])],
-        Kind::Json => [json!({"a": 1}), json!({"a": 2})],
+        Kind::Json | Kind::JsonList(_) => [json!({"a": 1}), json!({"a": 2})],
         Kind::Key("categories") => [json!(4), json!(1)],
         Kind::Key("countries") => [json!(7), json!(8)],
         Kind::Key(_) => [json!(1), json!(2)],
@@ -241,6 +244,11 @@ async fn every_write_changes_exactly_the_versions_that_the_table_states() {
                 change = json!({"zone_id": store.keys["zones"]});
             } else if (kind, field.name) == ("customers", "country_id") {
                 change = json!({"country_id": value, "zone_id": null});
+            } else if field.name == "shipping_zone_id" {
+                let zone = store.keys["zones"];
+                change = json!({"shipping_zone_id": zone, "shipping_country_id": 6});
+            } else if field.name == "shipping_country_id" {
+                change = json!({"shipping_country_id": value, "shipping_zone_id": null});
             }
             let after = store.write(Method::Patch, &path, change.clone()).await;
             let mut rows = vec![own.clone()];
@@ -331,6 +339,34 @@ async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
                 assert!(reported.contains(&"-inventory/1".to_owned()), "{reported:?}");
             }
         }
+    }
+    // A parcel is a change of what it contains and of its order.
+    let parcel = store.write(Method::Post, "/orders/1/shipments", json!({})).await;
+    let rows = store.raised("shipments", None, 1).await;
+    raise(&mut expected, rows.clone());
+    assert_eq!(store.now().await, expected);
+    store.assert_reported(&rows, "a shipment").await;
+    assert_eq!(parcel["meta"]["order_version"], expected["shop_orders 1"]);
+    let number = json!({"tracking_id": "P2"});
+    store.write(Method::Patch, "/shipments/1", number.clone()).await;
+    let mut rows = vec!["shop_shipments 1".to_owned()];
+    rows.extend(store.raised("shipments", Some("tracking_id"), 1).await);
+    raise(&mut expected, rows.clone());
+    for _ in 0..2 {
+        assert_eq!(store.now().await, expected);
+        store.assert_reported(&rows, "a corrected shipment").await;
+        // The same once more changes nothing.
+        store.write(Method::Patch, "/shipments/1", number.clone()).await;
+        store.write(Method::Post, "/orders/1/tracking", number.clone()).await;
+        rows.clear();
+    }
+    store.write(Method::Delete, "/shipments/1", json!(null)).await;
+    expected.remove("shop_shipments 1");
+    raise(&mut expected, store.raised("shipments", None, 1).await);
+    assert_eq!(store.now().await, expected);
+    let reported = store.mirror.catch_up(&store.store).await;
+    for record in ["-shipments/1", "orders/1", "orderfulfilments/1", "orderitems/1"] {
+        assert!(reported.contains(&record.to_owned()), "{record}: {reported:?}");
     }
     // Deleting a part of something else, or a whole with its parts, changes no other record.
     let versions = store.now().await;

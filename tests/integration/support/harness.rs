@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use example_host::{MailSettings, NewUser, Running, ServerSettings, Site};
+use example_host::{MailSettings, NewToken, NewUser, Running, ServerSettings, Setting, Site};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
@@ -188,6 +188,8 @@ impl Shop {
             "variants" => "/products/1/variants".to_owned(),
             "orderitems" => "/orders/1/items".to_owned(),
             "orderhistories" => "/orders/1/history".to_owned(),
+            "orderfulfilments" => "/fulfilments?filter[state]=fulfilled".to_owned(),
+            "shipments" => "/orders/1/shipments".to_owned(),
             "stockmovements" => "/inventory/1/ledger".to_owned(),
             "vouchermovements" => "/vouchers/1/ledger".to_owned(),
             // The customers in demo data are guests, and so have the user id 0.
@@ -252,6 +254,25 @@ impl Shop {
         self.site.set_parameter("default_currency", &json!(code)).await.unwrap();
     }
 
+    /// The token of a user in a group that may fulfil orders and nothing else. It has the scope for
+    /// that; another one that is generated for the user `packer` has none.
+    pub async fn packer(&self) -> String {
+        let site = &self.site;
+        site.add_group("Warehouse", "Registered").await.unwrap();
+        let rule = ("store.fulfil", "com_shop.orders");
+        site.set_rule("Warehouse", rule.0, rule.1, Setting::Allow).await.unwrap();
+        let user = NewUser {
+            email: "packer@example.com".to_owned(),
+            username: "packer".to_owned(),
+            groups: vec!["Warehouse".to_owned()],
+            password: None,
+        };
+        site.add_user(user).await.unwrap();
+        let scopes = Some(vec!["orders:fulfil".to_owned()]);
+        let new = NewToken { name: "scanner".to_owned(), scopes, ..NewToken::default() };
+        site.create_token("packer", &new).await.unwrap()
+    }
+
     /// The address of a path on the host.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.running.addr())
@@ -281,6 +302,11 @@ impl Ask<'_> {
                 self.header("authorization", &token)
             }
         }
+    }
+
+    /// Sends it with this token.
+    pub fn with(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
     }
 
     /// Sets a header, replacing the default one.
