@@ -175,6 +175,30 @@ pub fn reads() -> Vec<Case> {
         bar: Bar::Open,
     });
 
+    // Of two million orders 500 are open, the latest ones.
+    let pick_list = [
+        ("pick list, 20 of 500 open orders", "/fulfilments?include=items,shipments"),
+        (
+            "pick list, 100 of 500 open orders",
+            "/fulfilments?include=items,shipments&page[limit]=100",
+        ),
+    ];
+    for (name, path) in pick_list {
+        cases.push(within(name, [5.0, 8.0, 8.0], path));
+        cases.push(Case { name: format!("{name}, flat"), ..grows(path) });
+    }
+    for path in [
+        "/fulfilments",
+        "/fulfilments?filter[country]=83",
+        "/fulfilments?filter[date_from]=2026-01-01",
+        "/fulfilments?filter[state]=fulfilled",
+        "/fulfilments?filter[state]=fulfilled&filter[country]=83",
+        "/fulfilments?filter[status]=8",
+        "/orders/7/fulfilment?include=items,shipments",
+    ] {
+        cases.push(grows(path));
+    }
+
     cases.push(within("sales, 30 days", [5.0; 3], "/reports/sales"));
     let year = "/reports/sales?filter[date_from]=2025-11-01&filter[date_to]=2026-10-31&filter[period]=month";
     cases.push(within("sales, a year by month", [15.0; 3], year));

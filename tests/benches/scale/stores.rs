@@ -16,6 +16,9 @@ use super::load::Door;
 /// The user with every twentieth order.
 pub const CUSTOMER: i64 = 900_001;
 
+/// How many orders wait for the warehouse.
+const OPEN: u64 = 500;
+
 /// The file that marks a complete store.
 const FINISHED: &str = "finished";
 
@@ -185,10 +188,20 @@ impl Store {
         );
     }
 
-    /// Gives one customer many orders, and lets the engine collect statistics.
+    /// Gives one customer many orders, leaves as many open in a store of any size, and lets the engine
+    /// collect statistics.
     fn shape(&self, engine: Engine) {
         let orders =
             format!("UPDATE shop_orders SET user_id = {CUSTOMER} WHERE shop_order_id % 20 = 0");
+        let last = self.size.orders.saturating_sub(OPEN);
+        let closed = format!(
+            "UPDATE shop_orders SET order_state_id = 8, fulfilment_state = 'fulfilled' \
+             WHERE order_state_id IN (1, 5) AND shop_order_id <= {last}"
+        );
+        let open = format!(
+            "UPDATE shop_orders SET order_state_id = 5, fulfilment_state = 'unfulfilled' \
+             WHERE shop_order_id > {last}"
+        );
         let analyse = match engine {
             Engine::Sqlite => "PRAGMA optimize",
             Engine::Postgres => "VACUUM ANALYZE",
@@ -196,7 +209,9 @@ impl Store {
                 "ANALYZE TABLE shop_products, shop_orders, shop_addresses, shop_variants"
             }
         };
-        execute(engine, &self.tables, &orders).unwrap();
+        for change in [&orders, &closed, &open] {
+            execute(engine, &self.tables, change).unwrap();
+        }
         execute(engine, &self.tables, analyse).unwrap();
     }
 

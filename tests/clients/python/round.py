@@ -19,11 +19,13 @@ from online_store_client.api.manufacturers import (
     manufacturers_show,
     manufacturers_update,
 )
+from online_store_client.api.orderfulfilments import orderfulfilments_show
 from online_store_client.api.orderhistories import orderhistories_create
 from online_store_client.api.orderitems import orderitems_list_of_orders
 from online_store_client.api.orders import orders_create, orders_show
 from online_store_client.api.products import products_list
 from online_store_client.api.reports import reports_sales
+from online_store_client.api.shipments import shipments_create
 from online_store_client.api.stockmovements import stockmovements_list_of_inventory
 from online_store_client.api.vouchers import vouchers_adjust, vouchers_create
 from online_store_client.types import UNSET
@@ -160,6 +162,36 @@ def ordered():
     assert len(whole.data.relationships.history.data) == 2
 
 
+def shipped():
+    items = [m.OrderitemsNew(product_id=1, orderitem_quantity=3)]
+    order = m.OrdersNew(
+        user_email="ada@example.com", is_shippable=1, shipping_city="Vienna", items=items
+    )
+    made = succeeds(orders_create.sync_detailed(client=store, body=order), 201, m.OrdersDocument)
+    number = int(made.data.id)
+    lines = orderitems_list_of_orders.sync_detailed(number, client=store)
+    item = int(succeeds(lines, 200, m.OrderitemsList).data[0].id)
+
+    def parcel(quantity):
+        line = m.ShipmentsLineNew(orderitem_id=item, quantity=quantity)
+        body = m.ShipmentsShipmentNew(tracking_id="P1", items=[line])
+        return shipments_create.sync_detailed(number, client=store, body=body)
+
+    sent = succeeds(parcel(2), 201, m.ShipmentsDocument)
+    assert [line.quantity for line in sent.data.attributes.items] == [2]
+    refused = fails(parcel(2), 422)
+    assert (refused.code, refused.meta.open_) == ("over_fulfilled", 1)
+    whole = succeeds(
+        orderfulfilments_show.sync_detailed(
+            number, client=store, include=[m.OrderfulfilmentsShowIncludeItem.SHIPMENTS]
+        ),
+        200,
+        m.OrderfulfilmentsDocument,
+    )
+    assert whole.data.attributes.shipping_city == "Vienna"
+    assert len(whole.data.relationships.shipments.data) == 1
+
+
 def adjusted():
     body = m.VouchersNew(voucher_value="50", email_to="ada@example.com")
     voucher = succeeds(
@@ -224,6 +256,7 @@ def reported():
 listed()
 written()
 ordered()
+shipped()
 adjusted()
 stocked()
 reported()

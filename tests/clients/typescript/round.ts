@@ -151,6 +151,47 @@ async function order() {
   assert.equal(whole.data.relationships?.history?.data?.length, 2);
 }
 
+async function ship() {
+  const made = await succeeds(
+    store.POST("/orders", {
+      body: {
+        user_email: "ada@example.com",
+        is_shippable: 1,
+        shipping_city: "Vienna",
+        items: [{ product_id: 1, orderitem_quantity: 3 }],
+      },
+    }),
+    201,
+  );
+  const path = { id: Number(made.data.id) };
+  const items = await succeeds(store.GET("/orders/{id}/items", { params: { path } }), 200);
+  const orderitem_id = Number(items.data[0]?.id);
+  const parcel = (quantity: number) =>
+    store.POST("/orders/{id}/shipments", {
+      params: { path },
+      body: { tracking_id: "P1", items: [{ orderitem_id, quantity }] },
+    });
+  const sent = await succeeds(parcel(2), 201);
+  assert.deepEqual(sent.data.attributes.items, [{ orderitem_id, quantity: 2 }]);
+  const refused = await fails(parcel(2), 422);
+  assert.equal(refused.code, "over_fulfilled");
+  assert.equal(refused.meta?.open, 1);
+  const query = {
+    "filter[state]": "partial" as const,
+    include: ["items" as const, "shipments" as const],
+    "page[limit]": 100,
+  };
+  const open = await succeeds(store.GET("/fulfilments", { params: { query } }), 200);
+  const last = open.data.find(({ id }) => id === made.data.id);
+  assert.equal(last?.attributes.shipping_city, "Vienna");
+  assert.equal(last?.relationships?.shipments?.data?.length, 1);
+  const fix = store.PATCH("/shipments/{id}", {
+    params: { path: { id: Number(sent.data.id) } },
+    body: { tracking_id: "P2" },
+  });
+  assert.equal((await succeeds(fix, 200)).data.attributes.tracking_id, "P2");
+}
+
 async function adjust() {
   const voucher = await succeeds(
     store.POST("/vouchers", { body: { voucher_value: "50", email_to: "ada@example.com" } }),
@@ -211,6 +252,7 @@ async function report() {
 await list();
 await write();
 await order();
+await ship();
 await adjust();
 await stock();
 await report();
