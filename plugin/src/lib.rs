@@ -37,8 +37,8 @@
 //! |---|---|
 //! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log (`logging`) |
 //! | [`app`] | permission and dispatch; the table of `routes`; resources and routes as OpenAPI 3.1 (`openapi`) |
-//! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` includes addresses, `methods` shipping and payment, `orders/` items and histories |
-//! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), a page and the related records beside it (`compound`), what a resource's file adds to them (`hooks`), writes that happen once, under a key (`once`, and the `turns` of requests with equal keys), the queue of mails to the host (`outbox`), the mail to a customer when the status of an order changes (`notification`), the site's parameters (`settings`) |
+//! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` includes addresses, `methods` shipping and payment, `orders/` items, histories, shipments and what a warehouse reads of an order |
+//! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), a page and the related records beside it (`compound`), what a resource's file adds to them (`hooks`), writes that happen once, under a key (`once`, and the `turns` of requests with equal keys), the queue of mails to the host (`outbox`), the mails to a customer about an order (`notification`), the site's parameters (`settings`) |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
 //! | [`changes`] | the feed of changes: queued changes get their places (`place`) by the feed's own row (`clock`), a page of it (`read`) from a client's `cursor`, and clients that wait for a change (`waiting`) |
 //! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), checking and repairing kept numbers (`maintenance`) |
@@ -65,6 +65,8 @@
 //!   they are read in order until the page is full; if none, nothing is read.
 //! - From the 4,096th record of a list on, the page is located with counts that are kept for each
 //!   4,096 keys and for each day.
+//! - The pick list of a warehouse has orders of several statuses and states. They are found by an index
+//!   of these, counted and sorted by their dates: however many orders there are, few of them are open.
 //! - A list ordered by a joined name, such as that of a status, uses the counts of each status, and
 //!   reads only the index ranges of those on the page.
 //! - Substrings are found by trigrams: on SQLite with an FTS5 index on the case-folded columns, on
