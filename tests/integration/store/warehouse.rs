@@ -380,8 +380,15 @@ async fn clients_of_other_systems_set_a_status_and_a_number() {
     let path = format!("/orders/{empty}/tracking");
     let sent = shop.post(&path, json!({"tracking_id": "P3"})).send().await.expect(201);
     assert_eq!(sent.attribute("items"), json!([]));
-    let shown = shop.get(&format!("/orders/{empty}/fulfilment")).send().await.expect(200);
-    assert_eq!(shown.attribute("fulfilment_state"), "fulfilled");
+    let state = async || {
+        let shown = shop.get(&format!("/orders/{empty}/fulfilment")).send().await.expect(200);
+        shown.attribute("fulfilment_state")
+    };
+    assert_eq!(state().await, "fulfilled");
+    let again = shop.post(&format!("/orders/{empty}/shipments"), json!({})).send().await;
+    assert_eq!(again.expect(422).errors(), ["422 over_fulfilled pointer /items"]);
+    shop.delete(&format!("/shipments/{}", sent.id())).send().await.expect(204);
+    assert_eq!(state().await, "unfulfilled");
 }
 
 #[tokio::test(flavor = "multi_thread")]

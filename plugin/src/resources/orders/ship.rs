@@ -97,19 +97,19 @@ const NEW_ITEM: Handle<i64> = key("orderitem_id", "orderitems").required().numbe
 const NEW_QUANTITY: Handle<i64> = int("quantity").between(1, i32::MAX as i64).required().number();
 
 /// What leaves the store together.
-pub(super) struct Parcel {
-    pub(super) tracking_id: String,
-    pub(super) carrier: String,
-    pub(super) tracking_url: String,
-    pub(super) lines: Vec<Line>,
+struct Parcel {
+    tracking_id: String,
+    carrier: String,
+    tracking_url: String,
+    lines: Vec<Line>,
 }
 
 /// How much of one item is in a parcel.
-pub(super) struct Line {
+struct Line {
     item: i64,
-    pub(super) quantity: i64,
-    pub(super) sku: String,
-    pub(super) name: String,
+    quantity: i64,
+    sku: String,
+    name: String,
 }
 
 /// The same as a shipment keeps and shows it.
@@ -133,7 +133,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let contents = Contents::of(key, &mut transaction).await?;
     let lines = match body.has(ITEMS.name) {
         true => contents.pick(&mut draft)?,
-        false => contents.all_that_is_open(&mut draft)?,
+        false => {
+            let again = shipment::last(key, &mut transaction).await?.is_some();
+            contents.all_that_is_open(again, &mut draft)
+        }
     };
     check_status(&mut draft, &NEW_STATUS, Some(&order), &mut transaction).await?;
     let described = draft.as_record();
@@ -202,7 +205,7 @@ pub(super) async fn track(call: &Call<'_>) -> Result<Response, Error> {
                 tracking_id,
                 carrier: String::new(),
                 tracking_url: String::new(),
-                lines: contents.open()?,
+                lines: contents.open(),
             };
             let entry = NewEntry {
                 status: order.need(&STATUS)?,
@@ -367,19 +370,19 @@ impl Contents {
     }
 
     /// Everything that is open. The shipment of an order without items is empty.
-    fn open(&self) -> Result<Vec<Line>, Error> {
+    fn open(&self) -> Vec<Line> {
         let open = self.0.iter().filter(|content| content.open() > 0);
-        Ok(open.map(|content| content.line(content.open())).collect())
+        open.map(|content| content.line(content.open())).collect()
     }
 
-    /// The same, or the fault that nothing is.
-    fn all_that_is_open(&self, draft: &mut Draft) -> Result<Vec<Line>, Error> {
-        let open = self.open()?;
-        if open.is_empty() && !self.0.is_empty() {
+    /// The same, or the fault that nothing is, if the order has been shipped before.
+    fn all_that_is_open(&self, again: bool, draft: &mut Draft) -> Vec<Line> {
+        let open = self.open();
+        if open.is_empty() && again {
             let detail = "Everything that was ordered has been shipped.".to_owned();
             draft.fault_with(FaultKind::OverFulfilled, ITEMS.name, detail, ("open", 0));
         }
-        Ok(open)
+        open
     }
 
     /// What a draft names, or its faults.
