@@ -29,6 +29,9 @@ pub struct Dialect {
     /// A column in a form that no index supports, where the engine would choose an unsuitable
     /// index.
     pub without_index: fn(&str) -> String,
+    /// A column by which few gathered records are sorted, in a form that no index supports: an engine
+    /// that stops after a page would rather read all records in order, in the hope of a few soon.
+    pub sorted_alone: fn(&str) -> String,
     /// The index hint after the name of a table, on an engine that would otherwise underestimate
     /// the number of rows and sort them.
     pub index_hint: fn(&str) -> String,
@@ -125,6 +128,7 @@ pub static SQLITE: Dialect = Dialect {
     },
     json_list: "json_group_array",
     without_index: |column| format!("+{column}"),
+    sorted_alone: |column| format!("+{column}"),
     index_hint: |_| String::new(),
     nulls_least: |_| "",
     char_length: "length",
@@ -174,6 +178,8 @@ pub static POSTGRES: Dialect = Dialect {
     narrow_sum: |column| format!("sum({column})"),
     json_list: "json_agg",
     without_index: str::to_owned,
+    // The greatest of one value is the value, for any type.
+    sorted_alone: |column| format!("greatest({column})"),
     index_hint: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
@@ -222,6 +228,8 @@ pub static MYSQL: Dialect = Dialect {
     narrow_sum: |column| format!("sum({column})"),
     json_list: "json_arrayagg",
     without_index: str::to_owned,
+    // The hint names the index.
+    sorted_alone: str::to_owned,
     index_hint: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",

@@ -85,7 +85,7 @@ impl Builder<'_> {
             let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
             self.from(&page, Joins::All);
             self.conditions(&page, |_| true);
-            return self.order(&page, true);
+            return self.order(&page, None);
         }
         if is_of_one(page) {
             self.from(page, Joins::All);
@@ -95,7 +95,7 @@ impl Builder<'_> {
         if begins_with_keys(page) || approach.keys == Keys::Named {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
-            self.order(page, true);
+            self.order(page, None);
             return self.limits(page.limit, page.offset, true);
         }
         self.push(" FROM (");
@@ -112,7 +112,7 @@ impl Builder<'_> {
                 self.key_order(page);
             }
             _ if page.by_change() == Some(true) => self.push(" ORDER BY p.place"),
-            _ => self.order(page, true),
+            _ => self.order(page, None),
         }
     }
 
@@ -161,7 +161,14 @@ impl Builder<'_> {
         }
         match page.by_change() {
             Some(true) => self.push(" ORDER BY x.seq"),
-            _ => self.order(page, !matches!(keys, Keys::FilterThenSort | Keys::Gathered(_))),
+            _ => {
+                let form = match keys {
+                    Keys::FilterThenSort => Some(self.dialect.without_index),
+                    Keys::Gathered(_) => Some(self.dialect.sorted_alone),
+                    _ => None,
+                };
+                self.order(page, form);
+            }
         }
         self.limits(page.limit, offset, Probe::of(page).is_none());
     }
@@ -252,14 +259,14 @@ impl Builder<'_> {
 
     /// The order of a page. If no index must be scanned for it, it is written in a form that no
     /// index supports.
-    pub(super) fn order(&mut self, page: &Page, by_index: bool) {
+    pub(super) fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>) {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
             let descending = page.order.descending;
             let column = order_column(page.resource, name).unwrap_or_else(|| own(name));
-            match by_index {
-                true => self.push(&column),
-                false => self.push(&(self.dialect.without_index)(&column)),
+            match form {
+                None => self.push(&column),
+                Some(form) => self.push(&form(&column)),
             }
             self.push(direction(page));
             let field = page.resource.fields().find(|field| field.name == name);

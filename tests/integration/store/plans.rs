@@ -258,6 +258,32 @@ async fn few_records_are_sorted_and_many_are_read_in_index_order() {
     store.close().await;
 }
 
+/// Open orders are few, and the latest: whoever reads orders in the order of time meets them last.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pick_list_reads_open_orders_alone() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = store.begin_read().await.unwrap();
+    let words = |words: &[&str]| words.iter().map(|word| Value::Text((*word).to_owned())).collect();
+    let open = [
+        Condition::Equals("is_shippable", Value::Int(1)),
+        Condition::OneOf("fulfilment_state", words(&["unfulfilled", "partial"])),
+        Condition::OneOf("order_state_id", [1, 2, 4, 5].map(Value::Int).to_vec()),
+    ];
+    for filters in ["", "?filter[country]=77", "?filter[date_from]=2020-01-01"] {
+        let mut page = page_of(&format!("orderfulfilments{filters}"));
+        page.conditions.extend(open.iter().cloned());
+        let approach = transaction.approach(&page).await.unwrap();
+        assert!(matches!(approach.keys, Keys::Gathered(Some(_))), "{approach:?}");
+        let keys = sql::keys(&page, &approach, store.dialect());
+        let found = plan(&mut transaction, database.engine, keys).await;
+        let by_time = found.contains("shop_orders_created");
+        assert!(found.contains("shop_orders_fulfilment") && !by_time, "{filters}:\n{found}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
 /// A unique index answers whether a value is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_check_of_a_unique_value_scans_a_table() {
