@@ -546,3 +546,23 @@ async fn a_year_of_demo_orders_has_addresses_and_parcels() {
     assert!(states.values().all(|count| *count > 0), "{states:?}");
     assert!(shop.get("/fulfilments").send().await.expect(200).total() > 0);
 }
+
+/// Reports count orders by their status, which a shipment changes and its deletion gives back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shipped_order_is_counted_by_the_reports() {
+    let house = Warehouse::open().await;
+    let counted = async || {
+        let path = "/reports/sales?filter[date_from]=2026-02-03&filter[date_to]=2026-02-03";
+        let json = house.shop.get(path).send().await.expect(200).json();
+        let totals = json["meta"]["totals"].as_array().unwrap().iter();
+        totals.map(|of_currency| of_currency["orders"].as_i64().unwrap()).sum::<i64>()
+    };
+    assert_eq!(counted().await, 0, "a new order does not count");
+    let some = json!({"items": [{"orderitem_id": house.lamps, "quantity": 1}]});
+    house.ship(some).await.expect(201);
+    assert_eq!(counted().await, 0);
+    let rest = house.ship(json!({})).await.expect(201);
+    assert_eq!(counted().await, 1);
+    house.shop.delete(&format!("/shipments/{}", rest.id())).send().await.expect(204);
+    assert_eq!(counted().await, 0);
+}
