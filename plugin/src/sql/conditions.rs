@@ -91,10 +91,7 @@ impl Builder<'_> {
                 self.bind(Value::Int(*key));
             }
             Condition::Keys(keys) => {
-                self.push(&own(resource.key));
-                self.push(" IN (");
-                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
-                self.push(")");
+                self.one_of(&own(resource.key), keys.iter().map(|key| Value::Int(*key)).collect());
             }
             Condition::Above(key) => {
                 self.push(&own(resource.key));
@@ -102,10 +99,7 @@ impl Builder<'_> {
                 self.bind(Value::Int(*key));
             }
             Condition::Among(name, keys) => {
-                self.push(&column(name));
-                self.push(" IN (");
-                self.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
-                self.push(")");
+                self.one_of(&column(name), keys.iter().map(|key| Value::Int(*key)).collect());
             }
             Condition::Equals(name, value) => {
                 self.push(&column(name));
@@ -113,10 +107,7 @@ impl Builder<'_> {
                 self.bind(value.clone());
             }
             Condition::OneOf(name, values) => {
-                self.push(&column(name));
-                self.push(" IN (");
-                self.bind_list(values.clone());
-                self.push(")");
+                self.one_of(&column(name), values.clone());
             }
             Condition::AtLeast(name, value) | Condition::AtMost(name, value) => {
                 let least = matches!(condition, Condition::AtLeast(..));
@@ -150,6 +141,13 @@ impl Builder<'_> {
                 self.push(&format!(" AND {text_column} <> '')"));
             }
         }
+    }
+
+    fn one_of(&mut self, column: &str, values: Vec<Value>) {
+        self.push(column);
+        self.push(" IN (");
+        self.bind_list(values);
+        self.push(")");
     }
 
     pub(super) fn contains(&mut self, resource: &Resource, names: &[&str], text: &str) {
@@ -208,9 +206,8 @@ impl Builder<'_> {
             let (name, test, value) = match condition {
                 Condition::Equals(name, value) => (*name, " = ", value.clone()),
                 Condition::OneOf(name, values) => {
-                    self.push(&format!("{joint}{name} IN ("));
-                    self.bind_list(values.clone());
-                    self.push(")");
+                    self.push(joint);
+                    self.one_of(name, values.clone());
                     joint = " AND ";
                     continue;
                 }

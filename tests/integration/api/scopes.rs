@@ -61,7 +61,7 @@ fn scopes() -> BTreeSet<String> {
 fn followed(scope: &str) -> Vec<&'static str> {
     let kinds = REGISTRY.followed();
     let viewed = kinds.filter(|resource| {
-        let governed_by = resource.governed_by.unwrap_or(resource.kind);
+        let governed_by = resource.asset();
         let enough = resource.enough.and_then(|action| action.strip_prefix("store."));
         let mut actions = enough.into_iter().chain(["view"]);
         scope == "*:view" || actions.any(|action| scope == format!("{governed_by}:{action}"))

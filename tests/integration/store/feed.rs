@@ -406,7 +406,7 @@ async fn the_feed_shows_each_user_the_types_that_they_may_view() {
     let widened = ask(&narrowed).await.expect(410);
     assert_eq!(widened.json()["links"]["first"], format!("{ROOT}/changes?page%5Bsize%5D=1000"));
     for resource in REGISTRY.followed() {
-        rule(resource.governed_by.unwrap_or(resource.kind), Setting::Deny).await;
+        rule(resource.asset(), Setting::Deny).await;
     }
     ask("/changes").await.expect(403);
     shop.get("/changes").by(Role::SuperUser).send().await.expect(200);

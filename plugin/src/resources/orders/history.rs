@@ -11,9 +11,9 @@ use super::entry::{
     check_status,
 };
 use super::notice::{self, News};
-use super::order::ORDERS;
+use super::order::{self, ORDERS};
 use crate::error::Error;
-use crate::model::field::{Field, Handle, created_on, flag, int, key, modified_on};
+use crate::model::field::{Field, Handle, created_on, flag, int, key};
 use crate::model::moment;
 use crate::model::question::Page;
 use crate::model::record::Record;
@@ -158,10 +158,7 @@ pub(super) async fn enter(
     let values = values.iter().map(|(field, value)| (*field, value));
     let insert = sql::insert(&ORDERHISTORIES, values, transaction.dialect());
     let key = transaction.insert(insert).await?;
-    let (touched, now, status) = (modified_on(), Value::now(), Value::Int(entry.status));
-    let further = further.iter().map(|(field, value)| (*field, value));
-    let changes = [(&*STATUS, &status), (&touched, &now)].into_iter().chain(further);
-    let update = sql::update(&ORDERS, order.key(), changes, transaction.dialect());
-    transaction.execute(update).await?;
+    let changes = [&[(&*STATUS, Value::Int(entry.status))], further].concat();
+    order::change(order.key(), &changes, transaction).await?;
     Ok(key)
 }

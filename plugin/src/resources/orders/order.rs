@@ -22,6 +22,8 @@ use crate::model::resource::{
 use crate::model::value::{MAX_AMOUNT, Value};
 use crate::resources::currencies::{self, DECIMALS, RATE};
 use crate::service::hooks::{Scene, Service};
+use crate::sql;
+use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
 pub(crate) static ORDERS: Resource = Resource {
@@ -256,6 +258,17 @@ async fn derive(
         }
     }
     entry::check_status(draft, &STATUS, before, scene.transaction).await
+}
+
+/// Gives an order these values, and notes the moment of the change. Also without values, the change counts.
+pub(super) async fn change(
+    order: i64,
+    values: &[(&Field, Value)],
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let (touched, now) = (modified_on(), Value::now());
+    let values = values.iter().map(|(field, value)| (*field, value)).chain([(&touched, &now)]);
+    transaction.execute(sql::update(&ORDERS, order, values, transaction.dialect())).await
 }
 
 async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use super::entry::{
 use super::history::enter;
 use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, SHIPPED, SKU};
 use super::notice::{self, Contained, News};
-use super::order::ORDERS;
+use super::order::{self, ORDERS};
 use super::shipment::{
     self, CARRIER, CREATED_BY, ITEMS, SHIPMENTS, STATUS_AFTER, STATUS_BEFORE, TRACKING_ID,
     TRACKING_URL,
@@ -196,7 +196,7 @@ pub(super) async fn track(call: &Call<'_>) -> Result<Response, Error> {
             let changes = [(&*TRACKING_ID, &number), (&touched, &now)].into_iter();
             let update = sql::update(&SHIPMENTS, last.key(), changes, scene.transaction.dialect());
             scene.transaction.execute(update).await?;
-            touch(key, scene.transaction).await?;
+            order::change(key, &[], scene.transaction).await?;
             last.key()
         }
         None => {
@@ -285,14 +285,8 @@ async fn ship(
 async fn correct(before: &Record, after: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
     match before.values() == after.values() {
         true => Ok(()),
-        false => touch(before.need(&ORDER_KEY)?, scene.transaction).await,
+        false => order::change(before.need(&ORDER_KEY)?, &[], scene.transaction).await,
     }
-}
-
-async fn touch(order: i64, transaction: &mut Transaction) -> Result<(), Error> {
-    let (touched, now) = (modified_on(), Value::now());
-    let changes = std::iter::once((&touched, &now));
-    transaction.execute(sql::update(&ORDERS, order, changes, transaction.dialect())).await
 }
 
 /// What was in a deleted shipment is open again. The order gets back the status that a shipment of it
@@ -320,12 +314,7 @@ async fn reopen(deleted: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
             let entry = NewEntry { status, comment, notify: false, created_on };
             enter(&order, &entry, &[state], scene).await.map(drop)
         }
-        None => {
-            let (touched, now) = (modified_on(), Value::now());
-            let changes = [(state.0, &state.1), (&touched, &now)].into_iter();
-            let update = sql::update(&ORDERS, key, changes, scene.transaction.dialect());
-            scene.transaction.execute(update).await
-        }
+        None => order::change(key, &[state], scene.transaction).await,
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) const TRACKING_URL: Handle<String> = web_address("tracking_url").word
 pub(super) const ITEMS: Field =
     json_list("items", &[("orderitem_id", Kind::Key("orderitems")), ("quantity", PIECES)]);
 /// A number of pieces.
-pub(super) const PIECES: Kind = Kind::Int { min: 1, max: i32::MAX as i64 };
+const PIECES: Kind = Kind::Int { min: 1, max: i32::MAX as i64 };
 pub(super) const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
 
 /// The status that the order had before, and the one that it got, if the shipment has changed it.
