@@ -30,7 +30,8 @@ pub struct Dialect {
     /// index.
     pub without_index: fn(&str) -> String,
     /// A column by which few gathered records are sorted, in a form that no index supports: an engine
-    /// that stops after a page would rather read all records in order, in the hope of a few soon.
+    /// that stops after a page would rather read all records in order, in the hope of a few soon. Other
+    /// pages are planned well without.
     pub sorted_alone: fn(&str) -> String,
     /// The index hint after the name of a table, on an engine that would otherwise underestimate
     /// the number of rows and sort them.

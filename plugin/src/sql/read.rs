@@ -151,6 +151,11 @@ impl Builder<'_> {
                     test.field().is_some_and(|name| narrowed.contains(&name) || name == order)
                 });
             }
+            // Another index would lead to all records of a country or a time.
+            Keys::Gathered(Some(index)) => self.conditions(page, |test| {
+                let chooses = matches!(test, Condition::Equals(..) | Condition::OneOf(..));
+                chooses && test.field().is_some_and(|name| index.fields.contains(&name))
+            }),
             _ => self.conditions(page, |_| true),
         }
         let mut offset = page.offset;
