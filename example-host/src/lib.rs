@@ -4,7 +4,7 @@
 //! [`Site::open`] opens a database and creates the plugins, [`Site::serve`] answers requests, and
 //! the other methods of [`Site`] do the work of administrators; the command line is a thin layer
 //! above them. All state belongs to a [`Site`], so one process can hold several; the only exception
-//! is the hashing of passwords, whose threads all sites of a process share. Where the log
+//! is the thread that hashes passwords, which all sites of a process share. Where the log
 //! goes is decided by the program and not by this library.
 //!
 //! # Invariants
@@ -30,7 +30,7 @@
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
 //! | `site` | an open site: database, plugins, installation; `administer` (the changes that administrators make, each recorded with its actor), `state` (the state in memory, and how it follows other processes), `services` (the services that the host offers to a plugin), `events` (what is reported to extensions that ask for it), `jobs` (running the jobs of extensions), `reminders` (mails about tokens that are about to end), `health`, `storage` (sizes), `libraries` (which ones a site is opened with), `quickstart` (the first start), `copy` (moving a site to another database), `claims` (the databases that extensions are copied to), `maintenance` (checking and correcting the counts and sums that extensions keep beside their records) |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `demo` (options of demonstration data) |
-//! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `passwords`, `hashing` (the threads for that), `sessions`, `failures` (failed sign-ins, counted by all hosts), `directory` (the list of users with its search) |
+//! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `passwords`, `hashing` (the thread for that), `sessions`, `failures` (failed sign-ins, counted by all hosts), `directory` (the list of users with its search) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
 //! | `database` | `pools`, `connection`, `statement`, `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster); the only room with SQL that depends on the engine |

@@ -1,45 +1,26 @@
-//! The hashing of passwords, one at a time in the whole process, because guessed passwords are not to
-//! take the processors and the memory from requests to the API: Argon2id uses 19 MiB, which an
-//! allocator does not give back reliably.
-//!
-//! There are two threads. One gives way to others and still gets ahead under full load, so that people
-//! can sign in. While many passwords wait, which people do not cause, the other one hashes them, and
-//! it runs only when no other thread wants to: a thread of lower priority alone would still keep a
-//! processor for the milliseconds that the system gives it at a time.
+//! The thread that hashes passwords, and its memory. There is one in the whole process, because
+//! guessed passwords are not to take the processors and the memory from requests to the API: Argon2id
+//! uses 19 MiB, which an allocator does not give back reliably.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::password_hash::{self, CustomizedPasswordHasher, PasswordVerifier, try_generate_salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-#[cfg(target_os = "linux")]
-use thread_priority::ThreadPriority;
-#[cfg(target_os = "linux")]
-use thread_priority::unix::{
-    NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
-};
 use tokio::sync::oneshot;
 
 use crate::base::error::Error;
 
-/// How much a thread gives way to others, as a change of its nice value: under full load it still
+/// How much the thread gives way to others, as a change of its nice value: under full load it still
 /// gets a quarter of what each of them does.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 5;
-/// From how many waiting passwords on they are hashed only when nothing else is to be done.
-const MANY: usize = 4;
 
-/// The threads, once there are any: the usual one, and the one for many passwords.
-static THREADS: [Mutex<Option<Sender<Work>>>; 2] = [Mutex::new(None), Mutex::new(None)];
-/// How many passwords wait or are being hashed.
-static WAITING: AtomicUsize = AtomicUsize::new(0);
-/// Held while a password is hashed.
-static HASHER: Mutex<Hasher> = Mutex::new(Hasher::new());
+/// The thread, once there is one.
+static HASHING: Mutex<Option<Sender<Work>>> = Mutex::new(None);
 
 type Work = Box<dyn FnOnce(&Hasher) + Send>;
 
@@ -50,10 +31,6 @@ pub(super) struct Hasher {
 }
 
 impl Hasher {
-    const fn new() -> Self {
-        Self { memory: RefCell::new(Vec::new()) }
-    }
-
     /// The hash to store for a password, with a new salt and the recommended parameters.
     pub(super) fn hash(&self, password: &[u8]) -> password_hash::Result<PasswordHash> {
         let salt = try_generate_salt().map_err(|_| password_hash::Error::Crypto)?;
@@ -99,7 +76,7 @@ impl CustomizedPasswordHasher<PasswordHash> for Hasher {
     }
 }
 
-/// Runs work on one of the threads, while no other one works. If the caller is cancelled before that,
+/// Runs work on the thread, after what was given to it before. If the caller is cancelled meanwhile,
 /// it is not begun.
 pub(super) async fn in_turn<T: Send + 'static>(
     work: impl FnOnce(&Hasher) -> Result<T, Error> + Send + 'static,
@@ -115,49 +92,31 @@ pub(super) async fn in_turn<T: Send + 'static>(
     finished.await.unwrap_or_else(|error| Err(Error::Password(error.to_string())))
 }
 
-/// Gives work to a thread, and begins it if it is not there yet.
+/// Gives work to the thread, and begins it if there is none.
 fn give(work: Work) -> std::io::Result<()> {
-    let many = WAITING.fetch_add(1, Ordering::Relaxed) >= MANY;
-    let given = hand_over(work, many);
-    if given.is_err() {
-        WAITING.fetch_sub(1, Ordering::Relaxed);
-    }
-    given
-}
-
-fn hand_over(work: Work, many: bool) -> std::io::Result<()> {
-    let mut thread = THREADS[usize::from(many)].lock().unwrap_or_else(PoisonError::into_inner);
-    let thread = match &*thread {
+    let mut hashing = HASHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let thread = match &*hashing {
         Some(thread) => thread,
         None => {
-            let (begun, given) = mpsc::channel::<Work>();
-            let name = if many { "passwords-idle" } else { "passwords" };
-            std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-                give_way(many);
+            let (thread, given) = mpsc::channel::<Work>();
+            std::thread::Builder::new().name("passwords".to_owned()).spawn(move || {
+                give_way();
+                let hasher = Hasher::default();
                 for work in given {
-                    let hasher = HASHER.lock().unwrap_or_else(PoisonError::into_inner);
                     // A panic is the failure of this work only.
                     let _ = catch_unwind(AssertUnwindSafe(|| work(&hasher)));
-                    drop(hasher);
-                    WAITING.fetch_sub(1, Ordering::Relaxed);
                 }
             })?;
-            thread.insert(begun)
+            hashing.insert(thread)
         }
     };
     thread.send(work).map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-/// Lowers the priority of this thread, or makes it run only when no other thread wants to. If the system
-/// does not allow that, it keeps its own.
-fn give_way(always: bool) {
+/// Lowers the priority of this thread. If the system does not allow that, it keeps its own.
+fn give_way() {
     #[cfg(target_os = "linux")]
-    if always {
-        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
-    } else {
-        let _ = rustix::process::nice(NICENESS);
-    }
+    let _ = rustix::process::nice(NICENESS);
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 //! With `TEST_GUESSES=1000000` there are that many, the flood has the pace of the variable
 //! `TEST_GUESSES_PER_SECOND`, and the times of the API with and without it are compared.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -43,28 +41,15 @@ struct Flood {
 }
 
 impl Flood {
-    /// Sends so many attempts, not more than so many a second, from a thread of its own. It runs when
-    /// no other thread wants to: attackers do not use the processors of the host.
-    async fn send(self: &Arc<Self>, address: SocketAddr, count: usize, pace: usize) {
-        let (done, finished) = tokio::sync::oneshot::channel();
-        let flood = Arc::clone(self);
-        std::thread::spawn(move || {
-            run_when_idle();
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let start = Instant::now();
-            runtime.unwrap().block_on(async {
-                let connections =
-                    (0..CONNECTIONS).map(|_| flood.connection(address, count, pace, start));
-                futures_util::future::join_all(connections).await;
-            });
-            done.send(()).unwrap();
-        });
-        finished.await.unwrap();
+    /// Sends so many attempts, not more than so many a second.
+    async fn send(&self, served: &Served, count: usize, pace: usize) {
+        let start = Instant::now();
+        let connections = (0..CONNECTIONS).map(|_| self.connection(served, count, pace, start));
+        futures_util::future::join_all(connections).await;
     }
 
-    async fn connection(&self, address: SocketAddr, count: usize, pace: usize, start: Instant) {
-        let mut connection = TcpStream::connect(address).await.unwrap();
-        connection.set_nodelay(true).unwrap();
+    async fn connection(&self, served: &Served, count: usize, pace: usize, start: Instant) {
+        let mut connection = served.connect().await;
         loop {
             let number = self.begun.fetch_add(1, Ordering::Relaxed);
             if number >= count {
@@ -82,20 +67,6 @@ impl Flood {
             };
             counter.fetch_add(1, Ordering::Relaxed);
         }
-    }
-}
-
-/// Makes this thread give way to all others.
-fn run_when_idle() {
-    #[cfg(target_os = "linux")]
-    {
-        use thread_priority::unix::{
-            NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-            thread_native_id,
-        };
-        let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-        let least = thread_priority::ThreadPriority::Min;
-        set_thread_priority_and_policy(thread_native_id(), least, policy).unwrap();
     }
 }
 
@@ -177,8 +148,8 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
         None => quiet,
     };
     let before = served.memory();
-    let flood = Arc::new(Flood::default());
-    let sent = flood.send(served.address, count.unwrap_or(5_000), pace);
+    let flood = Flood::default();
+    let sent = flood.send(&served, count.unwrap_or(5_000), pace);
     let loud = p99(&served, &token, sent).await;
     let after = served.memory();
     let [wrong, throttled, busy] = [&flood.wrong, &flood.throttled, &flood.busy]
