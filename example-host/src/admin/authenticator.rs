@@ -17,6 +17,7 @@ use crate::identity::passwords;
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
+use super::pace::Pace;
 use super::paths::SIGN_IN_PAGE;
 use super::throttle::Throttle;
 
@@ -25,7 +26,7 @@ use super::throttle::Throttle;
 const SHOWN: usize = 3;
 
 /// The maximum number of passwords that are checked or wait for that. So a flood of attempts takes
-/// neither memory nor connections from others; nobody waits for long, and the rest is told at once.
+/// neither memory nor connections from others, and the rest is told at once.
 const PLACES: usize = 16;
 
 /// A request with a password, as it is recorded.
@@ -80,11 +81,18 @@ pub(crate) struct Authenticator {
     pub(crate) audit: Arc<Audit>,
     throttle: Throttle,
     places: Semaphore,
+    pace: Pace,
 }
 
 impl Authenticator {
     pub(crate) fn new(site: Site, audit: Arc<Audit>) -> Self {
-        Self { site, audit, throttle: Throttle::default(), places: Semaphore::new(PLACES) }
+        Self {
+            site,
+            audit,
+            throttle: Throttle::default(),
+            places: Semaphore::new(PLACES),
+            pace: Pace::new(),
+        }
     }
 
     /// Checks the password of a user.
@@ -118,7 +126,7 @@ impl Authenticator {
         let row: Option<(i64, String, bool, Option<String>)> =
             database.fetch_optional(statement.bind(name.as_str())).await?;
         let kept = row.as_ref().and_then(|(.., hash)| hash.clone());
-        let right = passwords::verify(password.to_owned(), kept).await?;
+        let right = self.pace.check(passwords::verify(password.to_owned(), kept)).await?;
         let Some((id, username, blocked, hash)) = row else { return unknown() };
         if !right {
             return Ok(self.rejected(asking, (id, &username), Refusal::WrongPassword));

@@ -12,6 +12,7 @@ mod catalogue;
 mod confirm;
 mod cookies;
 mod form;
+mod pace;
 mod page_request;
 mod pages;
 mod paths;

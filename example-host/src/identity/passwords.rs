@@ -1,6 +1,8 @@
 //! Passwords: the rule for their length, hashing and verification. Failed attempts are counted in
 //! `failures.rs`.
 
+use std::time::{Duration, Instant};
+
 use crate::base::error::Error;
 
 use super::hashing::{Hasher, in_turn};
@@ -19,14 +21,22 @@ pub(crate) async fn hash(password: String) -> Result<String, Error> {
 }
 
 /// Whether a password matches the stored hash. Without a stored hash the answer is `false` after
-/// the same time, so that the time does not reveal which users have a password.
-pub(crate) async fn verify(password: String, kept: Option<String>) -> Result<bool, Error> {
+/// the same time, so that the time does not reveal which users have a password. Returns also how long
+/// the hashing took.
+pub(crate) async fn verify(
+    password: String,
+    kept: Option<String>,
+) -> Result<(bool, Duration), Error> {
     if password.chars().count() > MAX_LENGTH {
-        return Ok(false);
+        return Ok((false, Duration::ZERO));
     }
-    in_turn(move |hasher| match kept {
-        Some(kept) => Ok(hasher.is_hash_of(password.as_bytes(), &kept)),
-        None => hash_now(hasher, &password).map(|_| false),
+    in_turn(move |hasher| {
+        let begun = Instant::now();
+        let right = match kept {
+            Some(kept) => hasher.is_hash_of(password.as_bytes(), &kept),
+            None => hash_now(hasher, &password).map(|_| false)?,
+        };
+        Ok((right, begun.elapsed()))
     })
     .await
 }
@@ -62,9 +72,10 @@ mod tests {
             ("", false),
         ] {
             let verified = verify(password.to_owned(), kept.clone()).await;
-            assert_eq!(verified.ok(), Some(right), "{password:?}");
+            assert_eq!(verified.ok().map(|(right, _)| right), Some(right), "{password:?}");
         }
-        assert_eq!(verify("correct horse battery".to_owned(), None).await.ok(), Some(false));
+        let without = verify("correct horse battery".to_owned(), None).await.ok();
+        assert!(without.is_some_and(|(right, took)| !right && !took.is_zero()));
     }
 
     #[test]
