@@ -3,12 +3,15 @@
 //! With `TEST_GUESSES=1000000` there are that many, the flood has the pace of the variable
 //! `TEST_GUESSES_PER_SECOND`, and the times of the API with and without it are compared.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Builder;
 
 use crate::support::harness::{Answer, ROOT};
 use crate::support::process::{Place, Served};
@@ -23,6 +26,13 @@ const NAMES: usize = 1_000;
 
 /// How many connections the flood uses.
 const CONNECTIONS: usize = 32;
+
+/// In how many parts a compared flood comes. What else the machine does is then before and beside the
+/// flood.
+const PARTS: usize = 10;
+
+/// How long the API is measured before each of them.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// How much more memory the host may use.
 const MEMORY: usize = 20 * 1024 * 1024;
@@ -41,24 +51,33 @@ struct Flood {
 }
 
 impl Flood {
-    /// Sends so many attempts, not more than so many a second.
-    async fn send(&self, served: &Served, count: usize, pace: usize) {
-        let start = Instant::now();
-        let connections = (0..CONNECTIONS).map(|_| self.connection(served, count, pace, start));
-        futures_util::future::join_all(connections).await;
+    /// Sends attempts until there have been so many, not more than so many a second. They come from a
+    /// thread of their own, because the client whose times are measured is not to wait for them.
+    async fn send(self: &Arc<Self>, address: SocketAddr, until: usize, pace: usize) {
+        let flood = Arc::clone(self);
+        let sending = move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            let (first, start) = (flood.begun.load(Ordering::Relaxed), Instant::now());
+            let due = |number: usize| {
+                start
+                    + Duration::from_secs(1) * u32::try_from(number - first).unwrap()
+                        / u32::try_from(pace).unwrap()
+            };
+            let connections = (0..CONNECTIONS).map(|_| flood.connection(address, until, due));
+            runtime.block_on(futures_util::future::join_all(connections));
+            flood.begun.store(until, Ordering::Relaxed);
+        };
+        tokio::task::spawn_blocking(sending).await.unwrap();
     }
 
-    async fn connection(&self, served: &Served, count: usize, pace: usize, start: Instant) {
-        let mut connection = served.connect().await;
+    async fn connection(&self, address: SocketAddr, until: usize, due: impl Fn(usize) -> Instant) {
+        let mut connection = TcpStream::connect(address).await.unwrap();
         loop {
             let number = self.begun.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
+            if number >= until {
                 return;
             }
-            let due = start
-                + Duration::from_secs(1) * u32::try_from(number).unwrap()
-                    / u32::try_from(pace).unwrap();
-            tokio::time::sleep_until(due.into()).await;
+            tokio::time::sleep_until(due(number).into()).await;
             let counter = match attempt(&mut connection, number).await {
                 422 => &self.wrong,
                 429 => &self.throttled,
@@ -100,9 +119,8 @@ async fn attempt(connection: &mut TcpStream, number: usize) -> u16 {
     }
 }
 
-/// The time within which 99 of 100 requests to the API are answered, of those that are sent in turn
-/// until something else has ended.
-async fn p99(served: &Served, token: &str, during: impl Future<Output = ()>) -> Duration {
+/// The times of requests to the API, which are sent in turn until something else has ended.
+async fn times(served: &Served, token: &str, during: impl Future<Output = ()>) -> Vec<Duration> {
     let mut times = Vec::new();
     let asking = async {
         loop {
@@ -118,9 +136,15 @@ async fn p99(served: &Served, token: &str, during: impl Future<Output = ()>) -> 
         () = during => {}
         () = asking => {}
     }
+    times
+}
+
+/// The time within which 99 of 100 requests were answered.
+fn p99(what: &str, times: &mut [Duration]) -> Duration {
     times.sort_unstable();
-    println!("{} requests, median {:?}", times.len(), times[times.len() / 2]);
-    times[times.len() * 99 / 100]
+    let (median, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{what}: {} requests, median {median:?}, p99 {p99:?}", times.len());
+    p99
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,23 +166,22 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
     for _ in 0..4 {
         assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
     }
-    let quiet = p99(&served, &token, tokio::time::sleep(Duration::from_secs(2))).await;
-    let quiet = match count {
-        Some(_) => p99(&served, &token, tokio::time::sleep(Duration::from_secs(20))).await,
-        None => quiet,
-    };
+    times(&served, &token, tokio::time::sleep(Duration::from_secs(2))).await;
     let before = served.memory();
-    let flood = Flood::default();
-    let sent = flood.send(&served, count.unwrap_or(5_000), pace);
-    let loud = p99(&served, &token, sent).await;
+    let (all, parts) = count.map_or((5_000, 1), |count| (count, PARTS));
+    let (flood, flooded) = (Arc::new(Flood::default()), Instant::now());
+    let (mut quiet, mut loud) = (Vec::new(), Vec::new());
+    for part in 1..=parts {
+        quiet.extend(times(&served, &token, tokio::time::sleep(QUIET)).await);
+        let sent = flood.send(served.address, all * part / parts, pace);
+        loud.extend(times(&served, &token, sent).await);
+    }
     let after = served.memory();
+    let (quiet, loud) = (p99("without the flood", &mut quiet), p99("beside it", &mut loud));
     let [wrong, throttled, busy] = [&flood.wrong, &flood.throttled, &flood.busy]
         .map(|counter| counter.load(Ordering::Relaxed));
-    println!(
-        "{wrong} wrong, {throttled} throttled, {busy} busy; memory {before} to {after}; \
-         p99 {quiet:?} to {loud:?}"
-    );
-    assert_eq!(wrong + throttled + busy, count.unwrap_or(5_000));
+    println!("{wrong} wrong, {throttled} throttled, {busy} busy; memory {before} to {after}");
+    assert_eq!(wrong + throttled + busy, all);
     assert!(wrong > 0 && busy > 0);
     assert!(after < before + MEMORY, "memory grew from {before} to {after}");
     if count.is_some() {
@@ -177,8 +200,8 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
     let trail = place.run("audit export").await;
     let refused = trail.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let refused = refused.filter(|entry| entry["what"].as_str().unwrap().contains("refused"));
-    let minutes = count.unwrap_or(5_000) / pace / 60 + 2;
-    let refused = refused.count();
+    let minutes = flooded.elapsed().as_secs() / 60 + 2;
+    let refused = u64::try_from(refused.count()).unwrap();
     assert!((2..=minutes * 5).contains(&refused), "{refused} entries");
     place.run("audit verify").await;
 }
