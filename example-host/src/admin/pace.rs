@@ -1,9 +1,9 @@
 //! How much of the time a host checks passwords: as much as people need, and a tenth of it while more
 //! and more of them wait, which only guesses cause. It does not know whose passwords they are.
 //!
-//! A second thread of the lowest priority, or a pause after each password, would not do: on two
-//! processors, guesses without end made the slowest hundredth of the API's answers take 1.4 to 2 times
-//! as long, pauses after each password up to five times, and few long pauses 1.1 times.
+//! Measured on two processors: without a limit, guesses made the slowest hundredth of the API's answers
+//! take up to twice as long, whatever the priority of the thread that hashes. With a pause after each
+//! password it was up to five times, and with few long pauses 1.1 to 1.2 times.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
