@@ -1,5 +1,6 @@
 //! The columns in which fields are read, compared, searched and sorted.
 
+use super::statement::Builder;
 use crate::model::field::Field;
 use crate::model::resource::Resource;
 use crate::model::value::Kind;
@@ -16,10 +17,28 @@ pub(super) fn own(name: &str) -> String {
 
 /// The column that a field is read from.
 pub(super) fn column(field: &Field) -> String {
+    source(field).concat()
+}
+
+/// The parts of [`column`].
+fn source(field: &Field) -> [&'static str; 3] {
     match (field.computed, field.joined) {
-        (Some(expression), _) => expression.to_owned(),
-        (None, Some((alias, column))) => format!("{alias}.{column}"),
-        (None, None) => own(field.name),
+        (Some(expression), _) => [expression, "", ""],
+        (None, Some((alias, column))) => [alias, ".", column],
+        (None, None) => ["t", ".", field.name],
+    }
+}
+
+impl Builder<'_> {
+    /// Adds the column that a field is read from.
+    pub(super) fn column(&mut self, field: &Field) {
+        source(field).into_iter().for_each(|part| self.push(part));
+    }
+
+    /// Adds a column of the resource's own table.
+    pub(super) fn own(&mut self, name: &str) {
+        self.push("t.");
+        self.push(name);
     }
 }
 

@@ -66,7 +66,7 @@ impl Builder<'_> {
         let mut joint = " WHERE ";
         for (name, value) in page.resource.fixed {
             self.push(joint);
-            self.push(&own(name));
+            self.own(name);
             self.push(" = ");
             self.bind(Value::Int(*value));
             joint = " AND ";
@@ -86,7 +86,7 @@ impl Builder<'_> {
         };
         match condition {
             Condition::Key(key) => {
-                self.push(&own(resource.key));
+                self.own(resource.key);
                 self.push(" = ");
                 self.bind(Value::Int(*key));
             }
@@ -94,7 +94,7 @@ impl Builder<'_> {
                 self.one_of(&own(resource.key), keys.iter().map(|key| Value::Int(*key)).collect());
             }
             Condition::Above(key) => {
-                self.push(&own(resource.key));
+                self.own(resource.key);
                 self.push(" > ");
                 self.bind(Value::Int(*key));
             }
@@ -119,7 +119,7 @@ impl Builder<'_> {
                 let found = self.finds(resource, names, text).filter(|_| narrows);
                 let is_exact = found.as_ref().is_some_and(|found| found.exact);
                 if let Some(found) = found {
-                    self.push(&own(resource.key));
+                    self.own(resource.key);
                     self.push(&format!(" IN (SELECT {} FROM ", found.key));
                     self.found(found);
                     self.push(if is_exact { ")" } else { ") AND " });
@@ -134,7 +134,7 @@ impl Builder<'_> {
             }
             Condition::OfPart(part, text) => {
                 let (by, table, text_column) = (part.by, part.table, folded(part.field));
-                self.push(&own(resource.key));
+                self.own(resource.key);
                 self.push(&format!(" = (SELECT {by} FROM {table} WHERE {text_column} = "));
                 self.bind(Value::Text(text.clone()));
                 // An index without empty texts can be used only if the query excludes them.

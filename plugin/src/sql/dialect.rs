@@ -77,10 +77,8 @@ pub struct Dialect {
     pub keys_follow: bool,
     /// How many values may be bound in one statement.
     pub max_binds: usize,
-    /// Whether the limit of a page is part of the text. An engine that estimates a bound limit as a
-    /// large part of the table plans such a statement anew each time, which takes longer than
-    /// reading the page.
-    pub limits_in_text: bool,
+    /// How the limit of a page is written.
+    pub limits: Limits,
     /// Whether an update writes all fields of a record, so that a resource needs a single statement
     /// for all updates. This is for an engine that limits the total number of prepared statements
     /// of all connections.
@@ -94,6 +92,20 @@ pub struct Dialect {
     pub kept: &'static Terms,
     /// Makes a table generate keys above this one, which must not be below any existing key.
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
+}
+
+/// How the limit of a page is written. As text it is rounded up, so that few texts are prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// As a bound value.
+    Bound,
+    /// As text where a page begins an index: the engine estimates a bound limit as a large part of the
+    /// table, and plans such a statement anew each time, which takes longer than reading the page.
+    TextOfIndex,
+    /// As text where a page begins a list. The engine looks at the value of a bound limit, and plans the
+    /// statement anew whenever it is bound, so other limits are bound within a sum, which it does not
+    /// evaluate. Without any limit it would read all records of the first page.
+    Text,
 }
 
 /// The suffixes of a query that lock its rows until the transaction ends.
@@ -148,7 +160,7 @@ pub static SQLITE: Dialect = Dialect {
     returns_keys: false,
     keys_follow: false,
     max_binds: 32_000,
-    limits_in_text: false,
+    limits: Limits::Text,
     changes_all: false,
     columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
@@ -199,7 +211,7 @@ pub static POSTGRES: Dialect = Dialect {
     returns_keys: true,
     keys_follow: true,
     max_binds: 65_535,
-    limits_in_text: true,
+    limits: Limits::TextOfIndex,
     changes_all: false,
     columns: "SELECT table_name::text AS c0, column_name::text AS c1, data_type::text AS c2, \
         coalesce(numeric_scale, 0)::bigint AS c3 FROM information_schema.columns \
@@ -255,7 +267,7 @@ pub static MYSQL: Dialect = Dialect {
     returns_keys: false,
     keys_follow: false,
     max_binds: 65_535,
-    limits_in_text: false,
+    limits: Limits::Bound,
     changes_all: true,
     columns: "SELECT table_name AS c0, column_name AS c1, data_type AS c2, \
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \

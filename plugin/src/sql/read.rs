@@ -2,16 +2,16 @@
 //! at the end of the page, then its rows.
 
 use super::approach::{Approach, Group, Keys, Probe};
-use super::columns::{column, order_column, own};
+use super::columns::{order_column, own};
 use super::conditions::{Joins, and};
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table};
 use crate::model::question::{Condition, Page};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
 
 /// The limits that occur in a text. Others are rounded up to one of them, so that few texts are
-/// prepared; the reader of the page drops the rest.
+/// prepared; the rest of the page is dropped.
 const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 
 /// A query for a table.
@@ -25,7 +25,7 @@ pub fn table(table: Table, dialect: &Dialect) -> Statement {
 pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT 0, json_group_array(json_array(");
-    sql.list(0..table.columns.len(), |sql, position| sql.push(&format!("c{position}")));
+    sql.list(0..table.columns.len(), Builder::cell);
     sql.push(")) FROM (");
     sql.push_with_lists(&table.text, table.binds);
     sql.push(")");
@@ -39,9 +39,18 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
     sql.push("SELECT ");
     sql.known_total(page, approach);
     sql.push(", (SELECT json_group_array(json_array(");
-    sql.list(0..page.width(), |sql, position| sql.push(&format!("c{position}")));
+    sql.list(0..page.width(), Builder::cell);
     sql.push(")) FROM (SELECT ");
+    let is_limited = page.offset == 0 && !matches!(approach.keys, Keys::Known(_));
+    let is_rounded = is_limited && rounded(page.limit) != page.limit;
+    if is_rounded {
+        sql.push("* FROM (SELECT ");
+    }
     sql.rows(page, approach);
+    if is_rounded {
+        sql.push(") LIMIT ");
+        sql.bind(Value::Int(page.limit));
+    }
     sql.push("))");
     sql.finish()
 }
@@ -201,7 +210,7 @@ impl Builder<'_> {
             self.joins(page, Joins::OfConditions);
             self.conditions(page, |_| sorted.is_none());
             self.push(and(page));
-            self.push(&own(group.by));
+            self.own(group.by);
             match group.of[..] {
                 [0] => self.push(" IS NULL"),
                 _ => {
@@ -213,25 +222,32 @@ impl Builder<'_> {
             }
             self.push(" ORDER BY ");
             self.key_order(page);
-            self.limits(group.limit, group.offset, false);
+            self.bind_limits(group.limit, group.offset);
             self.push(&format!(") g{place}"));
         }
     }
 
     pub(super) fn page_keys(&mut self, page: &Page) {
         self.push("SELECT ");
-        self.push(&own(page.resource.key));
+        self.own(page.resource.key);
         self.push(" AS page_key");
     }
 
     /// Adds the limit and the offset of a page; `straight` means that the page is reached along an
-    /// index, without sorting. The limit is then part of the text on an engine that would plan a bound limit anew each time.
+    /// index, without sorting.
     pub(super) fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
-        let known = offset == 0 && (straight || self.binds.is_empty());
-        if known && self.dialect.limits_in_text {
-            let rounded = LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit);
-            return self.push(&format!(" LIMIT {rounded}"));
+        let in_text = match self.dialect.limits {
+            Limits::Bound => false,
+            Limits::TextOfIndex => offset == 0 && (straight || self.binds.is_empty()),
+            Limits::Text => offset == 0,
+        };
+        if !in_text {
+            return self.bind_limits(limit, offset);
         }
+        self.push(&format!(" LIMIT {}", rounded(limit)));
+    }
+
+    fn bind_limits(&mut self, limit: i64, offset: i64) {
         self.push(" LIMIT ");
         self.bind(Value::Int(limit));
         self.push(" OFFSET ");
@@ -240,14 +256,25 @@ impl Builder<'_> {
 
     /// The key, the shown fields and the version, named `c0`, `c1` and so on.
     pub(super) fn columns(&mut self, page: &Page) {
-        let key = own(page.resource.key);
-        let fields = page.columns().map(column);
-        let version = page.resource.versioned.then(|| own(VERSION));
-        let columns = std::iter::once(key).chain(fields).chain(version);
-        self.list(columns.enumerate(), |sql, (position, column)| {
-            sql.push(&column);
-            sql.push(&format!(" AS c{position}"));
-        });
+        let Page { resource, .. } = page;
+        self.own(resource.key);
+        self.push(" AS c0");
+        let mut position = 1;
+        let mut next = |sql: &mut Self| {
+            sql.push(" AS ");
+            sql.cell(position);
+            position += 1;
+        };
+        for field in page.columns() {
+            self.push(", ");
+            self.column(field);
+            next(self);
+        }
+        if resource.versioned {
+            self.push(", ");
+            self.own(VERSION);
+            next(self);
+        }
     }
 
     /// The total of a page: a known number, or the query that counts it.
@@ -285,9 +312,14 @@ impl Builder<'_> {
     }
 
     pub(super) fn key_order(&mut self, page: &Page) {
-        self.push(&own(page.resource.key));
+        self.own(page.resource.key);
         self.push(direction(page));
     }
+}
+
+/// A limit as it occurs in a text.
+fn rounded(limit: i64) -> i64 {
+    LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit)
 }
 
 fn direction(page: &Page) -> &'static str {

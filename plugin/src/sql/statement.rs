@@ -1,8 +1,9 @@
 //! SQL text with its bound values, and how it is built. Independent of resources.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Limits};
 use crate::model::value::{Kind, Value};
 
 /// SQL text with its bound values.
@@ -86,7 +87,17 @@ impl<'a> Builder<'a> {
 
     pub(super) fn bind(&mut self, value: Value) {
         self.binds.push(value);
+        let limits = ["LIMIT ", "OFFSET "].iter().any(|name| self.text.ends_with(name));
+        if limits && self.dialect.limits == Limits::Text {
+            self.text.push_str("0 + ");
+        }
         self.text.push('?');
+    }
+
+    /// The name of a column of the result. Many of them are written for each request.
+    pub(super) fn cell(&mut self, position: usize) {
+        // Nothing fails while a string is written.
+        let _ = write!(self.text, "c{position}");
     }
 
     /// Values with commas between them, the last one repeated: lists of different lengths then
