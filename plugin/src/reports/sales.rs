@@ -65,27 +65,29 @@ const COLUMNS: &[Kind] = &[
 ];
 
 /// The sums of the range, grouped by the part of the day that identifies the period, and those of
-/// the preceding range. The MariaDB-specific comment makes MariaDB sort the days, which is cheaper
-/// than looking up the group of each.
+/// the preceding range. Days themselves are grouped as they are, in the order of the primary key. The
+/// MariaDB-specific comment makes MariaDB sort the days, which is cheaper than looking up the group of each.
 macro_rules! sales_by {
-    ($letters:literal) => {
+    ($period:literal) => {
         concat!(
             "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
              coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
              g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
              g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
              g.tax_1 AS c14, g.tax_0 AS c15 \
-             FROM (SELECT /*! SQL_BIG_RESULT */ 0 AS part, d.period, d.currency_code, sum(d.orders) AS orders, \
-             sum(d.items) AS items, sum(d.subtotal_1) AS subtotal_1, sum(d.subtotal_0) AS subtotal_0, \
-             sum(d.discount_1) AS discount_1, sum(d.discount_0) AS discount_0, \
-             sum(d.refund_1) AS refund_1, sum(d.refund_0) AS refund_0, \
-             sum(d.shipping_1) AS shipping_1, sum(d.shipping_0) AS shipping_0, \
-             sum(d.tax_1) AS tax_1, sum(d.tax_0) AS tax_0 \
-             FROM (SELECT substr(s.day, 1, ",
-            $letters,
-            ") AS period, s.* FROM shop_sales_by_day s \
-             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?)) d \
-             GROUP BY d.period, d.currency_code HAVING sum(d.orders) > 0 \
+             FROM (SELECT /*! SQL_BIG_RESULT */ 0 AS part, ",
+            $period,
+            " AS period, s.currency_code, sum(s.orders) AS orders, \
+             sum(s.items) AS items, sum(s.subtotal_1) AS subtotal_1, sum(s.subtotal_0) AS subtotal_0, \
+             sum(s.discount_1) AS discount_1, sum(s.discount_0) AS discount_0, \
+             sum(s.refund_1) AS refund_1, sum(s.refund_0) AS refund_0, \
+             sum(s.shipping_1) AS shipping_1, sum(s.shipping_0) AS shipping_0, \
+             sum(s.tax_1) AS tax_1, sum(s.tax_0) AS tax_0 \
+             FROM shop_sales_by_day s \
+             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
+             GROUP BY ",
+            $period,
+            ", s.currency_code HAVING sum(s.orders) > 0 \
              UNION ALL SELECT /*! SQL_BIG_RESULT */ 1, '', s.currency_code, sum(s.orders), sum(s.items), \
              sum(s.subtotal_1), sum(s.subtotal_0), sum(s.discount_1), sum(s.discount_0), \
              sum(s.refund_1), sum(s.refund_0), sum(s.shipping_1), sum(s.shipping_0), \
@@ -151,9 +153,9 @@ impl Sales {
     /// Database errors, and when a sum is too large to be represented.
     pub(crate) async fn read(asked: &Asked, store: &Store) -> Result<Self, Error> {
         let text = match asked.unit() {
-            Unit::Day | Unit::Week => sales_by!("10"),
-            Unit::Month => sales_by!("7"),
-            Unit::Year => sales_by!("4"),
+            Unit::Day | Unit::Week => sales_by!("s.day"),
+            Unit::Month => sales_by!("substr(s.day, 1, 7)"),
+            Unit::Year => sales_by!("substr(s.day, 1, 4)"),
         };
         let days = |range: Option<Range>| match range {
             Some(Range { from, to }) => [from.to_string(), to.to_string()],
@@ -173,8 +175,10 @@ impl Sales {
             before: ByCurrency::new(),
             own: asked.currency.clone(),
         };
-        for row in cells.rows()? {
-            sales.add(&row)?;
+        let rows = cells.rows()?;
+        let mut latest = ("", 0);
+        for row in &rows {
+            sales.add(row, &mut latest)?;
         }
         Ok(sales)
     }
@@ -190,8 +194,9 @@ impl Sales {
         sums_of(&self.total, currency)
     }
 
-    /// Adds a row of the answer.
-    fn add(&mut self, row: &[Cell<'_>]) -> Result<(), Error> {
+    /// Adds a row of the answer. The rows of a period usually follow each other, so the position of the
+    /// latest one is passed on.
+    fn add<'r>(&mut self, row: &'r [Cell<'_>], latest: &mut (&'r str, usize)) -> Result<(), Error> {
         let [part, period, currency, sums @ ..] = row else {
             return Err(Error::Contract("a row of sums has other columns"));
         };
@@ -201,9 +206,12 @@ impl Sales {
             self.before.insert(currency.to_owned(), sums);
             return Ok(());
         }
-        let period = position(period.text("period")?, &self.periods)
-            .and_then(|position| self.periods.get_mut(position))
-            .ok_or(Error::Contract("a sum belongs to no requested period"))?;
+        const OTHER_PERIOD: Error = Error::Contract("a sum belongs to no requested period");
+        let name = period.text("period")?;
+        if latest.0 != name {
+            *latest = (name, position(name, &self.periods).ok_or(OTHER_PERIOD)?);
+        }
+        let period = self.periods.get_mut(latest.1).ok_or(OTHER_PERIOD)?;
         self.total.entry(currency.to_owned()).or_default().add(&sums);
         period.sums.entry(currency.to_owned()).or_default().add(&sums);
         Ok(())
