@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rust_decimal::Decimal;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use sqlx::{ColumnIndex, Decode, Row, Type, TypeInfo, ValueRef};
 use time::PrimitiveDateTime;
 
@@ -51,7 +52,10 @@ impl Cells {
     /// When the page does not have the requested form, or a sum is too large to be represented.
     pub fn rows(&self) -> Result<Vec<Vec<Cell<'_>>>, Error> {
         match &self.rows {
-            Rows::Json(text) => Ok(serde_json::from_str(text)?),
+            Rows::Json(text) => {
+                let AllRows(rows) = serde_json::from_str(text)?;
+                Ok(rows)
+            }
             Rows::Fetched(rows) => rows.cells(),
         }
     }
@@ -69,6 +73,62 @@ impl Cells {
 pub(super) fn values<D: Driver>(row: &D::Row, kinds: &[Kind]) -> Result<Vec<Value>, sqlx::Error> {
     let columns = kinds.iter().enumerate();
     columns.map(|(column, kind)| Ok(kind.typed(D::cell(row, column, *kind)?.to_value()))).collect()
+}
+
+/// The rows of a JSON array, each as long as the one before it, so that none is moved while it grows.
+struct AllRows<'a>(Vec<Vec<Cell<'a>>>);
+
+impl<'de> Deserialize<'de> for AllRows<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rows;
+
+        impl<'de> Visitor<'de> for Rows {
+            type Value = AllRows<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list of rows")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
+                let mut rows = Vec::new();
+                let mut width = 0;
+                while let Some(row) = all.next_element_seed(RowOf(width))? {
+                    width = row.len();
+                    rows.push(row);
+                }
+                Ok(AllRows(rows))
+            }
+        }
+
+        deserializer.deserialize_seq(Rows)
+    }
+}
+
+/// A row with about this many cells.
+struct RowOf(usize);
+
+impl<'de> DeserializeSeed<'de> for RowOf {
+    type Value = Vec<Cell<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowOf {
+    type Value = Vec<Cell<'de>>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of cells")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut cells: A) -> Result<Self::Value, A::Error> {
+        let mut row = Vec::with_capacity(self.0);
+        while let Some(cell) = cells.next_element()? {
+            row.push(cell);
+        }
+        Ok(row)
+    }
 }
 
 /// Rows in a format that is private to a driver.

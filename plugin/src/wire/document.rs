@@ -192,13 +192,12 @@ pub fn attributes(
     fields: &[Field],
     cells: &[Cell<'_>],
 ) -> Result<Map<String, serde_json::Value>, Error> {
-    let pairs = fields.iter().zip(cells);
-    pairs
-        .map(|(field, cell)| {
-            let value = literal::write(field.kind, cell, serde_json::value::Serializer)?;
-            Ok((field.name.to_owned(), value))
-        })
-        .collect()
+    let mut attributes = Map::with_capacity(fields.len());
+    for (field, cell) in fields.iter().zip(cells) {
+        let value = literal::write(field.kind, cell, serde_json::value::Serializer)?;
+        attributes.insert(field.name.to_owned(), value);
+    }
+    Ok(attributes)
 }
 
 /// A record on a page of the feed of changes.

@@ -26,9 +26,11 @@ pub struct Place<'a> {
 
 /// The path of a record: `root` is the path of the store.
 pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
+    // Lists have several paths for each record, and joining texts is cheaper than formatting them.
+    let key = key.to_string();
     match resource.below {
-        Some((parent, segment)) => format!("{root}/{parent}/{key}/{segment}"),
-        None => format!("{root}/{}/{key}", resource.kind),
+        Some((parent, segment)) => [root, "/", parent, "/", &key, "/", segment].concat(),
+        None => [root, "/", resource.kind, "/", &key].concat(),
     }
 }
 
