@@ -216,7 +216,8 @@ impl<A: Access> Answering<A> {
         let (id, deadline) = (asked.id.clone(), call.deadline);
         let Ok(Some(slot)) = timeout_at(deadline, self.changes.slot()).await else {
             tracing::warn!("too many changes are in progress to begin another");
-            return self.access.answered(asked, Refusal::Unavailable.response(&id)).await;
+            let refused = Refusal::Unavailable.response(&id);
+            return Box::pin(self.access.answered(asked, refused)).await;
         };
         let begun = Begun { access: Arc::clone(&self.access), asked: Some(asked) };
         let (route, own) = (call.route.clone(), id.clone());
@@ -256,7 +257,8 @@ struct Begun<A: Access> {
 impl<A: Access> Begun<A> {
     async fn end(mut self, response: HttpResponse<Body>) -> HttpResponse<Body> {
         match self.asked.take() {
-            Some(asked) => self.access.answered(asked, response).await,
+            // In a box, so that the change is small where it is moved into its task.
+            Some(asked) => Box::pin(self.access.answered(asked, response)).await,
             None => response,
         }
     }
