@@ -1,0 +1,162 @@
+//! A host under callgrind, whose instructions are counted between two points in time.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use reqwest::{Client, Method};
+
+use super::building;
+use super::routes::{Request, Route};
+
+/// The path of the store.
+const ROOT: &str = "/api/index.php/v1/shop";
+
+/// How often a request is sent before it is counted, so that its statements are prepared.
+const WARMING: u32 = 10;
+/// How many requests one count is of, one directly after the other, and how many counts there are. The least is
+/// what a request costs: what a host does once a second, or once in a hundred writes, only adds to a count.
+const TIMES: u32 = 20;
+const COUNTS: usize = 7;
+/// What a request leaves to be done after its answer is over by then.
+const SETTLED: Duration = Duration::from_millis(50);
+/// A host without requests is idle if it takes fewer instructions than this in [`IDLE`]. One that has just
+/// been started gives the records of a new store their places in the feed.
+const FEW: f64 = 2e6;
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Serves until it is dropped.
+pub struct Host {
+    process: Child,
+    /// The folder of the store and of the counts.
+    folder: PathBuf,
+    address: String,
+    token: String,
+    client: Client,
+    counts: usize,
+}
+
+/// What a route costs.
+pub struct Counted {
+    /// Millions of instructions for a request.
+    pub millions: f64,
+    /// The last of its counts, by function.
+    pub file: PathBuf,
+}
+
+impl Host {
+    /// Makes a store with the programs in a folder, and serves it.
+    pub async fn start(programs: &Path) -> Host {
+        let folder = building::target().join("bench").join("instructions");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let library =
+            format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        let common = |command: &mut Command| {
+            command.arg("--plugin").arg(programs.join(library.as_str()));
+            command.env("DATABASE_URL", format!("sqlite://{}", folder.join("host.db").display()));
+            command.current_dir(&folder).stderr(Stdio::piped());
+        };
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(programs.join("example-host"));
+            common(&mut command);
+            let done = command.args(arguments).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        };
+        run(&["demo", "--products", "2000", "--orders", "4000"]);
+        run(&["user", "add", "bench", "--email", "b@example.com", "--group", "Administrator"]);
+        let token = run(&["token", "generate", "bench"]);
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--tool=callgrind"]);
+        command.arg(format!("--callgrind-out-file={}", folder.join("counts").display()));
+        command.arg(programs.join("example-host"));
+        common(&mut command);
+        let mut process = command
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .spawn()
+            .expect("valgrind is installed: tests/benches/instructions/prepare.sh");
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut lines = log.by_ref().lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
+        let address = line.rsplit_once("//").unwrap().1.to_owned();
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        let mut host = Host { process, folder, address, token, client: Client::new(), counts: 0 };
+        while host.idle().await > FEW {}
+        host
+    }
+
+    /// The instructions of a while without requests.
+    async fn idle(&mut self) -> f64 {
+        self.dump();
+        tokio::time::sleep(IDLE).await;
+        total(&self.dump())
+    }
+
+    /// Writes what has been counted since the last file to another one.
+    fn dump(&mut self) -> PathBuf {
+        let process = self.process.id().to_string();
+        let done = Command::new("callgrind_control").args(["--dump", &process]).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        self.counts += 1;
+        self.folder.join(format!("counts.{}", self.counts))
+    }
+
+    /// Counts what a request costs.
+    pub async fn count(&mut self, route: &Route) -> Counted {
+        let mut nth = 0..;
+        self.send_all(route, nth.by_ref().take(WARMING as usize)).await;
+        let mut least = f64::INFINITY;
+        let mut file = self.dump();
+        for _ in 0..COUNTS {
+            self.send_all(route, nth.by_ref().take(TIMES as usize)).await;
+            tokio::time::sleep(SETTLED).await;
+            file = self.dump();
+            least = least.min(total(&file) / f64::from(TIMES) / 1e6);
+        }
+        Counted { millions: least, file }
+    }
+
+    async fn send_all(&self, route: &Route, each: impl Iterator<Item = u64>) {
+        for nth in each {
+            self.send(route, nth).await;
+        }
+    }
+
+    /// Sends the nth repetition of a request, which must succeed.
+    async fn send(&self, route: &Route, nth: u64) {
+        let (method, path, body) = match &route.request {
+            Request::Get(path) => ("GET", path(nth), None),
+            Request::Send(method, request) => {
+                let (path, body) = request(nth);
+                (*method, path, Some(body.to_string()))
+            }
+        };
+        let url = format!("http://{}{ROOT}{path}", self.address);
+        let request = self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
+        let request = request
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("accept", "application/vnd.api+json")
+            .header("content-type", "application/json")
+            .body(body.unwrap_or_default());
+        let answer = request.send().await.unwrap();
+        let status = answer.status();
+        let text = answer.text().await.unwrap();
+        assert!(status.is_success(), "{}: {status} {text}", route.name);
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The instructions of a count.
+fn total(file: &Path) -> f64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+    total.expect("a count has its total").trim().parse().unwrap()
+}

@@ -1,0 +1,106 @@
+//! How many instructions a request costs the host, counted by callgrind, so that neither a clock nor other
+//! work on the machine matters. It compiles the program and the library for release, makes a small store on
+//! SQLite, and compares each row of [`table.md`](table.md) with its bound; a row above it fails the run.
+//!
+//! ```sh
+//! cargo bench -p tests --profile dev --bench instructions                        # compares
+//! cargo bench -p tests --profile dev --bench instructions -- --write             # writes the column "now"
+//! cargo bench -p tests --profile dev --bench instructions -- --only orders       # some rows
+//! cargo bench -p tests --profile dev --bench instructions -- --program FOLDER    # another build
+//! cargo bench -p tests --profile dev --bench instructions -- --profile           # names the counts by function
+//! ```
+//!
+//! This program itself is not measured, so it need not be optimised. It knows no engine but SQLite, which works within the process: what a server does is not counted.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_arithmetic,
+    reason = "a benchmark may stop at the first error, and these numbers are no amounts"
+)]
+
+#[path = "../scale/building.rs"]
+mod building;
+mod counted;
+mod routes;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use self::counted::Host;
+use self::table::Table;
+
+/// What the command line asks for.
+struct Settings {
+    /// The folder of the program and the library; `None` builds both.
+    program: Option<PathBuf>,
+    /// Only rows whose names contain this text.
+    only: String,
+    write: bool,
+    profile: bool,
+}
+
+impl Settings {
+    fn of_the_command_line() -> Settings {
+        let mut settings =
+            Settings { program: None, only: String::new(), write: false, profile: false };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value =
+                || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+            match argument.as_str() {
+                "--program" => settings.program = Some(value().into()),
+                "--only" => settings.only = value(),
+                "--write" => settings.write = true,
+                "--profile" => settings.profile = true,
+                // Cargo adds this.
+                "--bench" => {}
+                _ => panic!("unknown argument {argument:?}"),
+            }
+        }
+        settings
+    }
+}
+
+fn main() -> ExitCode {
+    let settings = Settings::of_the_command_line();
+    let program = settings.program.clone().unwrap_or_else(|| {
+        building::build(&["--locked", "-p", "example-host", "-p", "plugin"]);
+        building::target().join("release")
+    });
+    let mut table = Table::read();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let measured = runtime.block_on(measure(&program, &settings, &table));
+    let mut failed = false;
+    println!("{}", table::HEAD);
+    for (name, now) in measured {
+        let row = table.row(&name);
+        let verdict = row.verdict(now);
+        failed |= verdict.is_some() && !settings.write;
+        row.now = now;
+        println!("{row}{}", verdict.unwrap_or_default());
+    }
+    if settings.write {
+        table.write();
+    }
+    ExitCode::from(u8::from(failed))
+}
+
+/// Millions of instructions for a request of each row.
+async fn measure(program: &Path, settings: &Settings, table: &Table) -> Vec<(String, f64)> {
+    let named: Vec<&str> = routes::ALL.iter().map(|route| route.name).collect();
+    assert_eq!(named, table.names(), "the rows of table.md are those of routes.rs, in order");
+    let mut host = Host::start(program).await;
+    let mut measured = Vec::new();
+    for route in routes::ALL.iter().filter(|route| route.name.contains(&settings.only)) {
+        let counted = host.count(route).await;
+        if settings.profile {
+            eprintln!("{}: {}", route.name, counted.file.display());
+        }
+        measured.push((route.name.to_owned(), counted.millions));
+    }
+    measured
+}

@@ -1,0 +1,77 @@
+//! The table of what requests may cost, a file that people review.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The head of the table.
+pub const HEAD: &str = "| request | before | now | bound |\n|---|---|---|---|";
+
+/// How far a count may be above its bound: other versions of the compiler and of the C library move it.
+const TOLERANCE: f64 = 1.03;
+
+/// The file: what stands before the table, and its rows.
+pub struct Table {
+    introduction: String,
+    rows: Vec<Row>,
+}
+
+/// A row, in millions of instructions.
+#[derive(Clone)]
+pub struct Row {
+    name: String,
+    /// What the request cost at the commit that the introduction names; `None` if it was not there yet.
+    before: Option<f64>,
+    /// What it cost when the row was written.
+    pub now: f64,
+    /// What it may cost.
+    bound: f64,
+}
+
+impl Table {
+    pub fn read() -> Table {
+        let text = std::fs::read_to_string(file()).unwrap();
+        let (introduction, rows) = text.split_once(HEAD).expect("the file has the table");
+        let rows = rows.lines().filter(|line| !line.is_empty()).map(Row::read).collect();
+        Table { introduction: introduction.to_owned(), rows }
+    }
+
+    pub fn write(&self) {
+        let rows: String = self.rows.iter().map(|row| format!("{row}\n")).collect();
+        std::fs::write(file(), format!("{}{HEAD}\n{rows}", self.introduction)).unwrap();
+    }
+
+    pub fn names(&self) -> Vec<&str> {
+        self.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    pub fn row(&mut self, name: &str) -> &mut Row {
+        self.rows.iter_mut().find(|row| row.name == name).expect("each request has its row")
+    }
+}
+
+impl Row {
+    fn read(line: &str) -> Row {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, before, now, bound] = cells[..] else { panic!("{line:?} is not a row") };
+        let number = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("{line:?}"));
+        let before = (!before.is_empty()).then(|| number(before));
+        Row { name: name.to_owned(), before, now: number(now), bound: number(bound) }
+    }
+
+    /// What is wrong with a count, if anything is.
+    pub fn verdict(&self, counted: f64) -> Option<&'static str> {
+        (counted > self.bound * TOLERANCE).then_some(" **above its bound**")
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { name, before, now, bound } = self;
+        let before = before.map_or_else(String::new, |before| format!("{before:.3}"));
+        write!(f, "| {name} | {before} | {now:.3} | {bound:.3} |")
+    }
+}
+
+fn file() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions/table.md"))
+}
