@@ -1,7 +1,7 @@
 //! The number of prepared statements. MariaDB limits it for all connections of all hosts together,
 //! so different limits, lists and changes must share statements.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use host_interface::Method;
 use plugin::model::value::{Kind, Value};
@@ -13,6 +13,7 @@ use plugin::wire::request::{Listing, Scope};
 use serde_json::{Value as Json, json};
 
 use crate::support::bare::Bare;
+use crate::support::databases::Engine;
 use crate::support::waiting::eventually;
 
 #[test]
@@ -129,12 +130,8 @@ async fn pages_filters_and_changes_prepare_few_statements() {
 async fn executed(store: &Bare) -> i64 {
     let count = "SELECT CAST(variable_value AS SIGNED) FROM information_schema.session_status \
                  WHERE variable_name = 'COM_STMT_EXECUTE'";
+    settled(store).await;
     let store = &store.app.shop.store;
-    // A request does not wait for the end of what it has read, after which its connection returns.
-    eventually("the connections have returned", async || {
-        store.usage().iter().all(|pool| pool.busy == 0).then_some(())
-    })
-    .await;
     let mut transaction = store.begin_read().await.unwrap();
     let of_snapshots = transaction.number(Statement::fixed(count, Vec::new())).await.unwrap();
     // Returns the connection at once, so that the next request uses it.
@@ -183,6 +180,126 @@ async fn a_list_is_one_statement_and_each_relation_another() {
         ask(Method::Get, path, json!(null), 200).await;
         // The two counts are among them.
         assert_eq!(executed(&store).await - before - 2, statements, "{path}");
+    }
+    store.app.shop.store.close().await;
+}
+
+/// What a connection has prepared: how often each text has been prepared or planned anew, and how often it has
+/// been run since it was prepared.
+type Prepared = BTreeMap<String, (i64, i64)>;
+
+/// The statements of the connections that the next requests use: for a single statement, to read a snapshot,
+/// and to write.
+async fn plans(store: &Bare) -> [Prepared; 3] {
+    let text = match store.database.engine {
+        Engine::Sqlite => {
+            "SELECT sql AS c0, sum(1 + reprep) AS c1, sum(run) AS c2 FROM sqlite_stmt GROUP BY sql"
+        }
+        Engine::Postgres => {
+            "SELECT statement AS c0, count(*)::bigint AS c1, \
+             sum(generic_plans + custom_plans)::bigint AS c2 \
+             FROM pg_prepared_statements GROUP BY statement"
+        }
+        Engine::MariaDb => {
+            "SELECT variable_name AS c0, CAST(variable_value AS SIGNED) AS c1, 0 AS c2 \
+             FROM information_schema.session_status WHERE variable_name = 'COM_STMT_PREPARE'"
+        }
+    };
+    settled(store).await;
+    let store = &store.app.shop.store;
+    let asked = || Table::new(text, Vec::new(), &[Kind::WORD, Kind::COUNT, Kind::COUNT]);
+    let single = store.table(asked()).await.unwrap();
+    let mut reading = store.begin_read().await.unwrap();
+    let of_snapshots = reading.table(asked()).await.unwrap();
+    reading.commit().await.unwrap();
+    let mut writing = store.begin().await.unwrap();
+    let of_writes = writing.table(asked()).await.unwrap();
+    writing.commit().await.unwrap();
+    [single, of_snapshots, of_writes].map(|cells| {
+        let rows = cells.rows().unwrap();
+        let rows = rows.iter().map(|row| {
+            let [text, prepared, run] = &row[..] else { panic!("{row:?}") };
+            let counts = (prepared.int("prepared").unwrap(), run.int("run").unwrap());
+            (text.text("text").unwrap().to_owned(), counts)
+        });
+        rows.collect()
+    })
+}
+
+/// A request does not wait for the end of what it has read, after which its connection returns. The next one
+/// uses the connection that returned last.
+async fn settled(store: &Bare) {
+    eventually("the connections have returned", async || {
+        store.app.shop.store.usage().iter().all(|pool| pool.busy == 0).then_some(())
+    })
+    .await;
+}
+
+/// Sends 200 requests of many kinds, whose values differ from those of other rounds.
+async fn two_hundred_requests(store: &Bare, round: i64) {
+    let ask = async |method: Method, path: String, body: Json| {
+        let answer = store.ask(method, &path, body).await;
+        let text = String::from_utf8_lossy(answer.body());
+        assert!((200..300).contains(&answer.status()), "{path}: {text}");
+        settled(store).await;
+    };
+    for (number, limit) in (0..10).zip([1, 3, 5, 10, 20, 30, 50, 70, 100, 20]) {
+        let nth = round * 10 + number;
+        for path in [
+            format!("/products?page[limit]={limit}"),
+            format!("/products?page[limit]={limit}&page[offset]={nth}"),
+            format!("/products?filter[search]=lamp {nth}"),
+            format!("/products?filter[manufacturer]={}&page[limit]={limit}", nth % 3),
+            format!("/products?list[ordering]=price&page[limit]={limit}&page[offset]={number}"),
+            format!("/products/{}", 1 + nth % 5),
+            format!("/orders?page[limit]={limit}"),
+            format!("/orders?filter[status]={}", 1 + nth % 8),
+            format!("/orders?list[ordering]=created_on&page[limit]={limit}"),
+            format!("/orders/1/items?page[limit]={limit}"),
+            "/orders/1?include=items,history".into(),
+            format!("/inventory?page[limit]={limit}&page[offset]={number}"),
+            format!("/countries/{}/zones?filter[search]=a", 1 + nth % 5),
+            format!("/reports/sales?date_from=2026-01-{:02}&date_to=2026-02-01", 1 + nth % 28),
+        ] {
+            ask(Method::Get, path, json!(null)).await;
+        }
+        let product = json!({"product_name": format!("Lamp {nth}"), "sku": format!("L-{nth}")});
+        ask(Method::Post, "/products".into(), product).await;
+        ask(Method::Patch, format!("/products/{}", 1 + nth % 5), json!({"price": nth + 100})).await;
+        let items = json!([{"product_id": 1 + nth % 5, "orderitem_quantity": 1 + nth}]);
+        let order = json!({"user_email": format!("{nth}@example.com"), "items": items});
+        ask(Method::Post, "/orders".into(), order).await;
+        let entry = json!({"order_state_id": 1 + nth % 2, "comment": format!("No. {nth}")});
+        ask(Method::Post, "/orders/1/history".into(), entry).await;
+        let moved = json!({"quantity_delta": 1, "reason": format!("No. {nth}")});
+        ask(Method::Post, format!("/inventory/{}/adjust", 1 + nth % 5), moved).await;
+        ask(Method::Post, "/manufacturers".into(), json!({"manufacturer_name": nth.to_string()}))
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_warmed_connection_plans_nothing_again() {
+    let store = Bare::open().await;
+    for number in 0..5 {
+        let product = json!({"product_name": format!("Lamp {number}"), "quantity": number});
+        store.ask(Method::Post, "/products", product).await;
+    }
+    store.ask(Method::Post, "/orders", json!({"user_email": "ada@example.com"})).await;
+    for round in 0..3 {
+        two_hundred_requests(&store, round).await;
+    }
+    let before = plans(&store).await;
+    two_hundred_requests(&store, 3).await;
+    let after = plans(&store).await;
+    for (before, after) in before.iter().zip(&after) {
+        for (text, (prepared, run)) in after {
+            let Some((prepared_before, run_before)) = before.get(text) else {
+                panic!("is prepared for the first time: {text}");
+            };
+            assert_eq!(prepared, prepared_before, "is planned again: {text}");
+            assert!(run >= run_before, "was forgotten and prepared again: {text}");
+        }
     }
     store.app.shop.store.close().await;
 }
