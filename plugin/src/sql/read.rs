@@ -5,14 +5,10 @@ use super::approach::{Approach, Group, Keys, Probe};
 use super::columns::{order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
-use super::statement::{Builder, Statement, Table};
+use super::statement::{Builder, Statement, Table, rounded_up};
 use crate::model::question::{Condition, Page};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
-
-/// The limits that occur in a text. Others are rounded up to one of them, so that few texts are
-/// prepared; the rest of the page is dropped.
-const LIMITS: [i64; 6] = [1, 5, 10, 20, 50, 100];
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
@@ -192,7 +188,7 @@ impl Builder<'_> {
     pub(super) fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
         // Empty groups are appended, so that few different numbers of groups occur.
         let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
-        let nones = none.iter().cycle().take(groups.len().next_power_of_two() - groups.len());
+        let nones = none.iter().cycle().take(rounded_up(groups.len()) - groups.len());
         for (place, group) in groups.iter().chain(nones).enumerate() {
             if place > 0 {
                 self.push(" UNION ALL ");
@@ -317,9 +313,10 @@ impl Builder<'_> {
     }
 }
 
-/// A limit as it occurs in a text.
+/// A limit as it occurs in a text; the rest of the page is dropped.
 fn rounded(limit: i64) -> i64 {
-    LIMITS.into_iter().find(|rounded| *rounded >= limit).unwrap_or(limit)
+    let rounded = usize::try_from(limit).map(rounded_up);
+    rounded.map_or(limit, |rounded| i64::try_from(rounded).unwrap_or(limit))
 }
 
 fn direction(page: &Page) -> &'static str {

@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
     /// Values with commas between them, the last one repeated: lists of different lengths then
     /// share few texts, and a repetition does not change the meaning of a list.
     pub(super) fn bind_list(&mut self, values: Vec<Value>) {
-        let length = values.len().next_power_of_two();
+        let length = rounded_up(values.len());
         let last = values.last().cloned();
         let repeated = last.into_iter().cycle().take(length - values.len());
         self.list(values.into_iter().chain(repeated), |sql, value| sql.bind(value));
@@ -134,6 +134,14 @@ impl<'a> Builder<'a> {
             each(self, item);
         }
     }
+}
+
+/// A length as it occurs in a text, so that few texts are prepared: 1, 2 or 5 times a power of ten, because most
+/// clients ask for pages of 10, 20, 50 or 100 records.
+pub(super) fn rounded_up(length: usize) -> usize {
+    let units = std::iter::successors(Some(1_usize), |unit| unit.checked_mul(10));
+    let mut lengths = units.flat_map(|unit| [1, 2, 5].map(|times| unit.saturating_mul(times)));
+    lengths.find(|rounded| *rounded >= length).unwrap_or(length)
 }
 
 /// Text with sums in the engine's SQL, in place of their names in braces.
