@@ -45,12 +45,13 @@ enum Access {
 }
 
 impl Database {
-    /// The database at this address. A missing file is created with its folder; a server is not
-    /// connected to yet.
-    pub(crate) async fn open(url: &DatabaseUrl) -> Result<Self, Error> {
+    /// The database at this address. A missing file is created with its folder. Nothing is connected to
+    /// yet: the first connection that writes to a new file turns its log on, and SQLite refuses that at
+    /// once while another one writes to the file. So it is made while the lock of a start is held.
+    pub(crate) fn open(url: &DatabaseUrl) -> Result<Self, Error> {
         let unknown = || Error::DatabaseUrl(DatabaseUrlError::Unknown(url.to_string()));
         match url.kind() {
-            Kind::File(path) => Self::open_file(path).await,
+            Kind::File(path) => Self::open_file(path),
             Kind::Postgres(url) => {
                 let options = database_url::postgres(url).ok_or_else(unknown)?;
                 let options = options.application_name(env!("CARGO_PKG_NAME"));
@@ -65,7 +66,7 @@ impl Database {
         }
     }
 
-    async fn open_file(path: &Path) -> Result<Self, Error> {
+    fn open_file(path: &Path) -> Result<Self, Error> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
         }
@@ -81,7 +82,7 @@ impl Database {
             // A connection to a file does not break, so testing it before each use is not needed.
             SqlitePoolOptions::new().acquire_timeout(TIMEOUT).test_before_acquire(false)
         };
-        let writer = pool().max_connections(1).connect_with(writing).await?;
+        let writer = pool().max_connections(1).connect_lazy_with(writing);
         let readers = pool().max_connections(4).connect_lazy_with(options.read_only(true));
         Ok(Self::Sqlite { writer, readers })
     }

@@ -12,7 +12,7 @@ const MARK: &str = "host_copying";
 /// Marks databases that are empty, or were marked before.
 pub(super) async fn claim(databases: &[&DatabaseUrl]) -> Result<(), Error> {
     for url in databases {
-        let database = Database::open(url).await?;
+        let database = Database::open(url)?;
         let claimed = mark(&database, url).await;
         database.close().await;
         claimed?;
@@ -23,7 +23,7 @@ pub(super) async fn claim(databases: &[&DatabaseUrl]) -> Result<(), Error> {
 /// Removes the marks.
 pub(super) async fn release(databases: &[&DatabaseUrl]) -> Result<(), Error> {
     for url in databases {
-        let database = Database::open(url).await?;
+        let database = Database::open(url)?;
         let released = database.execute(sql("DROP TABLE IF EXISTS host_copying")).await;
         database.close().await;
         released?;

@@ -100,7 +100,7 @@ async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
     if let Some(path) = url.path() {
         std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
     }
-    let database = Database::open(url).await?;
+    let database = Database::open(url)?;
     let found: Result<(i64,), Error> =
         database.fetch_one(sql("SELECT revision FROM host_state")).await;
     database.close().await;
@@ -142,7 +142,7 @@ async fn copy_site<P: Progress>(
             return Err(Error::Invalid(why));
         }
     }
-    let target = Database::open(to.host()).await?;
+    let target = Database::open(to.host())?;
     // Held until the end, so that no other process serves the new site or copies into it.
     let start = target.start(to.host()).await?;
     let copied = copy_into(&target, source, from, to, progress).await;

@@ -339,7 +339,7 @@ impl Loaded {
         let storage = Storage::new(url, names.map(|name| (name, file_stem(name))), shared);
 
         let libraries = created.iter().map(|created| created.library.clone()).collect();
-        let database = Database::open(url).await?;
+        let database = Database::open(url)?;
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
         let installed = start.run(async {

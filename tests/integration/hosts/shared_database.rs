@@ -1,6 +1,8 @@
 //! Several hosts on one database; and databases of newer programs, with interrupted migrations, or
 //! unreachable.
 
+use std::time::Duration;
+
 use example_host::{Error, NewUser, Site};
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection};
@@ -44,6 +46,36 @@ async fn hosts_that_start_together_install_once() {
     assert_eq!(place.run("group list").await.lines().count(), 5);
     assert_eq!(place.run("extension list").await.lines().count(), 2);
     assert_eq!(place.run("user list").await.lines().count(), 1);
+}
+
+/// The engine turns the log of a new file on only while nobody else writes to it, and does not wait for that.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
+async fn a_start_touches_a_new_file_only_after_the_start_before_it() {
+    let place = Place::of_the_fixture();
+    let lock = std::fs::File::create(place.data("host.lock")).unwrap();
+    lock.lock().unwrap();
+    std::fs::File::create(place.data("host.db")).unwrap();
+    let mut before = SqliteConnection::connect(&place.site_url()).await.unwrap();
+    before.execute("BEGIN IMMEDIATE").await.unwrap();
+    let start = tokio::spawn(place.call("group list").finish());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    before.close().await.unwrap();
+    drop(lock);
+    assert_eq!(start.await.unwrap().succeeds().lines().count(), 5);
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
+async fn of_forty_starts_at_once_on_a_new_file_none_fails() {
+    let place = Place::of_the_fixture();
+    let mut starts = JoinSet::new();
+    for _ in 0..40 {
+        starts.spawn(place.call("group list").finish());
+    }
+    while let Some(done) = starts.join_next().await {
+        assert_eq!(done.unwrap().succeeds().lines().count(), 5);
+    }
 }
 
 #[tokio::test]
