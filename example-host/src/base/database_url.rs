@@ -119,6 +119,11 @@ impl DatabaseUrl {
         &self.kind
     }
 
+    /// The file in which an extension keeps its tables, on SQLite. `stem` is its name.
+    pub(crate) fn file_of_extension(&self, stem: &str) -> Option<PathBuf> {
+        self.path().map(|own| own.with_file_name(format!("{stem}.db")))
+    }
+
     /// The address at which an extension keeps its tables.
     ///
     /// Two copies of SQLite in one process must never open the same file, so each library gets a

@@ -44,6 +44,17 @@ pub enum Error {
     /// The database contains a copy of a site that was interrupted.
     #[error("{0} contains an unfinished copy of a site; copy again to start over")]
     UnfinishedCopy(String),
+    /// The file with the tables of an extension is missing.
+    #[error(
+        "{} is missing, in which the site keeps the tables of {extension}; put the file back, or \
+         restore a backup of all files of the site", .file.display()
+    )]
+    MissingFile {
+        /// The extension.
+        extension: String,
+        /// Its file.
+        file: PathBuf,
+    },
     /// A file or folder could not be used.
     #[error("{}: {source}", .path.display())]
     File {

@@ -32,6 +32,7 @@ pub(super) const SQLITE: Files = files![
     "0009_sign_in_failures",
     "0010_tokens",
     "0011_own_databases",
+    "0014_files",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":

@@ -1,6 +1,8 @@
 //! The extensions of the site, whether they are enabled, and their registration, which creates
 //! their assets and jobs and, the first time, the rules that they suggest.
 
+use std::path::Path;
+
 use host_interface::{Asset, Description};
 
 use crate::base::error::Error;
@@ -78,6 +80,35 @@ pub(crate) async fn note_database(
         }
         _ => Ok(()),
     }
+}
+
+/// Fails if an extension has had its tables in a file that is missing now, before it creates an empty
+/// one.
+pub(crate) async fn ensure_file(
+    transaction: &mut Connection,
+    name: &str,
+    file: &Path,
+) -> Result<(), Error> {
+    let statement = sql("SELECT has_file FROM host_extensions WHERE name = ?");
+    let (known,): (bool,) = transaction.fetch_one(statement.bind(name)).await?;
+    if known && !file.exists() {
+        return Err(Error::MissingFile { extension: name.to_owned(), file: file.to_owned() });
+    }
+    Ok(())
+}
+
+/// Notes the extensions that keep their tables in a file: not every one does, and a new one has no file
+/// until it is installed.
+pub(crate) async fn note_files(
+    transaction: &mut Connection,
+    extensions: &[&str],
+) -> Result<(), Error> {
+    for name in extensions {
+        let statement =
+            sql("UPDATE host_extensions SET has_file = TRUE WHERE name = ? AND NOT has_file");
+        transaction.execute(statement.bind(*name)).await?;
+    }
+    Ok(())
 }
 
 /// The changes made by registering an extension.

@@ -13,6 +13,7 @@ use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::base::text;
 use crate::database::{Connection, Database, Engine, sql, transact};
+use crate::extensions::registry;
 use crate::site::{self, Libraries, Site, claims};
 use crate::watch::audit::{self, Actor};
 
@@ -179,7 +180,9 @@ async fn copy_into<P: Progress>(
     }
     claims::release(&own).await?;
     let what = format!("copy the site from {}", from.host());
+    let files = site::with_files(to.host(), names());
     transact!(target, |transaction| {
+        registry::note_files(transaction, &files).await?;
         transaction.execute(sql("UPDATE host_state SET copying = FALSE")).await?;
         source.record(transaction, "", "", &what).await
     })?;
@@ -208,10 +211,7 @@ async fn claim(
     to: &DatabaseUrl,
     extensions: impl Iterator<Item = &str>,
 ) -> Result<(), Error> {
-    let file = |name| {
-        let name = format!("{}.db", site::file_stem(name));
-        to.path().map(|own| own.with_file_name(name))
-    };
+    let file = |name| to.file_of_extension(site::file_stem(name));
     let taken = extensions.filter_map(file).find(|file| file.exists());
     transact!(target, |transaction| {
         let (copying,): (bool,) =

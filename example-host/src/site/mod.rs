@@ -408,6 +408,12 @@ pub(crate) fn file_stem(extension: &str) -> &str {
     extension.strip_prefix("webservices-").filter(|rest| !rest.is_empty()).unwrap_or(extension)
 }
 
+/// The extensions whose files exist; none if the tables are on a server.
+fn with_files<'a>(url: &DatabaseUrl, extensions: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let has_file = |name: &&str| url.file_of_extension(file_stem(name)).is_some_and(|f| f.exists());
+    extensions.filter(has_file).collect()
+}
+
 /// Adds a plugin to those before it, unless they do not fit together.
 fn add(created: &mut Vec<Created>, plugin: Created) -> Result<(), Error> {
     created.push(plugin);
@@ -459,6 +465,9 @@ async fn install(
         });
     }
     let failures = failures.unless_all(extensions.iter().all(Option::is_none))?;
+    let installed = extensions.iter().flatten().map(Extension::name);
+    let files = with_files(databases.host(), installed);
+    transact!(state.database(), |transaction| registry::note_files(transaction, &files).await)?;
     let listeners = extensions.iter().flatten();
     let listeners =
         listeners.map(|of| Listener::new(of.name(), &of.description().events, of.plugin()));
@@ -485,6 +494,9 @@ async fn register(
             let (name, own) = (&description.name, databases.has_own(&description.name));
             let not_given = || databases.not_given(name).into();
             registry::note_database(transaction, name, own, not_given).await?;
+            if let Some(file) = databases.host().file_of_extension(file_stem(name)) {
+                registry::ensure_file(transaction, name, &file).await?;
+            }
             if let Some(actor) = actor
                 && !registration.granted.is_empty()
             {

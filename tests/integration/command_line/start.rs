@@ -216,6 +216,63 @@ async fn the_default_library_is_not_added_to_a_site_of_other_extensions() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
+async fn a_missing_file_of_an_extension_is_never_replaced_by_an_empty_one() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let served = place.serve().await;
+    let made = served.ask("POST", MANUFACTURERS, &token).header("content-type", "application/json");
+    Answer::to(made.body(r#"{"manufacturer_name": "Birch"}"#)).await.expect(201);
+    served.stop().await;
+
+    let (file, away) = (place.data("shop.db"), place.path("away.db"));
+    std::fs::rename(&file, &away).unwrap();
+    let to = Database::at_once();
+    for words in ["serve", "", "user list", "check", "demo", "copy"] {
+        let call = place.call(words).env("HOST_LISTEN", "127.0.0.1:0");
+        let call = call.env("COPY_FROM_URL", place.site_url()).env("COPY_TO_URL", to.url());
+        assert_eq!(
+            call.finish().await.fails(),
+            "data/shop.db is missing, in which the site keeps the tables of webservices-shop; put \
+             the file back, or restore a backup of all files of the site"
+                .replace(
+                    "data/shop.db",
+                    if words == "copy" { file.to_str().unwrap() } else { "data/shop.db" }
+                ),
+            "{words}"
+        );
+        assert!(!file.exists(), "{words}");
+    }
+
+    std::fs::rename(&away, &file).unwrap();
+    let copied = place.call("copy --from").word(place.site_url()).word("--to").word(to.url());
+    copied.finish().await.succeeds();
+    let served = place.serve().await;
+    let kept = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    assert_eq!(kept.total(), 1);
+    served.stop().await;
+    // A copy knows its file as well.
+    let copy = to.folder.path().join("shop.db");
+    std::fs::remove_file(&copy).unwrap();
+    let line = place.call("user list").env("DATABASE_URL", to.url()).finish().await.fails();
+    assert!(line.starts_with(&format!("{} is missing", copy.display())), "{line}");
+
+    // An extension without tables has no file, and one that is new gets its own.
+    let all = [fixture("greeter"), fixture("guestbook")];
+    for _ in 0..2 {
+        let call =
+            all.iter().fold(place.call(""), |call, library| call.word("--plugin").word(library));
+        call.word("user").word("list").finish().await.succeeds();
+    }
+    assert!(place.data("guestbook.db").exists() && !place.data("greeter.db").exists());
+    // Whoever wants to begin with an empty store creates an empty file.
+    std::fs::write(&file, "").unwrap();
+    let served = place.serve().await;
+    assert_eq!(Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200).total(), 0);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn a_quick_start_prints_credentials_once() {
     let place = Place::of_the_store();
     let served = quick_start(&place).start().await;
