@@ -38,6 +38,22 @@ pub(crate) async fn waiting(
     Ok(rows.into_iter().filter_map(waiting).collect())
 }
 
+/// Copies when jobs are due, so that those of a copied site run when they would have run on the first one.
+/// Who runs a job is not copied: a run that was interrupted is due at once.
+pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let now = to.now().await?;
+    let statement = sql("SELECT extension, name, holder, ended, woken FROM host_jobs");
+    let jobs: Vec<(String, String, String, i64, bool)> = from.fetch_all(statement).await?;
+    for (extension, name, holder, ended, woken) in jobs {
+        let statement =
+            sql("INSERT INTO host_jobs (extension, name, ended, woken) VALUES (?, ?, ?, ?)");
+        // If the clock of the new database is behind, no interval becomes longer.
+        let statement = statement.bind(extension).bind(name).bind(ended.min(now));
+        to.execute(statement.bind(woken || !holder.is_empty())).await?;
+    }
+    Ok(())
+}
+
 /// Adds the job of an extension, unless the site has it.
 pub(crate) async fn register(
     transaction: &mut Connection,

@@ -13,7 +13,7 @@ use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::base::text;
 use crate::database::{Connection, Database, Engine, sql, transact};
-use crate::extensions::registry;
+use crate::extensions::{jobs, registry};
 use crate::site::{self, Libraries, Site, claims};
 use crate::watch::audit::{self, Actor};
 
@@ -35,10 +35,11 @@ const COUNTED: [(&str, &str); 9] = [
 
 /// The statements that empty a database, referring rows first. Some engines do not allow a table
 /// that refers to itself to be emptied, so those references are removed before.
-const EMPTY: [&str; 17] = [
+const EMPTY: [&str; 18] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_audit_chain",
     "DELETE FROM host_parameters",
+    "DELETE FROM host_jobs",
     "DELETE FROM host_extensions",
     "DELETE FROM host_sessions",
     "DELETE FROM host_sign_in_failures",
@@ -252,6 +253,7 @@ async fn copy_host(
         copy_tokens(&mut from, to).await?;
         copy_assets(&mut from, to).await?;
         copy_extensions(&mut from, to, databases).await?;
+        jobs::copy(&mut from, to).await?;
         audit::copy(&mut from, to).await?;
         copy_state(&mut from, to).await?;
         let counted = compare(&mut from, to).await?;

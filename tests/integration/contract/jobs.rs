@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::support::databases::Database;
 use crate::support::harness::{Answer, fixture};
 use crate::support::process::{Lines, Place, Served};
 use crate::support::waiting::eventually;
@@ -85,6 +86,38 @@ async fn a_job_that_a_command_wakes_is_run_by_a_host_now_or_at_the_next_start() 
     place.run("user remove bob").await;
     let served = place.serve().await;
     until(&[&served.log], "job seldom", 1).await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn jobs_of_a_copied_site_run_when_they_are_due_and_one_that_was_interrupted_at_once() {
+    let place = place();
+    let mut served = place.serve().await;
+    let log = &[&served.log];
+    until(log, "job seldom", 1).await;
+    until(log, "job slow", 1).await;
+    until(log, "job often", 3).await;
+    served.signal("KILL").await;
+    served.ended().await;
+
+    let copy = Database::new().await;
+    let url = copy.url();
+    let copied = place.call("copy --from").word(place.site_url()).word("--to").word(&url);
+    copied.finish().await.succeeds();
+    // Where the fixture looks for its files, on a server and on SQLite.
+    for folder in [place.path("data"), copy.folder.path().to_owned()] {
+        for file in ["jobs", "release"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+    }
+    let call = place.call("serve --listen 127.0.0.1:0").env("DATABASE_URL", &url);
+    let served = call.start().await;
+    let log = &[&served.log];
+    until(log, "job slow is done", 1).await;
+    until(log, "job often", 3).await;
+    assert_eq!(count(log, "job seldom"), 0, "it is due in an hour");
+    assert_eq!(wake(&served, "seldom").await.status, 204);
+    until(log, "job seldom", 1).await;
     served.stop().await;
 }
 
