@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tower_service::Service;
 
-use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
+use crate::support::harness::{Answer, MEDIA_TYPE, example, fixture, library};
 use crate::support::process::Lines;
 use crate::support::waiting::{eventually, patiently};
 
@@ -33,7 +33,7 @@ struct Application {
 impl Application {
     async fn start() -> Application {
         let folder = tempfile::tempdir().unwrap();
-        let mut program = Command::new(profile_dir().join("examples/application"));
+        let mut program = Command::new(example("application"));
         program.arg(library()).arg("127.0.0.1:0").current_dir(folder.path()).kill_on_drop(true);
         let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
         let root = Lines::of(child.stdout.take().unwrap()).wait_for("http://").await;

@@ -8,7 +8,7 @@ use std::process::Command;
 use host_interface::CONTRACT_VERSION;
 use serde_json::{Value, json};
 
-use crate::support::harness::{fixture, profile_dir};
+use crate::support::harness::{example, fixture};
 use crate::support::project::root;
 
 /// The plugin of 1.0, compiled with each version.
@@ -16,8 +16,7 @@ const PLUGINS: [&str; 3] = ["plugin_1_0", "plugin_today", "plugin_tomorrow"];
 
 /// What a program prints of each library.
 fn visit(host: &str, libraries: &[PathBuf]) -> Vec<Value> {
-    let program = format!("{host}{}", std::env::consts::EXE_SUFFIX);
-    let program = profile_dir().join("examples").join(program);
+    let program = example(&format!("{host}{}", std::env::consts::EXE_SUFFIX));
     let output = Command::new(program).args(libraries).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{host} with {libraries:?}: {errors}");

@@ -21,7 +21,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex_lite::Regex;
 use tokio::process::Command;
 
-use crate::support::harness::{fixture, library, profile_dir};
+use crate::support::harness::{example, fixture, library};
 use crate::support::process::{Place, Served};
 use crate::support::project::{has_test, root};
 use crate::support::waiting::{eventually, patiently};
@@ -198,7 +198,7 @@ impl FirstStart {
         let folder = self.place.path(".");
         let programs = folder.join("target/release");
         fs::create_dir_all(&programs).unwrap();
-        let program = profile_dir().join("examples/example-host");
+        let program = example("example-host");
         std::os::unix::fs::symlink(program, programs.join("example-host")).unwrap();
         // A busy machine gets more time than readers are asked to wait.
         let mut script = "set -e\nsleep() { command sleep 4; }\n".to_owned();
@@ -356,7 +356,7 @@ async fn the_plugin_of_the_documents_with_a_database_keeps_what_it_is_given() {
 #[tokio::test]
 async fn the_host_of_the_documents_sends_its_request() {
     let folder = tempfile::tempdir().unwrap();
-    let mut program = Command::new(profile_dir().join("examples/one-request"));
+    let mut program = Command::new(example("one-request"));
     program.arg(library()).current_dir(folder.path()).kill_on_drop(true);
     let done = patiently("the one request", program.output()).await.unwrap();
     let printed = String::from_utf8(done.stdout).unwrap();
@@ -455,6 +455,16 @@ fn every_test_that_a_document_names_exists() {
     for name in names {
         assert!(has_test(&name[1], &name[2]), "there is no test {}", &name[0]);
     }
+}
+
+#[test]
+fn a_test_that_is_run_alone_on_a_fresh_clone_names_the_command_for_that() {
+    let failed = std::panic::catch_unwind(|| fixture("unbuilt")).unwrap_err();
+    let message = failed.downcast_ref::<String>().unwrap();
+    assert!(
+        message.contains("unbuilt") && message.contains("cargo test -p tests NAME"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

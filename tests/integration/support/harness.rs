@@ -70,7 +70,21 @@ pub fn library() -> PathBuf {
 
 /// A library that was built from `tests/fixtures` with the tests.
 pub fn fixture(name: &str) -> PathBuf {
-    profile_dir().join("examples").join(library_name(name))
+    example(&library_name(name))
+}
+
+/// A library or program among the examples of this package. Cargo builds them for a run of all targets
+/// alone.
+#[track_caller]
+pub fn example(file: &str) -> PathBuf {
+    let path = profile_dir().join("examples").join(file);
+    assert!(
+        path.exists(),
+        "{} is not built. Run single tests without `--test integration`, which leaves it out: \
+         cargo test -p tests NAME",
+        path.display()
+    );
+    path
 }
 
 /// The file name of a library of this crate on this system.

@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 use crate::support::databases::{Database, Engine};
-use crate::support::harness::{Answer, MEDIA_TYPE, fixture, library, profile_dir};
+use crate::support::harness::{Answer, MEDIA_TYPE, example, fixture, library};
 use crate::support::waiting::{PATIENCE, eventually, patiently};
 
 /// How long a host may take to follow changes of another process. The documents promise a second; a
@@ -171,8 +171,7 @@ impl Place {
 
 /// The program that was built with the tests.
 pub fn program() -> PathBuf {
-    let name = format!("example-host{}", std::env::consts::EXE_SUFFIX);
-    profile_dir().join("examples").join(name)
+    example(&format!("example-host{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A command line under construction.
