@@ -55,7 +55,7 @@ pub(crate) use self::paths::BASE;
 /// escaped.
 const LONGEST_FORM: usize = 256 * 1024;
 /// The maximum size of a form before sign-in.
-const LONGEST_SIGN_IN: usize = 8 * 1024;
+const LONGEST_SIGN_IN: usize = 4 * 1024;
 
 /// All pages. The pages in the navigation are in its order.
 const PAGES: &[Page] = &[

@@ -1,6 +1,6 @@
 //! Requests to the administration: reads the request, and passes it to the pages in `admin`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
@@ -10,6 +10,7 @@ use crate::admin::{BASE, PageRequest};
 
 use super::client::{self, Peer};
 use super::context::Context;
+use super::limits::Permit;
 
 /// The header in which a proxy sends the protocol of its client.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -38,6 +39,7 @@ async fn page(
         return Ok(to_the_first_page());
     };
     let peer = parts.extensions.get::<Peer>().copied().ok_or(Refusal::Internal)?;
+    let connection = parts.extensions.get::<Weak<Permit>>().cloned().unwrap_or_default();
     let mut request = PageRequest {
         path: path.to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
@@ -51,7 +53,7 @@ async fn page(
         session: None,
     };
     let answered = if is_change(&request.method) {
-        request.body = form(&context, &mut request, body).await?;
+        request.body = form(&context, &mut request, &connection, body).await?;
         let slot = context.forms.slot().await.ok_or(Refusal::Unavailable)?;
         let at = Arc::clone(&context);
         // A form is processed completely, even if the browser disconnects.
@@ -77,16 +79,22 @@ async fn page(
 async fn form(
     context: &Context,
     request: &mut PageRequest,
+    connection: &Weak<Permit>,
     mut body: Body,
 ) -> Result<Vec<u8>, Refusal> {
     let longest = context.administration.recognise(request).await.map_err(|error| {
         tracing::error!(%error, "a session could not be looked up");
         Refusal::Unavailable
     })?;
-    let limit = longest.min(context.api.limits().body_limit);
-    let read = match body::is_too_large(&request.headers, limit) {
-        true => Err(Refusal::BodyTooLarge { limit }),
-        false => body::read(&mut body, limit, context.api.limits().stall_timeout).await,
+    let is_signed_in = matches!(request.session, Some(Some(_)));
+    let limits = context.api.limits();
+    let limit = longest.min(limits.body_limit);
+    let read = if body::is_too_large(&request.headers, limit) {
+        Err(Refusal::BodyTooLarge { limit })
+    } else if is_signed_in {
+        body::read(&mut body, limit, limits.stall_timeout).await
+    } else {
+        context.arrivals.receive(request.client, connection, &mut body, limit).await
     };
     if matches!(read, Err(Refusal::BodyTooLarge { .. }))
         && !request.headers.contains_key(header::EXPECT)

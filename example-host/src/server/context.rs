@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use crate::admin::Administration;
 use crate::api::gate::Api;
 
+use super::arrivals::Arrivals;
 use super::health::Watch;
 use super::phase::Phases;
 
@@ -14,6 +15,8 @@ use super::phase::Phases;
 pub(crate) struct Context {
     pub(crate) api: Api,
     pub(crate) administration: Administration,
+    /// The forms that arrive before sign-in.
+    pub(crate) arrivals: Arrivals,
     /// The forms of the administration that are being processed.
     pub(crate) forms: Changes,
     pub(crate) health: Watch,

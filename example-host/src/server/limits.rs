@@ -178,7 +178,7 @@ impl Drop for Aside {
 }
 
 /// The client of an address: an IPv6 network counts as one client.
-fn client(address: IpAddr) -> IpAddr {
+pub(super) fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let network = u128::from(address) & !u128::from(u64::MAX);

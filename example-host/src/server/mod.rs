@@ -2,6 +2,7 @@
 
 mod access_log;
 mod administration;
+mod arrivals;
 mod client;
 mod connections;
 mod context;
@@ -39,6 +40,7 @@ use crate::site::Site;
 use crate::site::jobs::Runner;
 use crate::watch::audit::{self, Writing};
 
+use self::arrivals::Arrivals;
 use self::connections::{Connections, address};
 use self::context::Context;
 use self::health::Watch;
@@ -171,6 +173,7 @@ impl Site {
         let context = Arc::new(Context {
             administration: Administration::new(self.clone(), api.clone(), audit)?,
             api,
+            arrivals: Arrivals::default(),
             forms: Changes::new(settings.connections),
             health: Watch::default(),
             phases: phases.clone(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::refusal::Refusal;
@@ -13,6 +14,9 @@ use crate::refusal::Refusal;
 const DISCARD_BYTES: usize = 16 * 1024 * 1024;
 /// How long that may take.
 const DISCARD_TIME: Duration = Duration::from_secs(2);
+/// How many bodies may be discarded at the same time. Anybody can send one that is refused, and as slowly
+/// as they like, so these must not occupy all connections.
+static DISCARDING: Semaphore = Semaphore::const_new(64);
 
 /// Whether the body is too large according to its `Content-Length`.
 pub fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
@@ -66,8 +70,9 @@ pub(crate) async fn read_until(
 }
 
 /// Reads and discards the rest of a body: a client that is still sending when the connection is
-/// closed would not receive the answer.
+/// closed would not receive the answer. If many others are being discarded, it is left unread.
 pub async fn discard(mut body: Body) {
+    let Ok(_place) = DISCARDING.try_acquire() else { return };
     let reading = async {
         let mut left = DISCARD_BYTES;
         while let Some(Ok(frame)) = body.frame().await {

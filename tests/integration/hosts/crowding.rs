@@ -1,13 +1,17 @@
 //! Clients that occupy connections: silent ones, ones that never read, too many of them, and
-//! unwanted bodies.
+//! unwanted or slow bodies.
 
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::support::harness::{Answer, MEDIA_TYPE};
 use crate::support::process::{Place, Raw, Served, exchange};
+use crate::support::visitor::PASSWORD;
 use crate::support::waiting::{eventually, patiently};
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
@@ -45,12 +49,17 @@ async fn busy(served: &Served, token: &str, count: usize) -> Vec<TcpStream> {
     connections
 }
 
+/// A new connection from this address of the machine.
+async fn connect_from(address: &str, host: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+    socket.connect(host).await.unwrap()
+}
+
 /// Sends a request on a new connection from this address of the machine, and returns the whole
 /// answer.
 async fn ask_from(address: &str, served: &Served, path: &str, token: &str) -> Raw {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
-    let mut connection = socket.connect(served.address).await.unwrap();
+    let mut connection = connect_from(address, served.address).await;
     let last = request(path, token).replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     Raw(exchange(&mut connection, last.as_bytes()).await)
 }
@@ -176,6 +185,106 @@ async fn a_stalled_body_is_given_up() {
     served.stop().await;
 }
 
+/// The head of a sign-in whose form has so many bytes.
+fn sign_in(length: usize) -> String {
+    format!(
+        "POST /administrator/sign-in HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n"
+    )
+}
+
+/// Five addresses with more connections than there are places, on which they send this head and then a
+/// byte now and then, and again whenever they are closed. They do so until this is dropped.
+fn slow_senders(served: &Served, head: &str) -> JoinSet<()> {
+    let mut sending = JoinSet::new();
+    for number in 0..600 {
+        let (host, head) = (served.address, format!("{head}\r\n"));
+        let address = format!("127.0.0.{}", number % 5 + 2);
+        sending.spawn(async move {
+            sleep(Duration::from_millis(number)).await;
+            loop {
+                let mut connection = connect_from(&address, host).await;
+                let mut sent = connection.write_all(head.as_bytes()).await;
+                while sent.is_ok() {
+                    sleep(Duration::from_millis(100)).await;
+                    sent = connection.write_all(b"x").await;
+                }
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+    }
+    sending
+}
+
+/// Asks the API and for the health for some seconds, and fails if there is no answer.
+async fn others_are_answered(served: &Served, token: &str) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(4) {
+        for path in [ECHO, "/health"] {
+            let answer = ask_from("127.0.0.1", served, path, token).await;
+            assert_eq!(answer.status(), 200, "{path} after {:?}: {}", begun.elapsed(), answer.0);
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+async fn five_addresses_that_send_a_sign_in_slowly_take_no_place_from_others() {
+    let (place, served, token) = serve(&[("HOST_CONNECTIONS", "512")]).await;
+    place.add_administrator("bob", PASSWORD).await;
+    let sending = slow_senders(&served, &sign_in(1_000));
+    others_are_answered(&served, &token).await;
+    // A sign-in from elsewhere is received, even if its form comes after its head.
+    let form = format!("username=bob&password={}", PASSWORD.replace(' ', "+"));
+    let head = format!("{}connection: close\r\n\r\n", sign_in(form.len()));
+    let mut connection = connect_from("127.0.0.1", served.address).await;
+    connection.write_all(head.as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    let answer = Raw(exchange(&mut connection, form.as_bytes()).await);
+    assert_eq!(answer.status(), 303, "{}", answer.0);
+    drop(sending);
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+async fn refused_bodies_that_arrive_slowly_take_no_place_from_others() {
+    let (_place, served, token) = serve(&[("HOST_CONNECTIONS", "512")]).await;
+    let head = format!(
+        "POST {ECHO} HTTP/1.1\r\nhost: localhost\r\naccept: {MEDIA_TYPE}\r\n\
+         content-length: 1000\r\n"
+    );
+    let sending = slow_senders(&served, &head);
+    others_are_answered(&served, &token).await;
+    drop(sending);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_form_before_signing_in_arrives_within_two_seconds() {
+    let (_place, served, _) = serve(&[]).await;
+    let mut connection = served.connect().await;
+    let begun = Instant::now();
+    connection.write_all(format!("{}\r\n", sign_in(1_000)).as_bytes()).await.unwrap();
+    // Without a pause of `HOST_STALL_TIMEOUT`, so that only the time of the whole form counts.
+    let (mut reading, mut writing) = connection.into_split();
+    let sending = tokio::spawn(async move {
+        while writing.write_all(b"x").await.is_ok() {
+            sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let mut answer = Vec::new();
+    // The end may be a reset, because the host has not read everything.
+    let _ = patiently("the answer", reading.read_to_end(&mut answer)).await;
+    sending.abort();
+    assert_eq!(Raw(String::from_utf8_lossy(&answer).into_owned()).status(), 408);
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_secs(2), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn a_form_before_signing_in_holds_a_name_and_a_password_only() {
     let (_place, served, _) = serve(&[]).await;
@@ -184,8 +293,8 @@ async fn a_form_before_signing_in_holds_a_name_and_a_password_only() {
             let form = served.bare("POST", path).body(vec![b'x'; length]);
             Answer::to(form.timeout(Duration::from_secs(20))).await
         };
-        assert_ne!(send(8 * 1024).await.status, 413, "{path}");
-        let refused = send(8 * 1024 + 1).await.expect(413);
+        assert_ne!(send(4 * 1024).await.status, 413, "{path}");
+        let refused = send(4 * 1024 + 1).await.expect(413);
         assert_eq!(refused.errors(), ["413 body_too_large"], "{path}");
         send(1024 * 1024).await.expect(413);
     }
