@@ -45,8 +45,6 @@ pub(super) enum By {
     Values,
     /// The feed of changes.
     Feed,
-    /// None: it is the answer to a method that a path does not have.
-    Unrouted,
 }
 
 /// All of them, by status. The host gives those whose codes are spelt out.
@@ -82,10 +80,10 @@ pub(super) const FAILURES: &[Failure] = &[
     },
     Failure {
         name: "MethodNotAllowed",
-        by: By::Unrouted,
+        by: By::Any,
         row: (405, "method_not_allowed", "Method not allowed"),
-        description: "The path has no such method. Any path answers this to a method that this \
-            document does not name for it.",
+        description: "The path does not have the method of the request; the header names those that \
+            it has.",
         headers: &["Allow"],
     },
     Failure {

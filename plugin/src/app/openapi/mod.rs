@@ -45,8 +45,8 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "An online store's data as JSON:API. Every request needs the header \
                 Accept: application/vnd.api+json, and a bearer token. Money and other decimals are \
-                strings and exact. Where a path has GET, it has HEAD as well; other methods than those \
-                named here are answered by 405 (see the response MethodNotAllowed).",
+                strings and exact. Where a path has GET, it has HEAD as well; every path answers 405 \
+                to a method that is not named here.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": root}],

@@ -85,7 +85,6 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
             By::Versions => takes_version(endpoint),
             By::Required => matches!(endpoint.operation, Operation::Update | Operation::Delete),
             By::Values => endpoint.method != Method::Get || is_list || is_feed,
-            By::Unrouted => false,
         };
         if applies {
             responses.insert(failure.status(), reference("responses", failure.name));
