@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -112,37 +113,50 @@ where
         }
         drop(known);
         let (work, computed) = (compute(asked.clone()), Arc::clone(&self.computed));
+        let compute = {
+            let sender = Arc::clone(&sender);
+            move |place: Place| {
+                begun.store(true, Ordering::SeqCst);
+                computed.fetch_add(1, Ordering::Relaxed);
+                let compute = async move {
+                    let _place = place;
+                    tokio::select! {
+                        done = tokio::time::timeout(LONGEST, work) => {
+                            let done = done.unwrap_or_else(|_| Err(store::busy()));
+                            sender.send_replace(Some(done.map_err(Arc::new)));
+                        }
+                        () = sender.closed() => {}
+                    }
+                };
+                // Adding up many lines would block a thread that serves requests.
+                let runtime = Handle::current();
+                drop(tokio::task::spawn_blocking(move || runtime.block_on(compute)));
+            }
+        };
+        // Usually nothing has to be waited for, and no task for that.
+        if let Some(place) = place(Arc::clone(&queue), Arc::clone(&places)).now_or_never() {
+            compute(place);
+            return receiver;
+        }
         tokio::spawn(async move {
             let place = tokio::select! {
                 place = tokio::time::timeout(PATIENCE, place(queue, places)) => place,
                 () = sender.closed() => return,
             };
-            let Ok(place) = place else {
-                sender.send_replace(Some(Err(Arc::new(store::busy()))));
-                return;
-            };
-            begun.store(true, Ordering::SeqCst);
-            computed.fetch_add(1, Ordering::Relaxed);
-            let compute = async move {
-                let _place = place;
-                tokio::select! {
-                    done = tokio::time::timeout(LONGEST, work) => {
-                        let done = done.unwrap_or_else(|_| Err(store::busy()));
-                        sender.send_replace(Some(done.map_err(Arc::new)));
-                    }
-                    () = sender.closed() => {}
-                }
-            };
-            // Adding up many lines would block a thread that serves requests.
-            let runtime = Handle::current();
-            drop(tokio::task::spawn_blocking(move || runtime.block_on(compute)));
+            match place {
+                Ok(place) => compute(place),
+                Err(_) => drop(sender.send_replace(Some(Err(Arc::new(store::busy()))))),
+            }
         });
         receiver
     }
 }
 
+/// What a computation holds until it ends.
+type Place = [Option<OwnedSemaphorePermit>; 2];
+
 /// A permit to compute, after all earlier computations for equal requests.
-async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSemaphorePermit>; 2] {
+async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> Place {
     // These semaphores are never closed.
     [queue.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
 }
@@ -150,7 +164,6 @@ async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> [Option<OwnedSe
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use futures_util::FutureExt;
     use tokio::sync::Notify;
 
     use super::*;
