@@ -6,7 +6,9 @@ answers these with a 422. Any other refusal of valid data is a finding, as it is
 findings, each with its reason.
 """
 
+import atexit
 import itertools
+import pathlib
 import re
 
 import schemathesis
@@ -20,6 +22,7 @@ CODES = {
     "refused": "the deletion of a core order status",
     "insufficient_stock": "more pieces taken than are in stock",
     "stock_changed": "another quantity than the client expects",
+    "over_fulfilled": "a shipment of an order of which nothing is open",
     "too_many_faults": "more adjustments of products that do not exist than are reported",
 }
 
@@ -34,6 +37,8 @@ DETAILS = {
     r"total of the line is too large": "a quantity and a price whose product is too large",
     r"must not exceed the price of the line": "a discount of more than the price",
     r"Only a correction may be negative": "a credit or a debit of a negative amount",
+    r"the amount already spent": "a value of a voucher below what has been spent of it",
+    r"must be an enabled order status": "a status that does not exist or is disabled",
     r"cannot be disabled": "a core order status, or the default currency of the store",
     r"(amount|quantity_delta) must not be zero": "an adjustment by 0",
     r"[Ee]ither sku or shop_product_id": "an adjustment of a product with two names or with none",
@@ -45,6 +50,7 @@ DETAILS = {
     r"cannot be its own descendant": "a category as its own parent",
     r"at most 100\b": "a coupon of more than 100 percent: its type says what its value is",
     r"sort cannot be combined with": "two orders of one list",
+    r"must be a cursor as links\.next has it": "a cursor that no store has made",
     r"more than 1000 records to include": "a page with too many items",
     r"refer to different records": "an attribute and a relationship that disagree",
     r"^id must be": "the id of another record than that in the path",
@@ -54,6 +60,9 @@ DETAILS = {
 
 keys = itertools.count()
 
+# The operations to which examples of the document were sent, and those of them that succeeded.
+sent, succeeded = set(), set()
+
 
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
@@ -61,6 +70,20 @@ def before_call(ctx, case, kwargs):
     if case.headers and "Idempotency-Key" in case.headers:
         if case.meta is not None and case.meta.generation.mode.is_positive:
             case.headers["Idempotency-Key"] = f"request-{next(keys)}"
+
+
+@schemathesis.hook
+def after_call(ctx, case, response):
+    if case.meta is not None and case.meta.phase.name == "examples":
+        sent.add(case.operation.label)
+        if 200 <= response.status_code < 300:
+            succeeded.add(case.operation.label)
+
+
+@atexit.register
+def write_unreached():
+    """Leaves the operations with which no example succeeds to `run.sh`."""
+    pathlib.Path("unreached").write_text("".join(f"{label}\n" for label in sorted(sent - succeeded)))
 
 
 @schemathesis.check

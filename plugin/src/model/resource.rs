@@ -227,6 +227,11 @@ impl Resource {
         self.versioned && self.has_own_route()
     }
 
+    /// Whether its list can be limited to what has changed since a moment.
+    pub fn lists_changes(&self) -> bool {
+        self.crud && self.is_followed()
+    }
+
     /// All fields after the key: those of lists, those of single records, then the hidden ones.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         self.list.iter().chain(self.detail).chain(self.hidden)

@@ -94,7 +94,7 @@ impl<T> Read<T> {
 impl Scope {
     /// Whether the list can be limited to what has changed since a moment.
     fn has_changes(self) -> bool {
-        matches!(self, Scope::All(resource) if resource.crud && resource.is_followed())
+        matches!(self, Scope::All(resource) if resource.lists_changes())
     }
 
     fn resource(self) -> &'static Resource {

@@ -5,6 +5,7 @@ mod access;
 mod bodies;
 #[cfg(engine = "sqlite")] // `engines` checks that engines answer alike.
 mod clients;
+mod examples;
 #[cfg(engine = "sqlite")] // Parsers use no database.
 mod generated;
 mod links;

@@ -3,12 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::common::{example_of, named, reference};
+use super::common::{named, reference};
+use super::examples;
 use super::properties::{self, meaning};
 use super::schema::{self, described};
 use crate::model::field::{Access, Field, Relationship};
 use crate::model::resource::Resource;
 use crate::resources::SERVICES;
+use crate::service::hooks::Gives;
 use crate::wire::draft::MAX_PARTS;
 
 /// What a body does.
@@ -166,7 +168,8 @@ fn data(
         json!({"type": "string", "const": resource.kind, "description": "The type of the record."}),
     );
     // The store assigns the id of a new record, and a list has none; otherwise it is that in the path.
-    let assigned = form == Form::New && (!resource.key.is_empty() || is_list(resource));
+    let is_new = !resource.key.is_empty() || is_list(resource) || makes_part(resource);
+    let assigned = form == Form::New && is_new;
     if !assigned {
         let id = json!({"type": "string", "description": "The id in the path."});
         properties.insert("id".to_owned(), id);
@@ -253,6 +256,15 @@ fn gives_key(resource: &Resource) -> bool {
     services.any(|service| service.create.is_some())
 }
 
+/// Whether a body, which has no key of its own, makes a record that is part of the one in the path.
+fn makes_part(resource: &Resource) -> bool {
+    let mut specials = SERVICES.iter().flat_map(|service| service.special);
+    specials.any(|special| {
+        let takes_it = special.takes.is_some_and(|taken| std::ptr::eq(taken, resource));
+        takes_it && matches!(special.gives, Gives::Part(..))
+    })
+}
+
 /// Whether a body is a list of others, and nothing without them.
 fn is_list(resource: &Resource) -> bool {
     resource.list.is_empty() && resource.brings.is_some_and(|brings| brings.by.is_none())
@@ -261,15 +273,16 @@ fn is_list(resource: &Resource) -> bool {
 /// An example of the fields: those that a new record needs, or one that changes. Of pure input it is
 /// also the texts that have an example.
 fn example(resource: &Resource, form: Form) -> Value {
-    let key = Some((resource.key.to_owned(), json!(1)));
+    let known = examples::key(&format!("{}.create", resource.kind));
+    let key = Some((resource.key.to_owned(), json!(known)));
     let key = key.filter(|_| form == Form::New && gives_key(resource));
     let view = resource.schema_name();
     let shown = settable(resource, form).filter(|field| {
         let optional = || properties::example(view, resource.kind, field.name).is_some();
         form == Form::Change || field.required || (resource.key.is_empty() && optional())
     });
-    let shown = shown
-        .map(|field| (field.name.to_owned(), example_of(resource, resource.schema_name(), field)));
+    let value = if form == Form::New { examples::new_value } else { examples::value };
+    let shown = shown.map(|field| (field.name.to_owned(), value(resource, view, field)));
     let count = if form == Form::New { usize::MAX } else { 1 };
     let parts = resource.brings.filter(|_| form == Form::New && is_list(resource));
     let parts = parts.map(|brings| (brings.name.to_owned(), json!([example(brings.of, form)])));

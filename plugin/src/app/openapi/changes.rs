@@ -36,7 +36,8 @@ pub(super) fn parameters() -> [Value; 4] {
             "in": "query",
             "description": "The cursor that links.next of the page before has. Without it, the client \
                 first gets all records, and then the changes since.",
-            "schema": {"type": "string"},
+            // Only the store can make one, so there is no example.
+            "schema": {"type": "string", "pattern": "^[0-9A-Za-z_-]+$"},
         }),
         json!({
             "name": "Prefer",

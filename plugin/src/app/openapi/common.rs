@@ -3,9 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::schema;
 use super::schema::described;
-use super::{properties, schema};
-use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
@@ -16,14 +15,6 @@ const KEY: &str = "^(\"|[!#-~][!-~]{0,254}|\"[!-~]{0,253}[!#-~]|\"[!-~]{1,255}\"
 /// The parameters that routes share.
 pub(super) fn parameters() -> Map<String, Value> {
     object(json!({
-        "id": {
-            "name": "id",
-            "in": "path",
-            "required": true,
-            "description": "The key of the record; digits only.",
-            "schema": {"type": "integer", "minimum": 0},
-            "example": 1,
-        },
         "if-match": {
             "name": "If-Match",
             "in": "header",
@@ -31,7 +22,7 @@ pub(super) fn parameters() -> Map<String, Value> {
                 the record is changed only if it still has that version. Several are separated by \
                 commas; * stands for any. The site may require it for PATCH and DELETE.",
             "schema": {"type": "string"},
-            "example": "\"17\"",
+            "example": "\"1\"",
         },
         "if-none-match": {
             "name": "If-None-Match",
@@ -316,12 +307,16 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// An example value of a field of a resource, or of a view of it.
-pub(super) fn example_of(resource: &Resource, view: &str, field: &Field) -> Value {
-    match properties::example(view, resource.kind, field.name) {
-        Some(text) => json!(text),
-        None => schema::example_of(field),
-    }
+/// The parameter with the key in a path.
+pub(super) fn id(description: &str, example: i64) -> Value {
+    json!({
+        "name": "id",
+        "in": "path",
+        "required": true,
+        "description": format!("{description} Digits only."),
+        "schema": {"type": "integer", "minimum": 0},
+        "example": example,
+    })
 }
 
 /// A schema of a resource.

@@ -1,10 +1,12 @@
 //! The OpenAPI 3.1 document of the store, generated from the resources and the routes. No resource
-//! is mentioned by name.
+//! is mentioned by name but where its examples have to be true (`examples`, `properties.txt`).
 
 mod answers;
 mod bodies;
 mod changes;
 mod common;
+mod examples;
+mod links;
 mod operations;
 pub mod properties;
 pub mod schema;
@@ -28,7 +30,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         let entry = paths.entry(path).or_insert_with(|| json!({}));
         if let Some(entry) = entry.as_object_mut() {
             let method = endpoint.method.as_str().to_lowercase();
-            entry.insert(method, operations::operation(endpoint));
+            entry.insert(method, operations::operation(endpoint, endpoints));
         }
     }
     let mut schemas = Map::new();
@@ -38,6 +40,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     schemas.extend(common::schemas());
     let mut parameters = common::parameters();
     parameters.extend(selection::parameters());
+    let created: Vec<&Resource> = endpoints.iter().filter_map(operations::created).collect();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -60,6 +63,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
                 "description": "The API token of one of the host's users.",
             }},
             "headers": answers::headers(),
+            "links": links::components(&created, endpoints),
             "parameters": parameters,
             "responses": answers::responses(),
             "schemas": schemas,

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use super::answers::{self, By};
 use super::bodies::{self, Form};
 use super::changes;
-use super::common::{example_of, named, reference};
+use super::common::{self, named, reference};
+use super::examples;
+use super::links;
 use super::schema;
 use super::selection;
 use crate::app::routes::{Endpoint, Operation};
@@ -17,8 +19,17 @@ use crate::service::hooks::{Gives, Special};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::request::MAX_SOUGHT;
 
-/// The operation of a route.
-pub(super) fn operation(endpoint: &Endpoint) -> Value {
+/// The resource of the record that a route creates, if it does.
+pub(super) fn created(endpoint: &Endpoint) -> Option<&'static Resource> {
+    match endpoint.operation {
+        Operation::Create => Some(endpoint.resource()),
+        Operation::Special(Special { gives: Gives::Part(given, _), .. }) => Some(given),
+        _ => None,
+    }
+}
+
+/// The operation of a route, which is one of these.
+pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     let resource = endpoint.resource();
     let mut responses = Map::new();
     let one = || named(resource, "document");
@@ -60,6 +71,9 @@ pub(super) fn operation(endpoint: &Endpoint) -> Value {
     let mut success = json!({"description": what, "headers": answers::references(&headers)});
     if let Some(schema) = schema {
         success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
+    }
+    if let Some(created) = created(endpoint) {
+        success["links"] = json!(links::of(created, endpoints));
     }
     responses.insert(status.to_owned(), success);
     if endpoint.method == Method::Get {
@@ -167,10 +181,19 @@ fn summary(endpoint: &Endpoint) -> String {
     }
 }
 
+/// The key in the path.
+fn id(endpoint: &Endpoint) -> Value {
+    let description = match links::names_user(endpoint) {
+        true => "The key of the user of the host; 0 is the guests.",
+        false => "The key of the record.",
+    };
+    common::id(description, examples::key(&endpoint.name))
+}
+
 fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     let mut parameters = Vec::new();
     if with_id {
-        parameters.push(reference("parameters", "id"));
+        parameters.push(id(endpoint));
     }
     if takes_version(endpoint) {
         parameters.push(reference("parameters", "if-match"));
@@ -220,7 +243,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     };
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
-    if matches!(endpoint.operation, Operation::List) && resource.is_followed() {
+    if matches!(endpoint.operation, Operation::List) && resource.lists_changes() {
         parameters.push(reference("parameters", "filter.modified_since"));
     }
     parameters
@@ -265,13 +288,13 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
                 "The {} of the record or of one of its parts; case is ignored.",
                 part.field
             );
-            (text, schema::sought(MAX_SOUGHT), json!("LAMP-1"))
+            (text, schema::sought(MAX_SOUGHT), json!(examples::SKU))
         }
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);
             let schema = field.map_or_else(|| json!({}), |field| schema::filter(field.kind));
-            let example = field
-                .map_or(Value::Null, |field| example_of(resource, resource.schema_name(), field));
+            let view = resource.schema_name();
+            let example = field.map_or(Value::Null, |field| examples::value(resource, view, field));
             (format!("The value of {name}."), schema, example)
         }
     };

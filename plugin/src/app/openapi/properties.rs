@@ -1,7 +1,8 @@
 //! What the properties of records mean: the table in `properties.txt`, with one sentence for each
-//! property of each kind, and examples of texts. Independent of the values that a property may have.
+//! property of each kind, and examples of texts and keys. Independent of the values that a property may have.
 
-/// A heading names the kinds, or the views, whose properties follow it, one on each line.
+/// A heading names the kinds, or the views, whose properties follow it, one on each line. Where the
+/// example of a new record has to be another one, it follows after a bar.
 const TABLE: &str = include_str!("properties.txt");
 
 /// A line of the table.
@@ -13,8 +14,10 @@ pub struct Property {
     pub name: &'static str,
     /// What it means, as a sentence.
     pub meaning: &'static str,
-    /// An example of its text.
+    /// An example of it.
     pub example: Option<&'static str>,
+    /// An example of that of a new record, if it is another one.
+    pub new: Option<&'static str>,
 }
 
 impl Property {
@@ -38,7 +41,11 @@ pub fn all() -> impl Iterator<Item = Property> {
                 Some((name, example)) => (name, example.strip_suffix(')')),
                 None => (named, None),
             };
-            Some(Property { kinds, name, meaning, example })
+            let (example, new) = match example.and_then(|example| example.split_once(" | ")) {
+                Some((example, new)) => (Some(example), Some(new)),
+                None => (example, None),
+            };
+            Some(Property { kinds, name, meaning, example, new })
         }
     })
 }
@@ -49,9 +56,15 @@ pub(super) fn meaning(view: &str, kind: &str, name: &str) -> &'static str {
     found(view, kind, name).map_or("", |property| property.meaning)
 }
 
-/// The example of a text.
+/// The example of a property.
 pub(super) fn example(view: &str, kind: &str, name: &str) -> Option<&'static str> {
     found(view, kind, name)?.example
+}
+
+/// The example of a property of a new record.
+pub(super) fn example_of_new(view: &str, kind: &str, name: &str) -> Option<&'static str> {
+    let found = found(view, kind, name)?;
+    found.new.or(found.example)
 }
 
 fn found(view: &str, kind: &str, name: &str) -> Option<Property> {

@@ -5,7 +5,8 @@
 use host_interface::{Parameter, ParameterKind};
 use serde_json::{Map, Value, json};
 
-use super::common::{self, example_of, named, reference};
+use super::common::{self, named, reference};
+use super::examples;
 use super::properties::meaning;
 use super::schema::{self, described, output};
 use crate::model::field::{Access, Field};
@@ -213,9 +214,9 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
 fn record(resource: &Resource, fields: &[&Field]) -> Value {
     let kind = resource.kind;
     let key = resource.shows_key.then(|| (resource.key.to_owned(), json!(1)));
-    let shown = fields
-        .iter()
-        .map(|field| (field.name.to_owned(), example_of(resource, resource.schema_name(), field)));
+    let shown = fields.iter().map(|field| {
+        (field.name.to_owned(), examples::value(resource, resource.schema_name(), field))
+    });
     let attributes: Map<String, Value> = key.into_iter().chain(shown).collect();
     let mut record = json!({"type": kind, "id": "1", "attributes": attributes});
     let related = fields.iter().copied().chain(resource.hidden).filter_map(Field::relationship);
@@ -330,8 +331,10 @@ fn columns(
         (field.name.to_owned(), schema)
     });
     let properties = properties.collect();
-    let example =
-        fields.iter().map(|field| (field.name.to_owned(), example_of(of, view, field))).collect();
+    let example = fields
+        .iter()
+        .map(|field| (field.name.to_owned(), examples::value(of, view, field)))
+        .collect();
     (properties, example)
 }
 

@@ -52,6 +52,8 @@ pub(super) fn sort(resource: &Resource) -> Value {
     let both = names.clone().flat_map(|name| [name.to_owned(), format!("-{name}")]);
     // Generators would number the values that begin with a minus.
     let constants = names.flat_map(|name| [name.to_owned(), format!("{name}_descending")]);
+    // It has no example, so that the examples of an operation can be sent together: `list[ordering]` has
+    // one.
     json!({
         "name": "sort",
         "in": "query",
@@ -62,7 +64,6 @@ pub(super) fn sort(resource: &Resource) -> Value {
             "enum": both.collect::<Vec<String>>(),
             "x-enum-varnames": constants.collect::<Vec<String>>(),
         },
-        "example": format!("-{}", resource.key),
     })
 }
 

@@ -43,6 +43,7 @@ pub(super) static PRODUCTS: Step = Step {
                     "modified_on",
                     "quantity",
                     "manage_stock",
+                    "has_stock",
                     "notify_qty",
                 ],
             ),
@@ -87,6 +88,9 @@ pub(super) struct Product {
     list_price: i64,
     variable: bool,
 }
+
+/// One product in so many has no stock record yet.
+const UNSTOCKED: u64 = 300;
 
 const QUALITIES: [&str; 16] = [
     "Quiet",
@@ -145,7 +149,8 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let image = format!("images/products/{}.jpg", product.sku.to_lowercase());
     let on_sale = product.price != product.list_price;
     let upc = format!("40{:010}", number + 1);
-    let manage_stock = kind != "downloadable";
+    let has_stock = number % UNSTOCKED != UNSTOCKED - 1;
+    let manage_stock = has_stock && kind != "downloadable";
     if world.bare {
         tables[1].push([
             key(number),
@@ -161,7 +166,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     }
     let (visible, enabled) = (rng.u8(..30) != 0, rng.u8(..25) != 0);
     let manufacturer = rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1));
-    let pieces = stock(&mut rng);
+    let pieces = if has_stock { stock(&mut rng) } else { 0 };
     let [created, modified] =
         if modified < created { [modified, created] } else { [created, modified] };
     tables[0].push([
@@ -187,7 +192,8 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         moment(modified),
         Value::Int(pieces),
         flag(manage_stock),
-        Value::money(5 * 100_000),
+        flag(has_stock),
+        if has_stock { Value::money(5 * 100_000) } else { Value::Null },
     ]);
     if pieces > 0 {
         tables[3].push([

@@ -10,10 +10,11 @@ use crate::model::value::Value;
 use crate::sql::{self, RowsOf, Statement};
 use crate::store::{Store, Transaction};
 
-/// How many manufacturers there are.
+/// How many manufacturers have products. There is one more, so that one can be deleted; and so there is
+/// another category, tax profile and order status.
 pub(super) const MANUFACTURERS: u64 = 24;
 
-/// The categories: title, and the number of the parent, from 1.
+/// The categories with products: title, and the number of the parent, from 1.
 pub(super) const CATEGORIES: [(&str, i64); 22] = [
     ("Living", 0),
     ("Kitchen", 0),
@@ -38,6 +39,9 @@ pub(super) const CATEGORIES: [(&str, i64); 22] = [
     ("Strings", 5),
     ("Percussion", 5),
 ];
+
+/// The category to which nothing belongs.
+const EMPTY_CATEGORY: (&str, i64) = ("Gifts", 0);
 
 /// The first category that contains products; the ones before it contain only categories.
 pub(super) const FIRST_LEAF: usize = 8;
@@ -89,10 +93,8 @@ pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
     );
     match transaction.numbers(flags).await?[..] {
         [0, 0] => {
-            for rows in [manufacturers(), categories(), methods(), coupons(), vouchers(), ledger()]
-                .into_iter()
-                .chain(taxes())
-            {
+            let rows = [manufacturers(), categories(), methods(), coupons(), vouchers(), ledger()];
+            for rows in rows.into_iter().chain(taxes()).chain([status()]) {
                 write(rows, &mut transaction).await?;
             }
             currencies(&mut transaction).await?;
@@ -162,7 +164,7 @@ fn manufacturers() -> RowsOf {
             "manufacturer_desc",
         ],
     );
-    for number in 0..MANUFACTURERS {
+    for number in 0..=MANUFACTURERS {
         let place = usize::try_from(number).unwrap_or_default();
         let (first, second) = (FIRST[place % 12], SECOND[(place + place / 12) % 8]);
         let name = format!("{first} {second}");
@@ -195,7 +197,7 @@ fn categories() -> RowsOf {
         ],
     );
     let mut placed: Vec<(i64, String)> = Vec::new();
-    for ((title, parent), number) in CATEGORIES.into_iter().zip(0..) {
+    for ((title, parent), number) in CATEGORIES.into_iter().chain([EMPTY_CATEGORY]).zip(0..) {
         let alias = slug::slugify(title);
         let above = usize::try_from(parent - 1).ok().and_then(|place| placed.get(place));
         let (level, path) = match above {
@@ -243,7 +245,7 @@ fn taxes() -> [RowsOf; 2] {
         "shop_taxrates",
         &["taxrate_name", "taxrate_name_fold", "tax_percent", "geozone_id"],
     );
-    for (name, number) in ["Standard goods", "Books and food"].into_iter().zip(0..) {
+    for (name, number) in ["Standard goods", "Books and food", "Gift cards"].into_iter().zip(0..) {
         profiles.push([key(number), text(name), folded(name)]);
     }
     for (name, percent, zone) in
@@ -253,6 +255,14 @@ fn taxes() -> [RowsOf; 2] {
         rates.push([text(name), folded(name), percent, Value::Int(zone)]);
     }
     [profiles, rates]
+}
+
+/// A status beside those that every store has.
+fn status() -> RowsOf {
+    let mut rows = rows_of("shop_orderstatuses", &["orderstatus_name", "orderstatus_name_fold"]);
+    let name = "Ready for pick-up";
+    rows.push([text(name), folded(name)]);
+    rows
 }
 
 fn coupons() -> RowsOf {
