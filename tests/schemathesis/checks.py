@@ -49,6 +49,8 @@ DETAILS = {
     "where a new record has none, and cannot be taken away later",
     r"cannot be its own descendant": "a category as its own parent",
     r"at most 100\b": "a coupon of more than 100 percent: its type says what its value is",
+    r"cannot be used in a list of changes|must be a cursor|needs filter\[modified_since\]": "a page of changes that "
+    "is found by an offset, or by a cursor that no page has",
     r"sort cannot be combined with": "two orders of one list",
     r"must be a cursor as links\.next has it": "a cursor that no store has made",
     r"more than 1000 records to include": "a page with too many items",

@@ -3,17 +3,20 @@
 //!
 //! Triggers queue each change in its own transaction (`sql::feed`). Queued changes get their places in
 //! `place`, before each read of the feed and once a second. A page is read in `read`, from the place that
-//! a client's `cursor` names. Clients that wait for a change do so in `waiting`.
+//! a client's `cursor` names. Clients that wait for a change do so in `waiting`. `since` is the simple form:
+//! the list of what has changed since a moment.
 
 mod clock;
 mod cursor;
 mod feed;
 mod place;
 mod read;
+mod since;
 mod waiting;
 
-pub(crate) use clock::{Clock, moment_of, place_of};
+pub(crate) use clock::moment_of;
 pub(crate) use cursor::Cursor;
 pub use feed::Feed;
 pub(crate) use read::{Asked, Expired, Portion};
+pub(crate) use since::ChangedSince;
 pub(crate) use waiting::Waited;

@@ -162,6 +162,7 @@ impl Reading<'_> {
                 conditions: vec![Condition::Above(key)],
                 order: Order::KEY,
                 offset: 0,
+                after: None,
                 limit: left,
             };
             let cells = self.transaction.page(&page).await?;

@@ -87,6 +87,9 @@ pub struct Page {
     pub order: Order,
     /// How many records to skip.
     pub offset: i64,
+    /// After which of them to begin instead of skipping some: a key in the order of keys, a place in the
+    /// order of changes. The records before it are counted all the same.
+    pub after: Option<i64>,
     /// How many records to return at most.
     pub limit: i64,
 }
@@ -103,6 +106,11 @@ impl Page {
             Condition::Changed { ordered, .. } => Some(*ordered),
             _ => None,
         })
+    }
+
+    /// Whether it begins where its list does.
+    pub fn is_first(&self) -> bool {
+        self.offset == 0 && self.after.is_none()
     }
 
     /// From which place on the feed of changes has its records, if nothing else limits it.
@@ -126,6 +134,7 @@ impl Page {
             conditions: vec![Condition::Key(key)],
             order: Order::KEY,
             offset: 0,
+            after: None,
             limit: 1,
         }
     }
@@ -148,7 +157,7 @@ impl Page {
             }
         };
         let resource = relation.target();
-        Self { resource, shape, conditions: vec![condition], order, offset: 0, limit }
+        Self { shape, conditions: vec![condition], order, limit, ..Self::of_one(resource, 0) }
     }
 
     /// The page of the single record that satisfies a condition, if it exists.

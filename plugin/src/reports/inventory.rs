@@ -87,6 +87,7 @@ pub(crate) async fn show(
         conditions: Vec::new(),
         order: Order { field: Some("quantity"), descending: false },
         offset: asked.listing.offset,
+        after: None,
         limit: asked.listing.limit,
     };
     let low = asked.low_stock.saturating_mul(ONE);

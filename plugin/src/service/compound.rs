@@ -4,15 +4,15 @@
 use host_interface::Response;
 
 use super::call::Call;
-use crate::changes::{Clock, moment_of, place_of};
+use crate::changes::ChangedSince;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::question::{Condition, Page};
 use crate::model::relation::Relation;
-use crate::model::resource::{Order, Resource};
+use crate::model::resource::Resource;
 use crate::model::value::Cell;
 use crate::store::{Cells, Transaction};
 use crate::wire::answer;
-use crate::wire::document::{self, Records};
+use crate::wire::document::{self, Records, Since};
 use crate::wire::included::{Included, MAX_INCLUDED};
 use crate::wire::request::Listing;
 use crate::wire::view::{Branch, View};
@@ -26,24 +26,17 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(further).collect();
     let mut page = Page { shape: view.shape, ..listing.page(resource, conditions) };
-    let (mut transaction, mut as_of) = (None, None);
+    let mut changed = None;
     if let Some(moment) = listing.modified_since {
         call.shop.feed.catch_up().await?;
         let mut snapshot = call.shop.store.begin_read().await?;
-        let clock = Clock::read(&mut snapshot).await?;
-        as_of = Some(moment_of(clock.seq));
-        let since = place_of(moment);
-        // Whatever has not changed since the feed began counts as changed then.
-        if since > clock.began {
-            page.conditions.push(Condition::Changed { since, ordered: !listing.ordered });
-        } else if !listing.ordered {
-            page.order = Order::KEY;
-        }
-        transaction = Some(snapshot);
+        let since = ChangedSince::of(&listing, moment, &mut page, &mut snapshot).await?;
+        changed = Some((since, snapshot));
     }
-    let write =
-        |records: Records<'_>, total| document::list(records, total, &listing, as_of, call.place());
-    let body = read(call, transaction, &page, &view, write).await?;
+    let write = |records: Records<'_>, total, since: Option<&Since>| {
+        document::list(records, total, &listing, since, call.place())
+    };
+    let body = read(call, changed, &page, &view, write).await?;
     Ok(answer::document(200, body))
 }
 
@@ -69,7 +62,7 @@ pub(super) async fn one(
     sent: &[(String, String)],
 ) -> Result<Option<Response>, Error> {
     let page = Page { shape: view.shape, ..page };
-    let write = |records: Records<'_>, _| {
+    let write = |records: Records<'_>, _, _: Option<&Since>| {
         let body = document::single(records, sent, call.place(), None)?;
         Ok((records.version()?, body))
     };
@@ -77,30 +70,36 @@ pub(super) async fn one(
     Ok(body.map(|body| answer::record(200, version, body)))
 }
 
-/// Reads a page and what is included beside it, in a snapshot if one is given, and writes the document
-/// of both.
+/// Reads a page and what is included beside it, in the snapshot of a list of changed records if it is one,
+/// and writes the document of both.
 async fn read<T>(
     call: &Call<'_>,
-    snapshot: Option<Transaction>,
+    changed: Option<(ChangedSince<'_>, Transaction)>,
     page: &Page,
     view: &View,
-    write: impl FnOnce(Records<'_>, i64) -> Result<T, Error>,
+    write: impl FnOnce(Records<'_>, i64, Option<&Since>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let resource = page.resource;
-    if view.include.is_none() {
-        let cells = match snapshot {
-            Some(mut snapshot) => snapshot.page(page).await?,
-            None => call.shop.store.page(page).await?,
-        };
-        let rows = cells.rows()?;
-        return write(Records { resource, view, rows: &rows, included: None }, cells.total());
-    }
-    let mut transaction = match snapshot {
-        Some(snapshot) => snapshot,
-        None => call.shop.store.begin_read().await?,
+    let (changed, mut transaction) = match changed {
+        Some((changed, snapshot)) => (Some(changed), snapshot),
+        None if view.include.is_some() => (None, call.shop.store.begin_read().await?),
+        None => {
+            let cells = call.shop.store.page(page).await?;
+            let records = Records { resource, view, rows: &cells.rows()?, included: None };
+            return write(records, cells.total(), None);
+        }
     };
     let cells = transaction.page(page).await?;
-    let rows = cells.rows()?;
+    let (mut rows, total) = (cells.rows()?, cells.total());
+    let since = match changed {
+        Some(changed) => Some(changed.beside(page, (&mut rows, total), &mut transaction).await?),
+        None => None,
+    };
+    if view.include.is_none() {
+        transaction.end();
+        let records = Records { resource, view, rows: &rows, included: None };
+        return write(records, total, since.as_ref());
+    }
     let mut included = Included::beside(resource, &rows)?;
     let related = follow(&mut transaction, resource, view, &rows).await?;
     let related_rows = rows_of(&related)?;
@@ -115,7 +114,8 @@ async fn read<T>(
         add(&mut included, related, rows)?;
     }
     transaction.end();
-    write(Records { resource, view, rows: &rows, included: Some(&included) }, cells.total())
+    let records = Records { resource, view, rows: &rows, included: Some(&included) };
+    write(records, total, since.as_ref())
 }
 
 /// The records to which a relation leads.

@@ -413,6 +413,7 @@ fn next() -> Page {
         conditions: vec![Condition::equals(&GIVEN_UP, Value::Int(0))],
         order: Order { field: Some(DUE_AT.field.name), descending: false },
         offset: 0,
+        after: None,
         limit: AT_ONCE,
     }
 }

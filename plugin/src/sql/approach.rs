@@ -310,7 +310,8 @@ fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     }
     let [offset, limit] =
         [page.offset, page.limit].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    let keys: Vec<i64> = keys.into_iter().skip(offset).take(limit).collect();
+    let passed = |key: &i64| page.after.is_some_and(|after| *key <= after);
+    let keys: Vec<i64> = keys.into_iter().skip_while(passed).skip(offset).take(limit).collect();
     let keys = if keys.is_empty() { Keys::Empty } else { Keys::Known(keys) };
     Approach { total: Some(total), keys }
 }

@@ -174,6 +174,14 @@ pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
     Table::new(format!("{SHOWN} ({each}) changed ORDER BY c2 LIMIT ?"), binds, COLUMNS)
 }
 
+/// The latest place of a record.
+pub fn of_record(kind: &str, record: i64) -> Statement {
+    Statement::fixed(
+        "SELECT seq FROM shop_changes WHERE kind = ? AND record = ?",
+        vec![Value::Text(kind.to_owned()), Value::Int(record)],
+    )
+}
+
 /// The latest place of each kind that has changed after a place.
 pub fn heads(seq: i64) -> Table {
     const HEADS: &str =

@@ -132,7 +132,8 @@ impl Builder<'_> {
     pub(super) fn keys(&mut self, page: &Page, keys: &Keys) {
         if let (Some(since), Some(true)) = (page.only_changed(), page.by_change()) {
             self.push("SELECT x.record AS page_key, x.seq AS place");
-            self.in_feed(page, since);
+            let from = page.after.map_or(since, |after| since.max(after.saturating_add(1)));
+            self.in_feed(page, from);
             self.push(" ORDER BY x.seq");
             return self.limits(page.limit, page.offset, true);
         }
@@ -168,6 +169,15 @@ impl Builder<'_> {
             self.push(and(page));
             self.condition(page, bound, true);
             offset = *passed;
+        }
+        if let Some(after) = page.after {
+            self.push(and(page));
+            match page.by_change() {
+                Some(true) => self.push("x.seq"),
+                _ => self.own(page.resource.key),
+            }
+            self.push(" > ");
+            self.bind(Value::Int(after));
         }
         match page.by_change() {
             Some(true) => self.push(" ORDER BY x.seq"),
@@ -331,6 +341,6 @@ fn is_of_one(page: &Page) -> bool {
 /// Whether a page is where the primary key begins or ends, so that a scan meets its rows first and
 /// reads no others.
 fn begins_with_keys(page: &Page) -> bool {
-    let Page { resource, conditions, order, offset, .. } = page;
-    *offset == 0 && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
+    let Page { resource, conditions, order, .. } = page;
+    page.is_first() && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
 }

@@ -184,7 +184,7 @@ async fn page<D: Driver>(
     let total = match (rows.first(), approach.total) {
         (Some(row), _) => D::number(row, 0)?,
         (None, Some(total)) => total,
-        (None, None) if page.offset == 0 => 0,
+        (None, None) if page.is_first() => 0,
         (None, None) => total::<D>(connection, page).await?,
     };
     let key = Kind::Key(page.resource.kind);

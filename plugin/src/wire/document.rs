@@ -9,7 +9,7 @@ use time::PrimitiveDateTime;
 use super::included::{Beside, Included};
 use super::literal;
 use super::object::{Meta, Object, Own, Place, record_path};
-use super::request::Listing;
+use super::request::{AFTER, LIMIT, Listing, OFFSET};
 use super::view::View;
 use crate::error::{Error, Named};
 use crate::model::field::Field;
@@ -34,7 +34,30 @@ pub struct Records<'a> {
     pub included: Option<&'a Included<'a>>,
 }
 
-/// The document of a list. A list of changed records has the moment up to which changes are known.
+/// What a list of what has changed since a moment has beside its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// The moment to send next time: no change before it is unknown to a client that has read this far.
+    pub as_of: PrimitiveDateTime,
+    /// How its pages are linked.
+    pub paging: Paging,
+}
+
+/// How the pages of a list are linked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paging {
+    /// By their offsets.
+    Offset,
+    /// By cursors.
+    Cursor {
+        /// That of the page; `None` if it is the first.
+        own: Option<String>,
+        /// That of the next one; `None` if it is the last.
+        next: Option<String>,
+    },
+}
+
+/// The document of a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
@@ -42,17 +65,18 @@ pub fn list(
     records: Records<'_>,
     total: i64,
     listing: &Listing,
-    as_of: Option<PrimitiveDateTime>,
+    since: Option<&Since>,
     place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
+    let paging = since.map_or(&Paging::Offset, |since| &since.paging);
     let document = List {
-        links: Pages { listing, total, path: place.path },
+        links: Pages { listing, total, path: place.path, paging },
         data: Rows { records, place },
         included: records.beside(place),
         meta: Totals {
             total_pages: pages(total, listing.limit),
             total,
-            as_of: as_of.map(moment::render),
+            as_of: since.map(|since| moment::render(since.as_of)),
         },
     };
     write(&document, records.size())
@@ -174,7 +198,7 @@ pub fn computed(
         Record { r#type: kind, id, attributes }
     });
     let document = Document {
-        links: Pages { listing, total, path },
+        links: Pages { listing, total, path, paging: &Paging::Offset },
         data: data.collect(),
         meta: All {
             totals: Totals { total_pages: pages(total, listing.limit), total, as_of: None },
@@ -320,16 +344,15 @@ struct Pages<'a> {
     listing: &'a Listing,
     total: i64,
     path: &'a str,
+    paging: &'a Paging,
 }
 
 impl Pages<'_> {
-    fn link(&self, offset: Option<i64>) -> String {
+    /// The path of the page that these parameters select.
+    fn link<const N: usize>(&self, page: Option<[(&str, &str); N]>) -> String {
         let mut query = Query::new(String::new());
         query.extend_pairs(&self.listing.sent);
-        if let Some(offset) = offset {
-            query.append_pair("page[offset]", &offset.to_string());
-            query.append_pair("page[limit]", &self.listing.limit.to_string());
-        }
+        query.extend_pairs(page.into_iter().flatten());
         match query.finish() {
             query if query.is_empty() => self.path.to_owned(),
             query => format!("{}?{query}", self.path),
@@ -340,19 +363,38 @@ impl Pages<'_> {
 impl Serialize for Pages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let &Listing { offset, limit, paged, .. } = self.listing;
+        let size = limit.to_string();
+        let sized = (LIMIT, size.as_str());
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("self", &self.link(paged.then_some(offset)))?;
+        if let Paging::Cursor { own, next } = self.paging {
+            let after = |cursor| self.link(Some([sized, (AFTER, cursor)]));
+            let first = self.link(Some([sized]));
+            let own = match own {
+                Some(cursor) => after(cursor),
+                None if paged => first.clone(),
+                None => self.link::<0>(None),
+            };
+            map.serialize_entry("self", &own)?;
+            map.serialize_entry("first", &first)?;
+            if let Some(next) = next {
+                map.serialize_entry("next", &after(next))?;
+            }
+            return map.end();
+        }
+        let at = |offset: i64| self.link(Some([(OFFSET, &*offset.to_string()), sized]));
+        let own = if paged { at(offset) } else { self.link::<0>(None) };
+        map.serialize_entry("self", &own)?;
         if self.total > 0 {
             let last = (pages(self.total, limit) - 1) * limit;
-            map.serialize_entry("first", &self.link(Some(0)))?;
+            map.serialize_entry("first", &at(0))?;
             if offset > 0 {
                 let before = offset.saturating_sub(limit).clamp(0, last);
-                map.serialize_entry("prev", &self.link(Some(before)))?;
+                map.serialize_entry("prev", &at(before))?;
             }
             if offset.saturating_add(limit) < self.total {
-                map.serialize_entry("next", &self.link(Some(offset + limit)))?;
+                map.serialize_entry("next", &at(offset + limit))?;
             }
-            map.serialize_entry("last", &self.link(Some(last)))?;
+            map.serialize_entry("last", &at(last))?;
         }
         map.end()
     }

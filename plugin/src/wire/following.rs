@@ -17,7 +17,7 @@ pub const TYPES: &str = request::TYPES;
 /// The parameter with the number of records.
 pub const SIZE: &str = "page[size]";
 /// The parameter with the cursor.
-pub const AFTER: &str = "page[after]";
+pub const AFTER: &str = request::AFTER;
 
 /// A query of the feed, as far as it could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

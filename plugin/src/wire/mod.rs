@@ -13,4 +13,5 @@ pub mod names;
 pub mod object;
 pub mod precondition;
 pub mod request;
+pub mod resume;
 pub mod view;

@@ -9,6 +9,7 @@ use time::PrimitiveDateTime;
 
 use super::literal;
 use super::names::nearest;
+use super::resume::Resume;
 pub(super) use super::view::Member;
 use super::view::{self, View, selects};
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
@@ -31,6 +32,11 @@ pub const MAX_SOUGHT: usize = 255;
 /// The filter by the moment of the latest change.
 pub const MODIFIED_SINCE: &str = "filter[modified_since]";
 
+/// The parameter with the cursor of a page that does not begin at an offset.
+pub const AFTER: &str = "page[after]";
+pub(super) const OFFSET: &str = "page[offset]";
+pub(super) const LIMIT: &str = "page[limit]";
+
 /// The parameter with the types that a client follows.
 pub(super) const TYPES: &str = "filter[types]";
 
@@ -51,6 +57,8 @@ pub struct Listing {
     pub paged: bool,
     /// The moment since which the records must have changed.
     pub modified_since: Option<PrimitiveDateTime>,
+    /// Where the list of what has changed since then goes on; `None` at its beginning.
+    pub resume: Option<Resume>,
     /// Whether the query selected an order, as opposed to the default one.
     pub ordered: bool,
     /// The attributes to show of computed records; `None` for all.
@@ -141,6 +149,7 @@ impl Listing {
             sent: Vec::new(),
             paged: false,
             modified_since: None,
+            resume: None,
             ordered: false,
             attributes: None,
         };
@@ -150,11 +159,11 @@ impl Listing {
         let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
         for (name, value) in members {
             let result = match name.as_ref() {
-                "page[offset]" => whole_number(name, value, 0).map(|number| {
+                OFFSET => whole_number(name, value, 0).map(|number| {
                     listing.paged = true;
                     listing.offset = number;
                 }),
-                "page[limit]" => whole_number(name, value, 1).map(|number| {
+                LIMIT => whole_number(name, value, 1).map(|number| {
                     listing.paged = true;
                     listing.limit = number.min(MAX_LIMIT);
                 }),
@@ -178,6 +187,9 @@ impl Listing {
                     descending = Some(direction);
                     listing.sent.push((name.to_string(), value.to_string()));
                 }),
+                AFTER if scope.has_changes() => resume(resource, value).map(|resume| {
+                    listing.resume = Some(resume);
+                }),
                 MODIFIED_SINCE if scope.has_changes() => {
                     let cleaned = clean(value);
                     modified_since(&cleaned).map(|since| {
@@ -200,6 +212,7 @@ impl Listing {
             faults.push(Fault::at_parameter(FaultKind::InvalidParameter, "sort", detail));
         }
         listing.ordered = sort.is_some() || field.is_some() || descending.is_some();
+        faults.extend(contradicts_changes(&listing));
         // The default direction is ascending.
         listing.order = match (field, descending) {
             (None, None) => sort.unwrap_or(resource.order),
@@ -224,6 +237,7 @@ impl Listing {
             conditions,
             order: self.order,
             offset: self.offset,
+            after: None,
             limit: self.limit,
         }
     }
@@ -425,6 +439,34 @@ fn sorted(resource: &Resource, name: &str, value: &str) -> Result<Order, Fault> 
     Ok(Order { field, descending: descending.is_some() })
 }
 
+/// Where a list of changed records goes on.
+fn resume(resource: &Resource, value: &str) -> Result<Resume, Fault> {
+    Resume::read(value, resource.kind).ok_or_else(|| {
+        let detail = format!("{AFTER} must be a cursor as links.next of this list has it.");
+        Fault::at_parameter(FaultKind::InvalidParameter, AFTER, detail)
+    })
+}
+
+/// The fault of a page that is found in another way than the order of its list allows. A record that
+/// changes moves to the end of a list of changes, and would move another one across an offset.
+fn contradicts_changes(listing: &Listing) -> Option<Fault> {
+    let by_change = listing.modified_since.is_some() && !listing.ordered;
+    let (name, detail) = match listing {
+        Listing { resume: Some(_), .. } if !by_change => {
+            (AFTER, format!("{AFTER} needs {MODIFIED_SINCE}, and no other order."))
+        }
+        Listing { offset: 1.., .. } if by_change => {
+            let why = "because records move to its end when they change";
+            (
+                OFFSET,
+                format!("{OFFSET} cannot be used in a list of changes, {why}: follow links.next."),
+            )
+        }
+        _ => return None,
+    };
+    Some(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
+}
+
 /// The moment in a filter; `None` if it is empty.
 fn modified_since(value: &str) -> Result<Option<PrimitiveDateTime>, Fault> {
     if value.is_empty() {
@@ -463,7 +505,8 @@ fn filter(
     let filter = inner.and_then(|inner| known().into_iter().find(|filter| filter.name == inner));
     let Some(filter) = filter else {
         let names = known().into_iter().map(|filter| format!("filter[{}]", filter.name));
-        let changes = scope.has_changes().then(|| MODIFIED_SINCE.to_owned());
+        let changes = [MODIFIED_SINCE, AFTER].map(str::to_owned);
+        let changes = changes.into_iter().filter(|_| scope.has_changes());
         let names: Vec<String> = names.chain(changes).collect();
         return Err(unknown_of_list(name, names.iter().map(String::as_str)));
     };
@@ -527,7 +570,7 @@ fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'st
 }
 
 fn unknown_of_list<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
-    const LISTING: [&str; 4] = ["page[offset]", "page[limit]", "list[ordering]", "list[direction]"];
+    const LISTING: [&str; 4] = [OFFSET, LIMIT, "list[ordering]", "list[direction]"];
     unknown(name, filters.chain(LISTING))
 }
 

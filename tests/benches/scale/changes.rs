@@ -202,9 +202,11 @@ async fn cases(engine: Engine, store: &Store, client: &mut Client) -> Vec<Case> 
     let since = UtcDateTime::from_unix_timestamp((last - CHANGED * apart) / 1_000_000).unwrap();
     let since = moment::render(PrimitiveDateTime::new(since.date(), since.time()));
     let list = format!("/products?filter[modified_since]={since}&page[limit]=100");
+    let late = format!("products change {} .", last - 120 * apart);
+    let late = BASE64_URL_SAFE_NO_PAD.encode(late);
     cases.push(Case {
         name: format!("`filter[modified_since]`, 100 of {CHANGED} products, and the last 100"),
-        paths: [list.clone(), format!("{list}&page[offset]=880")],
+        paths: [list.clone(), format!("{list}&page[after]={late}")],
         limit: None,
     });
     cases

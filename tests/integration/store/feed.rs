@@ -337,7 +337,6 @@ async fn a_list_shows_what_has_changed_since_a_moment() {
     assert!(["3 1", "1", ""].contains(&&*list(&next).await.0));
     write(&store, Method::Delete, "/manufacturers/2", Value::Null).await;
     assert_eq!(list(&since).await.0, "3 1", "a deleted record is in no list");
-    assert_eq!(list(&format!("{since}&page[limit]=1&page[offset]=1")).await.0, "1");
     assert_eq!(
         list(&format!("{since}&list[ordering]=ordering&list[direction]=desc")).await.0,
         "1 3"

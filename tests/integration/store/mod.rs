@@ -7,6 +7,7 @@ mod engines;
 mod feed;
 mod filling;
 mod kept;
+mod modified;
 mod once;
 mod order_history;
 mod orders;

@@ -188,6 +188,34 @@ async fn no_list_scans_or_sorts_a_table() {
     store.close().await;
 }
 
+/// However far a client has come in a list of changed records, its next page is read from there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_after_another_is_read_from_where_that_ended() {
+    let database = Database::new().await;
+    let store = filled(&database).await;
+    let mut transaction = reading(&store, database.engine).await;
+    let since = Condition::Changed { since: 1_000_000, ordered: true };
+    let by_key = ["products", "products?filter[manufacturer]=3", "orders", "customers"];
+    let by_key = by_key.map(|request| Page { order: Order::KEY, ..page_of(request) });
+    let by_change = ["products", "orders", "customers"];
+    let by_change = by_change.map(|kind| Page { conditions: vec![since.clone()], ..page_of(kind) });
+    for page in by_key.into_iter().chain(by_change) {
+        let page = Page { after: Some(1_500), limit: 101, ..page };
+        let approach = transaction.approach(&page).await.unwrap();
+        let keys = sql::keys(&page, &approach, store.dialect());
+        let found = plan(&mut transaction, database.engine, keys).await;
+        assert_eq!(waste(database.engine, &found, false), None, "{page:?}:\n{found}");
+        let read_on = match database.engine {
+            Engine::Sqlite => found.contains("SEARCH "),
+            Engine::Postgres => found.contains("Index Cond: "),
+            Engine::MariaDb => found.contains("\"access_type\": \"range\""),
+        };
+        assert!(read_on, "{page:?}:\n{found}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
 /// The records of a relation are found by an index, however many there are.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_included_relation_scans_a_table() {
@@ -461,6 +489,7 @@ async fn every_column_that_a_resource_names_exists() {
                 conditions: searched.clone().collect(),
                 order: Order { field, descending: true },
                 offset: 0,
+                after: None,
                 limit: 1,
             };
             let read = store.page(&page).await;

@@ -7,7 +7,8 @@ use super::schema;
 use super::schema::described;
 use crate::model::resource::{Resource, VERSION};
 use crate::wire::included::MAX_INCLUDED;
-use crate::wire::request::{DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
+use crate::wire::request::{AFTER, DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
+use crate::wire::resume::Resume;
 
 /// An `Idempotency-Key`: 1 to 255 visible characters, or as many within quotes.
 const KEY: &str = "^(\"|[!#-~][!-~]{0,254}|\"[!-~]{0,253}[!#-~]|\"[!-~]{1,255}\")$";
@@ -59,9 +60,18 @@ pub(super) fn parameters() -> Map<String, Value> {
             "name": MODIFIED_SINCE,
             "in": "query",
             "description": "Only records that have changed at this moment or later, in the order of \
-                their changes unless another one is given. Send meta.as_of of the answer next time.",
+                their changes unless another one is given. Follow links.next to the last page, and send \
+                its meta.as_of next time. In the order of changes there is no page[offset].",
             "schema": schema::or_empty(schema::input_moment()),
             "example": "2026-01-31T12:00:00",
+        },
+        "page.after": {
+            "name": AFTER,
+            "in": "query",
+            "description": "Only with filter[modified_since], in the order of changes: the cursor that \
+                links.next of the page before has.",
+            "schema": {"type": "string"},
+            "example": Resume::Change(1_769_860_800_000_000).text("products"),
         },
         "list.direction": {
             "name": "list[direction]",
@@ -90,9 +100,9 @@ pub(super) fn schemas() -> Map<String, Value> {
             "properties": {
                 "self": link("The path of what has the link, with the parameters that count."),
                 "first": link("The first page."),
-                "prev": link("The page before, if there is one."),
+                "prev": link("The page before, if there is one; not in a list of changes."),
                 "next": link("The next page, if there is one."),
-                "last": link("The last page."),
+                "last": link("The last page; not in a list of changes."),
             },
             "example": {"self": "/api/index.php/v1/shop/zones"},
         },
@@ -105,7 +115,8 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "total": totals()["total"],
                 "as_of": described(
                     schema::moment(),
-                    "Only with filter[modified_since]: the moment to send next time.",
+                    "Only with filter[modified_since]: the moment to send next time. It is never later \
+                     than what this page and those before it have shown.",
                 ),
             },
             "example": {"total-pages": 3, "total": 45},

@@ -244,7 +244,8 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
     if matches!(endpoint.operation, Operation::List) && resource.lists_changes() {
-        parameters.push(reference("parameters", "filter.modified_since"));
+        let of_changes = ["filter.modified_since", "page.after"];
+        parameters.extend(of_changes.map(|name| reference("parameters", name)));
     }
     parameters
 }

@@ -144,6 +144,7 @@ pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
         conditions: open_ones(shop, &[]).await?,
         order: ORDERFULFILMENTS.order,
         offset: 0,
+        after: None,
         limit,
     })
 }
