@@ -115,6 +115,12 @@ pub const fn code(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Code }, Initial::Text(""))
 }
 
+/// What identifies something outside of the store, such as a SKU: text of at most this many characters
+/// without white space at its ends.
+pub const fn identifier(name: &'static str, max: usize) -> Field {
+    Field::new(name, Kind::Text { max, form: Form::Identifier }, Initial::Text(""))
+}
+
 /// An amount of money, not negative, below 10^12.
 pub const fn money(name: &'static str) -> Field {
     let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };

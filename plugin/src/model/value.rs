@@ -85,8 +85,18 @@ pub enum Form {
     Code,
     /// No control characters.
     Printable,
+    /// Anything that identifies something outside of the store, such as a SKU.
+    Identifier,
     /// An absolute URL of http or https, or nothing.
     WebAddress,
+}
+
+impl Form {
+    /// Whether white space at the ends of the text does not count: what identifies something is
+    /// looked up, and nobody sees it there.
+    pub const fn is_trimmed(self) -> bool {
+        matches!(self, Form::Capitals | Form::Code | Form::Printable | Form::Identifier)
+    }
 }
 
 impl Kind {
@@ -115,7 +125,9 @@ impl Kind {
     /// Whether the text has a case-folded copy, which is used for sorting and searching.
     pub const fn is_folded(self) -> bool {
         match self {
-            Kind::Text { form, .. } => matches!(form, Form::Free | Form::Code | Form::Printable),
+            Kind::Text { form, .. } => {
+                matches!(form, Form::Free | Form::Code | Form::Printable | Form::Identifier)
+            }
             _ => matches!(self, Kind::Email),
         }
     }

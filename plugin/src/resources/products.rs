@@ -5,7 +5,7 @@
 use super::stockmovements::{Movement, reason, record};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
-    ENABLED, Handle, Money, created_on, flag, int, key, modified_on, money, name, text,
+    ENABLED, Handle, Money, created_on, flag, identifier, int, key, modified_on, money, name, text,
 };
 use crate::model::kept::{self, Kept};
 use crate::model::record::Record;
@@ -40,7 +40,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
     detail: &[
         key("taxprofile_id", "taxprofiles").nullable(),
         int("vendor_id").nullable(),
-        text("upc", 64),
+        identifier("upc", 64),
         modified_on(),
     ],
     hidden: &[key("category_id", "categories").nullable()],
@@ -96,7 +96,7 @@ pub(crate) const SERVICE: Service = Service {
 
 /// The name on the lines of orders.
 pub(super) const NAME: Handle<String> = text("product_name", 255).required().words();
-pub(super) const SKU: Handle<String> = text("sku", 255).words();
+pub(super) const SKU: Handle<String> = identifier("sku", 255).words();
 pub(super) const PRICE: Handle<Money> = money("price").amount();
 /// The price while the product is on sale.
 pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().amount();

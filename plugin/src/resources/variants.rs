@@ -1,7 +1,7 @@
 //! Variants: the sellable forms of a product. They belong to their product and are listed below it.
 
 use super::products::{PRICE, SKU};
-use crate::model::field::{Handle, amount, flag, int, key, text};
+use crate::model::field::{Handle, amount, flag, identifier, int, key};
 use crate::model::resource::{Nested, Resource};
 
 pub(crate) static VARIANTS: Resource = Resource {
@@ -20,7 +20,7 @@ pub(crate) static VARIANTS: Resource = Resource {
         flag("isdefault_variant").default(0),
     ],
     detail: &[
-        text("upc", 64),
+        identifier("upc", 64),
         flag("quantity_restriction").default(0),
         amount("min_sale_qty").nullable(),
         amount("max_sale_qty").nullable(),

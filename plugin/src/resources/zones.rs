@@ -1,6 +1,6 @@
 //! Zones: the subdivisions of countries.
 
-use crate::model::field::{Handle, flag, key, text};
+use crate::model::field::{Handle, flag, identifier, key, text};
 use crate::model::resource::{Nested, Resource, search, unique};
 
 pub(crate) static ZONES: Resource = Resource {
@@ -10,7 +10,7 @@ pub(crate) static ZONES: Resource = Resource {
     key: "shop_zone_id",
     list: &[
         NAME.field,
-        text("zone_code", 32).required(),
+        identifier("zone_code", 32).required(),
         key("country_id", "countries").required(),
         flag("enabled"),
     ],

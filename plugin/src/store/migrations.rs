@@ -36,6 +36,7 @@ pub(super) const SQLITE: Files = files![
     "0015_ledgers",
     "0016_feed",
     "0017_warehouse",
+    "0018_trimmed",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -55,6 +56,7 @@ pub(super) const POSTGRES: Files = files![
     "0014_ledgers",
     "0015_feed",
     "0016_warehouse",
+    "0017_trimmed",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -77,6 +79,7 @@ pub(super) const MYSQL: Files = files![
     "0017_ledgers",
     "0018_feed",
     "0019_warehouse",
+    "0020_trimmed",
 ];
 
 /// The migrator of these files.

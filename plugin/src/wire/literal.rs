@@ -50,13 +50,20 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
             in_limits(units, places, min, max).map(Value::Int)
         }
         Kind::Text { max, form } => {
-            let text = unquote(literal).ok_or("must be a string")?;
+            let mut text = unquote(literal).ok_or("must be a string")?;
+            if form.is_trimmed() {
+                // A schema can only limit what is sent, unless it has a pattern for the rest.
+                if form != Form::Capitals {
+                    check_length(&text, max)?;
+                }
+                text = trimmed(text);
+            }
             check_text(&text, max, form)?;
             Ok(Value::Text(text.into_owned()))
         }
         Kind::Code { max, .. } => {
-            let text = unquote(literal).ok_or("must be a string")?;
-            check_text(&text, max, Form::Free)?;
+            let text = trimmed(unquote(literal).ok_or("must be a string")?);
+            check_text(&text, max, Form::Identifier)?;
             Ok(Value::Text(text.into_owned()))
         }
         Kind::Choice(words) => match unquote(literal) {
@@ -241,6 +248,15 @@ fn unquote(literal: &str) -> Option<Cow<'_, str>> {
     }
 }
 
+/// A text without white space at its ends.
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) if text.trim().len() == text.len() => Cow::Owned(text),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
+}
+
 fn int(literal: &str, min: i64, max: i64) -> Result<i64, String> {
     let text = unquote(literal).unwrap_or(Cow::Borrowed(literal));
     let digits = text.strip_prefix('-').unwrap_or(&text);
@@ -261,14 +277,19 @@ fn flag(literal: &str) -> Result<i64, String> {
     }
 }
 
+fn check_length(text: &str, max: usize) -> Result<(), String> {
+    // A text never has more characters than bytes, so bytes are counted first.
+    match text.len() > max && text.chars().count() > max {
+        true => Err(format!("must be at most {max} characters long")),
+        false => Ok(()),
+    }
+}
+
 fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
     if text.contains('\0') {
         return Err("must not contain a NUL character".to_owned());
     }
-    // A text never has more characters than bytes, so bytes are counted first.
-    if text.len() > max && text.chars().count() > max {
-        return Err(format!("must be at most {max} characters long"));
-    }
+    check_length(text, max)?;
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     match form {
         Form::Capitals
@@ -293,6 +314,7 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
         | Form::Name
         | Form::Code
         | Form::Printable
+        | Form::Identifier
         | Form::WebAddress => Ok(()),
     }
 }

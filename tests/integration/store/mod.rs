@@ -6,6 +6,7 @@ mod counts;
 mod engines;
 mod feed;
 mod filling;
+mod identifiers;
 mod kept;
 mod modified;
 mod once;

@@ -42,7 +42,8 @@ pub fn output(field: &Field) -> Value {
             match form {
                 Form::Capitals => schema["pattern"] = json!(format!("^[A-Z]{{{max}}}$")),
                 Form::Name => schema["pattern"] = json!("^[a-z0-9_]+$"),
-                Form::Free | Form::Code | Form::Printable | Form::WebAddress => {}
+                Form::Free | Form::Code | Form::Printable | Form::Identifier | Form::WebAddress => {
+                }
             }
             schema
         }
@@ -122,7 +123,10 @@ pub fn input(field: &Field) -> Value {
                 "description": "The numbers, separated by commas.",
             },
         ]}),
-        Kind::Text { form: Form::Capitals | Form::Name, .. } | Kind::Choice(_) => {
+        Kind::Text { max, form: Form::Capitals } => {
+            json!({"type": "string", "pattern": format!(r"^\s*[A-Z]{{{max}}}\s*$")})
+        }
+        Kind::Text { form: Form::Name, .. } | Kind::Choice(_) => {
             output(&Field { nullable: false, ..*field })
         }
         Kind::Json => json!({
@@ -137,7 +141,8 @@ pub fn input(field: &Field) -> Value {
             "maxLength": max,
         }),
         Kind::Text { max, form } => text(Some(max), form, field.required),
-        Kind::Code { max, .. } => text(Some(max), Form::Free, field.required),
+        // White space at its ends may exceed its length.
+        Kind::Code { .. } => text(None, Form::Identifier, field.required),
         Kind::Email => {
             let address = json!({"type": "string", "format": "email", "maxLength": 254});
             match field.required {
@@ -371,13 +376,17 @@ fn text(max: Option<usize>, form: Form, required: bool) -> Value {
     let (any, visible) = match form {
         Form::Code => (r"[^\s\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
         Form::Printable => (r"[^\u0000-\u001f\u007f-\u009f]", r"[^\s\u0000-\u001f\u007f-\u009f]"),
-        Form::Free | Form::Capitals | Form::Name | Form::WebAddress => {
+        Form::Free | Form::Capitals | Form::Name | Form::Identifier | Form::WebAddress => {
             (r"[^\u0000]", r"[^\s\u0000]")
         }
     };
+    let ends = match form {
+        Form::Code | Form::Printable => r"\s*",
+        _ => "",
+    };
     let pattern = match required {
-        true => format!("^{any}*{visible}{any}*$"),
-        false => format!("^{any}*$"),
+        true => format!("^{ends}{any}*{visible}{any}*{ends}$"),
+        false => format!("^{ends}{any}*{ends}$"),
     };
     let mut schema = json!({"type": "string", "pattern": pattern});
     if required {

@@ -8,7 +8,7 @@ use time::PrimitiveDateTime;
 use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
-    Field, Handle, Money, Units, amount, created_on, flag, int, json, money, text,
+    Field, Handle, Money, Units, amount, created_on, flag, identifier, int, json, money, text,
 };
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Resource};
@@ -86,7 +86,7 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
 }
 .checked();
 
-pub(super) const SKU: Handle<String> = text("orderitem_sku", 255).derived().words();
+pub(super) const SKU: Handle<String> = identifier("orderitem_sku", 255).derived().words();
 pub(super) const NAME: Handle<String> = text("orderitem_name", 255).derived().words();
 pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
 pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();

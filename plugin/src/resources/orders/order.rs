@@ -9,8 +9,8 @@ use super::items::{self, ORDERITEMS, Terms};
 use super::shipping;
 use crate::error::Error;
 use crate::model::field::{
-    Field, Handle, Money, Units, code_of, created_on, decimal, email, flag, int, modified_on,
-    money, text, user,
+    Field, Handle, Money, Units, code_of, created_on, decimal, email, flag, identifier, int,
+    modified_on, money, text, user,
 };
 use crate::model::kept;
 use crate::model::moment;
@@ -153,7 +153,7 @@ pub(super) const ORDER_STATE: Field = text("order_state", 64).joined("s", "order
 pub(super) const CUSTOMER_NOTE: Field = text("customer_note", 65_535);
 pub(super) const IS_SHIPPABLE: Handle<bool> = flag("is_shippable").default(0).truth();
 
-pub(super) const REFERENCE: Handle<String> = text("order_id", 64).derived().words();
+pub(super) const REFERENCE: Handle<String> = identifier("order_id", 64).derived().words();
 pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
 pub(super) const USER_EMAIL: Handle<String> = email("user_email").required().words();
 pub(super) const BILLING_FIRST_NAME: Handle<String> = text("billing_first_name", 255).words();

@@ -2,7 +2,7 @@
 //! snapshot, like all of an order: the names of country and zone stay when these are renamed or deleted.
 
 use crate::error::Error;
-use crate::model::field::{Field, Handle, key, text};
+use crate::model::field::{Field, Handle, identifier, key, text};
 use crate::model::question::Page;
 use crate::model::record::Record;
 use crate::model::resource::Resource;
@@ -30,7 +30,7 @@ pub(super) const COUNTRY: Handle<i64> =
     key("shipping_country_id", COUNTRIES.kind).nullable().snapshot().number();
 pub(super) const TAX_NUMBER: Field = text("shipping_tax_number", 255);
 pub(super) const METHOD_NAME: Field = text("ordershipping_name", 255);
-pub(super) const METHOD_CODE: Field = text("ordershipping_code", 255);
+pub(super) const METHOD_CODE: Field = identifier("ordershipping_code", 255);
 pub(super) const METHOD_TYPE: Field = text("ordershipping_type", 255);
 
 /// What the store adds.
