@@ -56,6 +56,8 @@ DETAILS = {
     r"more than 1000 records to include": "a page with too many items",
     r"refer to different records": "an attribute and a relationship that disagree",
     r"^id must be": "the id of another record than that in the path",
+    r"must not contain a noncharacter": "U+FFFE, for example: languages write patterns of those beyond the basic plane "
+    "in different forms",
     r"^(params|orderitem_attributes) must not contain a NUL": "free JSON: a schema of all that is in it would "
     "refer to itself, which generators of clients refuse",
 }

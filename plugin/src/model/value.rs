@@ -293,6 +293,13 @@ pub fn fold(text: &str) -> String {
     unicase::UniCase::unicode(text).to_folded_case()
 }
 
+/// Whether a character is one of the 66 that Unicode reserves for programs' internal use, such as U+FFFE.
+/// They cannot be searched for: an engine's index of texts replaces them.
+pub fn is_noncharacter(character: char) -> bool {
+    let code = u32::from(character);
+    matches!(code, 0xfdd0..=0xfdef) || code & 0xfffe == 0xfffe
+}
+
 /// Shortens what a client sent, for quotation in messages.
 pub fn short(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 64;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use crate::model::moment;
-use crate::model::value::{Cell, Form, Kind, Value, decimal_text, short};
+use crate::model::value::{Cell, Form, Kind, Value, decimal_text, is_noncharacter, short};
 
 /// Reads a member of a body. An error completes a sentence that begins with the field's name.
 ///
@@ -277,6 +277,15 @@ fn flag(literal: &str) -> Result<i64, String> {
     }
 }
 
+/// The complaint about a text with characters that not every engine can keep or find.
+fn unstorable(text: &str) -> Option<&'static str> {
+    if text.contains('\0') {
+        return Some("must not contain a NUL character");
+    }
+    let found = !text.is_ascii() && text.chars().any(is_noncharacter);
+    found.then_some("must not contain a noncharacter of Unicode, such as U+FFFE")
+}
+
 fn check_length(text: &str, max: usize) -> Result<(), String> {
     // A text never has more characters than bytes, so bytes are counted first.
     match text.len() > max && text.chars().count() > max {
@@ -286,8 +295,8 @@ fn check_length(text: &str, max: usize) -> Result<(), String> {
 }
 
 fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
-    if text.contains('\0') {
-        return Err("must not contain a NUL character".to_owned());
+    if let Some(complaint) = unstorable(text) {
+        return Err(complaint.to_owned());
     }
     check_length(text, max)?;
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
@@ -445,10 +454,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        match text.contains('\0') {
-            true => Err(E::custom("must not contain a NUL character")),
-            false => Ok(()),
-        }
+        unstorable(text).map_or(Ok(()), |complaint| Err(E::custom(complaint)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {

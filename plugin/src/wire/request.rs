@@ -18,7 +18,7 @@ use crate::model::moment;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
 use crate::model::resource::{Filter, Order, Resource, Test};
-use crate::model::value::{self, Value, short};
+use crate::model::value::{self, Value, is_noncharacter, short};
 
 /// How many records a page has by default.
 pub const DEFAULT_LIMIT: i64 = 20;
@@ -393,9 +393,11 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The value of a filter without control characters and surrounding white space.
+/// The value of a filter without surrounding white space and the characters that nobody sees: control
+/// characters, and those that no record can have.
 fn clean(value: &str) -> String {
-    let visible: String = value.chars().filter(|character| !character.is_control()).collect();
+    let seen = |character: &char| !character.is_control() && !is_noncharacter(*character);
+    let visible: String = value.chars().filter(seen).collect();
     visible.trim().to_owned()
 }
 

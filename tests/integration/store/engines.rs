@@ -28,7 +28,7 @@ const NAMES: [&str; 34] = [
     "中文",
     "日本語",
     "😀 emoji",
-    "\u{10ffff}",
+    "\u{10fffd}",
     "Ａ wide",
     "ﬁsh",
     "fish",

@@ -427,6 +427,8 @@ async fn params_are_returned_unchanged_or_refused() {
         r#"{"a":"\u0000"}"#,
         r#"{"a":"\\\u0000"}"#,
         r#"{"\u0000":0}"#,
+        r#"{"a":"\ufffe"}"#,
+        r#"{"b":[{"\ud83f\udfff":0}]}"#,
         r#"{"a":1e400}"#,
         r#"{"a":"\ud800"}"#,
         r#"{"a":1,"a":1}"#,
@@ -442,6 +444,48 @@ async fn params_are_returned_unchanged_or_refused() {
         assert_eq!(answer.errors(), [error], "{refused}");
     }
     assert_eq!(shop.get(path).send().await.expect(200).body, before);
+}
+
+/// The characters that Unicode reserves for programs: an index of texts replaces them, so that a search would
+/// not find what was written.
+#[tokio::test(flavor = "multi_thread")]
+async fn noncharacters_are_refused_in_texts_and_left_out_of_filters() {
+    let shop = Shop::stocked().await;
+    let last_two = (0..=16).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
+    for code in (0xfdd0..=0xfdef).chain(last_two) {
+        let text = format!("Oak {}", char::from_u32(code).unwrap());
+        let name = json!({"manufacturer_name": text});
+        let refused = shop.post("/manufacturers", name.clone()).send().await.expect(422);
+        assert_eq!(refused.errors(), ["422 invalid_value pointer /manufacturer_name"], "{code:x}");
+        let document = json!({"data": {"type": "manufacturers", "attributes": name}});
+        let refused = shop.patch("/manufacturers/1", document).send().await.expect(422);
+        let error = "422 invalid_value pointer /data/attributes/manufacturer_name";
+        assert_eq!(refused.errors(), [error], "{code:x}");
+    }
+    let order = |item| json!({"user_email": "ada@example.com", "items": [item]});
+    for (path, body, pointer) in [
+        ("/products", json!({"product_name": "x", "sku": "x\u{fdd0}"}), "/sku"),
+        (
+            "/coupons",
+            json!({"coupon_name": "x", "coupon_code": "x\u{ffff}", "value": 1}),
+            "/coupon_code",
+        ),
+        ("/orders", json!({"user_email": "ada\u{fffe}@example.com"}), "/user_email"),
+        ("/orders", order(json!({"orderitem_name": "\u{1ffff}"})), "/items/0/orderitem_name"),
+    ] {
+        let refused = shop.post(path, body).send().await.expect(422);
+        assert_eq!(refused.errors(), [format!("422 invalid_value pointer {pointer}")]);
+    }
+    // Their neighbours are characters as any others.
+    for text in ["\u{fdcf}", "\u{fdf0}", "\u{fffd}", "\u{1fffd}", "\u{20000}", "\u{10fffd}"] {
+        let name = json!({"manufacturer_name": format!("Elm {text} tree")});
+        let id = shop.post("/manufacturers", name).send().await.expect(201).id();
+        for sought in [format!("elm {text}"), format!("elm\u{fffe} {text}\0 tr")] {
+            let sought = url::form_urlencoded::byte_serialize(sought.as_bytes());
+            let path = format!("/manufacturers?filter[search]={}", sought.collect::<String>());
+            assert_eq!(shop.get(&path).send().await.expect(200).ids(), [id], "{path}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
