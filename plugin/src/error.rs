@@ -208,9 +208,12 @@ pub enum Error {
     /// The request has one or more faults.
     #[error("{} fault(s) in the request", .0.len())]
     Faults(Vec<Fault>),
-    /// The database cannot be reached, is overloaded, or cannot write.
+    /// The database cannot be reached, or is overloaded.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
+    /// The database cannot write, because its disk is full or it is read-only. It can be read.
+    #[error("the database cannot be written")]
+    Unwritable(#[source] sqlx::Error),
     /// Another writer interfered. The transaction was rolled back and may be repeated.
     #[error("other writers interfered")]
     Conflict(#[source] sqlx::Error),
@@ -322,7 +325,9 @@ impl Error {
     /// Whether the same work may succeed later.
     pub fn passes(&self) -> bool {
         match self {
-            Error::Unavailable(_) | Error::Conflict(_) | Error::Lost(_) => true,
+            Error::Unavailable(_) | Error::Unwritable(_) | Error::Conflict(_) | Error::Lost(_) => {
+                true
+            }
             Error::Shared(error) => error.passes(),
             _ => false,
         }

@@ -93,11 +93,21 @@ impl Feed {
         }
     }
 
-    /// Gives all changes that are queued and committed when it begins their places.
+    /// Gives all changes that are queued and committed when it begins their places, before they are read.
+    /// Where the database cannot write, for example on a full disk, they remain queued, and what has a
+    /// place can still be read.
     ///
     /// # Errors
-    /// Database errors.
+    /// Other database errors.
     pub(crate) async fn catch_up(&self) -> Result<(), Error> {
+        match self.place().await {
+            Err(Error::Unwritable(_)) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Gives all changes that are queued and committed when it begins their places.
+    async fn place(&self) -> Result<(), Error> {
         let begun = now();
         place_all(&self.store, self.registry).await?;
         self.caught_up.store(begun, Ordering::Relaxed);
@@ -180,7 +190,7 @@ impl Feed {
 
     /// Gives queued changes their places, and makes the latest ones known to those who wait.
     async fn look(&self) -> Result<(), Error> {
-        self.catch_up().await?;
+        self.place().await?;
         self.waiting.announce(&self.store).await
     }
 }

@@ -380,7 +380,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
                 return Ok(());
             }
             // The outcome can still be recorded until another process claims the mail.
-            Err(error) if error.may_pass() || matches!(error, Error::Unavailable(_)) => {
+            Err(error) if error.may_pass() || error.passes() => {
                 tracing::warn!(
                     mail = mail.id,
                     causes = chain(&error),

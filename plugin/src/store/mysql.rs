@@ -196,13 +196,12 @@ impl Driver for MySql {
             1146 => Error::Unavailable(error),
             // The server is stopping, has killed the connection, or has not yet joined its cluster.
             1053 | 1047 | 1927 | 3169 => Error::Lost(error),
-            // The server is out of files, disk or memory, is read-only, has too many connections,
-            // or refuses the login; a statement took too long; a node could not replicate a commit
-            // to its cluster.
-            3 | 14 | 20 | 28 | 1021 | 1026 | 1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049
-            | 1114 | 1180 | 1203 | 1226 | 1290 | 1317 | 1792 | 1836 | 1969 | 3024 => {
-                Error::Unavailable(error)
-            }
+            // The server cannot write to its disk, because it is full for example, or is read-only.
+            3 | 14 | 20 | 28 | 1021 | 1026 | 1114 | 1290 | 1792 | 1836 => Error::Unwritable(error),
+            // The server is out of files or memory, has too many connections, or refuses the login;
+            // a statement took too long; a node could not replicate a commit to its cluster.
+            1030 | 1037 | 1040 | 1041 | 1044 | 1045 | 1049 | 1180 | 1203 | 1226 | 1317 | 1969
+            | 3024 => Error::Unavailable(error),
             _ => Error::Database(error),
         }
     }

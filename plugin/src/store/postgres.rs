@@ -170,9 +170,10 @@ impl Driver for Postgres {
             "40001" | "40P01" | "55P03" => Error::Conflict(error),
             // The server is stopping, has stopped, or is starting.
             "57P01" | "57P02" | "57P03" => Error::Lost(error),
-            // A read-only transaction, a cancelled statement, an I/O error, or a table that a
-            // replica does not have yet.
-            "25006" | "57014" | "58030" | "42P01" => Error::Unavailable(error),
+            // A read-only transaction, a full disk.
+            "25006" | "53100" => Error::Unwritable(error),
+            // A cancelled statement, an I/O error, or a table that a replica does not have yet.
+            "57014" | "58030" | "42P01" => Error::Unavailable(error),
             code => match code.get(..2).unwrap_or_default() {
                 "08" => Error::Lost(error),
                 // The login or the database is refused, or the server lacks resources.

@@ -181,11 +181,13 @@ impl Driver for Sqlite {
         if database.is_check_violation() {
             return Error::Constraint(Constraint::Check, error);
         }
-        // The primary result code is in the low byte: busy, locked, read-only, interrupted by this
-        // process, I/O error, full, cannot open.
         let code = database.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
-        match code & 0xff {
-            5 | 6 | 8 | 9 | 10 | 13 | 14 => Error::Unavailable(error),
+        // The primary result code is in the low byte.
+        match (code & 0xff, code) {
+            // Read-only, full, and an I/O error of a write, a synchronisation or a file that is to grow.
+            (8 | 13, _) | (_, 778 | 1034 | 4874) => Error::Unwritable(error),
+            // Busy, locked, interrupted by this process, another I/O error, cannot open.
+            (5 | 6 | 9 | 10 | 14, _) => Error::Unavailable(error),
             _ => Error::Database(error),
         }
     }

@@ -12,13 +12,15 @@ use plugin::error::Error;
 use plugin::model::value::Kind;
 use plugin::sql::{Statement, Table};
 use plugin::store::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 use tokio::task::JoinSet;
 
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, ROOT};
+use crate::support::ledger::Client;
+use crate::support::mirror::Mirror;
 use crate::support::process::{Place, Served};
 use crate::support::proxy::{Line, Loss, Proxy};
 use crate::support::waiting::{eventually, patiently};
@@ -457,6 +459,66 @@ async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
     let found: String =
         sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut file).await.unwrap();
     assert_eq!(found, "ok");
+}
+
+/// Changes get their places when they are read, which is a write.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
+async fn changes_are_readable_on_a_full_disk_and_complete_once_there_is_room() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let served =
+        place.call("serve --listen 127.0.0.1:0").through(&limited_to(1 << 30)).start().await;
+    let client = Client::of(&served, &token);
+    for name in ["Birch", "Oak", "Elm"] {
+        client.create("/manufacturers", json!({"manufacturer_name": name})).await;
+    }
+    let mut mirror = Mirror::of("manufacturers");
+    mirror.read_all(&client).await;
+    let recent = "/manufacturers?filter[modified_since]=";
+    let whole = client.expect(200, "GET", &format!("{recent}2020-01-01"), None).await;
+    let as_of = whole["meta"]["as_of"].as_str().unwrap().to_owned();
+
+    served.shell("prlimit --fsize=4096:unlimited --pid").await;
+    let oak = json!({"ordering": 7});
+    client.expect(503, "PATCH", "/manufacturers/1", Some(oak.clone())).await;
+    // Another program has room, so there is a change that cannot get its place.
+    let mut file = SqliteConnection::connect(&place.store_url()).await.unwrap();
+    sqlx::query("PRAGMA busy_timeout = 60000").execute(&mut file).await.unwrap();
+    let change = "UPDATE shop_manufacturers SET manufacturer_name = 'Pine', version = version + 1 \
+        WHERE shop_manufacturer_id = 2";
+    sqlx::query(change).execute(&mut file).await.unwrap();
+    let queued = async |file: &mut SqliteConnection| {
+        let count = sqlx::query_scalar("SELECT count(*) FROM shop_change_queue");
+        count.fetch_one(file).await.unwrap()
+    };
+    for _ in 0..3 {
+        assert_eq!(mirror.read(&client).await, Some(0), "what has no place is not shown yet");
+        let list = client.expect(200, "GET", &format!("{recent}{as_of}"), None).await;
+        let next = list["meta"]["as_of"].as_str().unwrap();
+        assert!(*next <= *as_of, "{next} is later than what was shown");
+        let mut first = Mirror::of("manufacturers");
+        first.read_all(&client).await;
+        assert_eq!(first.records.len(), 3);
+        let left: i64 = queued(&mut file).await;
+        assert_eq!(left, 1);
+    }
+    client.expect(503, "PATCH", "/manufacturers/1", Some(oak.clone())).await;
+
+    served.shell("prlimit --fsize=unlimited --pid").await;
+    assert_eq!(mirror.read(&client).await, Some(1));
+    client.expect(200, "PATCH", "/manufacturers/1", Some(oak)).await;
+    mirror.read_all(&client).await;
+    let mut whole = Mirror::of("manufacturers");
+    whole.read_all(&client).await;
+    mirror.equals(&whole);
+    let list = client.expect(200, "GET", &format!("{recent}{as_of}"), None).await;
+    let listed: Vec<&Value> = list["data"].as_array().unwrap().iter().collect();
+    for id in ["1", "2"] {
+        assert!(listed.iter().any(|record| record["id"] == id), "{list}");
+    }
+    served.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
