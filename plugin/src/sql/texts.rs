@@ -1,6 +1,8 @@
 //! Substring search on engines that need tables of texts. Triggers fill these tables; this module
 //! queries them.
 
+use std::iter;
+
 use crate::model::resource::Resource;
 
 /// The records that contain a text, as rows of such a table.
@@ -67,21 +69,28 @@ pub fn by_pieces(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
     if characters.len() < LEAST {
         return None;
     }
-    let beginning = |from: usize| {
-        let piece = characters[from..].iter().take(LENGTH);
-        format!("{}%", pattern(&piece.collect::<String>()))
-    };
     let ahead = |to: usize| characters[..to].iter().collect::<String>();
+    let [[first, last], [second, second_last], [third, third_last]] =
+        [0, 1, 2].map(|from| beginning(&characters[from..], LENGTH));
     Some(Found {
         rows: format!(
-            "{table} WHERE (piece LIKE ? OR piece LIKE ? AND right(ahead, 1) = ? \
-             OR piece LIKE ? AND ahead = ?)"
+            "{table} WHERE (piece BETWEEN ? AND ? OR piece BETWEEN ? AND ? AND right(ahead, 1) = ? \
+             OR piece BETWEEN ? AND ? AND ahead = ?)"
         ),
-        binds: vec![beginning(0), beginning(1), ahead(1), beginning(2), ahead(2)],
+        binds: vec![first, last, second, second_last, ahead(1), third, third_last, ahead(2)],
         key: "record",
         keys: "DISTINCT record",
         exact: characters.len() <= LENGTH,
     })
+}
+
+/// The first and the last piece that begins with a text. This is not a pattern: the engine would look
+/// for its matches up to U+FFFF only, and so miss pieces that continue with a character above it.
+fn beginning(text: &[char], length: usize) -> [String; 2] {
+    let first: String = text.iter().take(length).collect();
+    let rest = length.saturating_sub(text.len());
+    let last = first.chars().chain(iter::repeat_n(char::MAX, rest)).collect();
+    [first, last]
 }
 
 /// A searched column and its field.
@@ -145,8 +154,11 @@ mod tests {
 
     #[test]
     fn pieces_are_matched_with_the_beginning_of_a_text() {
-        let binds = [r"a\_b\%c%", r"\_b\%c%", "a", r"b\%c%", "a_"].map(str::to_owned);
-        assert_eq!(found("a_b%c"), Some((binds.to_vec(), true)));
+        let last = |text: &str| format!("{text:\u{10FFFF}<12}");
+        let (whole, but_one, but_two) = (last("a_b%c"), last("_b%c"), last("b%c"));
+        let binds = ["a_b%c", &whole, "_b%c", &but_one, "a", "b%c", &but_two, "a_"];
+        let binds = binds.map(str::to_owned).to_vec();
+        assert_eq!(found("a_b%c"), Some((binds, true)));
         assert_eq!(found("äöü"), None, "such a short text is at the beginning of too many pieces");
         assert!(found("äöüä").is_some());
     }
@@ -154,7 +166,17 @@ mod tests {
     #[test]
     fn a_text_longer_than_a_piece_gives_candidates_only() {
         assert!(found("abcdefghijkl").is_some_and(|(_, exact)| exact));
-        let binds = ["abcdefghijkl%", "bcdefghijklm%", "a", "cdefghijklm%", "ab"];
+        let last = "cdefghijklm\u{10FFFF}";
+        let binds = [
+            "abcdefghijkl",
+            "abcdefghijkl",
+            "bcdefghijklm",
+            "bcdefghijklm",
+            "a",
+            "cdefghijklm",
+            last,
+            "ab",
+        ];
         let binds = binds.map(str::to_owned).to_vec();
         assert_eq!(found("abcdefghijklm"), Some((binds, false)));
     }

@@ -1,5 +1,10 @@
 //! Searching and sorting text.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::support::harness::Shop;
@@ -79,6 +84,52 @@ async fn text_sorts_by_code_point_of_the_folded_value() {
     let path = "/manufacturers?list[ordering]=manufacturer_name";
     let sorted = shop.get(path).send().await.expect(200).column("manufacturer_name");
     assert_eq!(sorted, ["1", "A", "a", "b", "B", "ß", "st", "Z", "ä", "Ä", "é"]);
+}
+
+/// Each engine finds texts in another way, and some of them look for the characters after a text in a
+/// range of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_found_whatever_follows_it() {
+    // Characters of one to four bytes, the last ones of each length included, and those of patterns.
+    const CHARACTERS: &[char] =
+        &['a', '%', '_', '~', 'é', '\u{7FF}', '寿', '\u{FFFD}', '😀', '🍣', '\u{10FFFD}'];
+    let shop = Shop::open().await;
+    let mut generator = TestRunner::deterministic();
+    let texts = vec(select(CHARACTERS), 1..40);
+    let mut texts: Vec<Vec<char>> =
+        (0..40).map(|_| texts.new_tree(&mut generator).unwrap().current()).collect();
+    texts.extend(["qwerty😀", "寿司セット🍣", "qwertyz"].map(|text| text.chars().collect()));
+    let whole: Vec<String> = texts.iter().map(|text| text.iter().collect()).collect();
+    for text in &whole {
+        shop.create("/products", json!({"product_name": text, "sku": format!("{text}#")})).await;
+    }
+    let sought = (0..texts.len()).prop_flat_map(|at| {
+        let length = texts[at].len();
+        (Just(at), 0..length, 1..=14_usize.min(length))
+    });
+    let sought = (0..150).map(|_| {
+        let (at, from, length) = sought.new_tree(&mut generator).unwrap().current();
+        texts[at][from..].iter().take(length).collect::<String>()
+    });
+    let sought: Vec<String> =
+        ["qwerty", "寿司セット"].map(str::to_owned).into_iter().chain(sought).collect();
+    for text in sought {
+        let query: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let expected: Vec<i64> = (1..)
+            .zip(&whole)
+            .filter(|(_, whole)| whole.contains(&text))
+            .map(|(id, _)| id)
+            .collect();
+        for filter in ["search", "sku"] {
+            let found = shop.get(&format!("/products?filter[{filter}]={query}&page[limit]=100"));
+            let found = found.send().await.expect(200);
+            assert_eq!(
+                (found.ids(), found.total()),
+                (expected.clone(), expected.len() as i64),
+                "{filter} {text}"
+            );
+        }
+    }
 }
 
 /// The cost of a search is bounded, however long the text is that a client sends.
