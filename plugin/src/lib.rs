@@ -44,7 +44,7 @@
 //! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), checking and repairing kept numbers (`maintenance`) |
 //! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells`, the results; bulk `filling`, SQLite's `upkeep` |
 //! | [`wire`] | path and query (`request`), what a client selects of a document (`view`), where a list of changed records goes on (`resume`), the query of the feed of changes (`following`) and headers and body (`body`) to typed form, known `names` for misspelt ones, values and their literal texts (`literal`), the record that a body describes (`draft`), `If-Match` (`precondition`), `Idempotency-Key` and the fingerprint of a request (`idempotency`), JSON:API output (`document`), each record of it (`object`) with the records beside it (`included`), responses (`answer`) |
-//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and the queries needed for that (`probe`), pages (`read`) and their `conditions`, changes (`write`), the keys of writes (`once`), the feed of changes with its triggers (`feed`), whole tables (`copy`), differences between engines (`dialect`), substring search (`texts`), kept counts and sums with their tables, triggers and recounts (`kept`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and the queries needed for that (`probe`), pages in the order of long texts (`ties`), pages (`read`) and their `conditions`, changes (`write`), the keys of writes (`once`), the feed of changes with its triggers (`feed`), whole tables (`copy`), differences between engines (`dialect`), substring search (`texts`), kept counts and sums with their tables, triggers and recounts (`kept`) |
 //! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and their typed handles (`field`), descriptors (`resource`), the list of all descriptors (`registry`) and the relations that follow from them (`relation`), selected fields (`selection`), records (`record`), queries to the database (`question`), the parameters of the store (`parameters`), the kept counts and sums (`kept`), which writes change whose version (`versions`) |
 //! | [`error`](mod@error) | the table of errors |
 //!
@@ -69,6 +69,9 @@
 //!   of these, counted and sorted by their dates: however many orders there are, few of them are open.
 //! - A list ordered by a joined name, such as that of a status, uses the counts of each status, and
 //!   reads only the index ranges of those on the page.
+//! - A list ordered by a long text, such as the image of a product, is read along an index of the first
+//!   255 characters. Only if its first or its last record has a text with as many, those with the same
+//!   beginning are sorted by what follows it.
 //! - Substrings are found by trigrams: on SQLite with an FTS5 index on the case-folded columns, on
 //!   PostgreSQL with `pg_trgm`. FTS5 visits the records of each trigram, so a text of more than 18
 //!   characters is looked up by its first and last ten characters, and compared with the records

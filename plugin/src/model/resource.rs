@@ -278,6 +278,11 @@ impl Resource {
             && field.kind.is_folded()
             && self.list.iter().any(|listed| listed.name == field.name)
     }
+
+    /// Whether that copy is in two columns.
+    pub fn is_split(&self, field: &Field) -> bool {
+        field.kind.is_split() && self.is_folded(field)
+    }
 }
 
 /// The column with the version of a row: 1 for a new one, and one more after each change.

@@ -131,6 +131,11 @@ impl Kind {
             _ => matches!(self, Kind::Email),
         }
     }
+
+    /// Whether the folded copy is in two columns: its first [`BEGINNING`] characters, and the rest.
+    pub const fn is_split(self) -> bool {
+        matches!(self, Kind::Text { max, .. } if max > BEGINNING) && self.is_folded()
+    }
 }
 
 /// A value of some [`Kind`]. The variants are the types that a typed engine distinguishes.
@@ -287,6 +292,9 @@ impl Cell<'_> {
         }
     }
 }
+
+/// How many characters of the folded copy of a long text are in an index.
+pub const BEGINNING: usize = 255;
 
 /// Folds text so that texts that differ only in case become equal (Unicode, full folding).
 pub fn fold(text: &str) -> String {

@@ -4,6 +4,7 @@
 
 use time::PrimitiveDateTime;
 
+use super::ties::Ties;
 use crate::error::Error;
 use crate::model::field::Field;
 use crate::model::kept::{BLOCK, Kept};
@@ -18,7 +19,7 @@ const FAR: i64 = 4_096;
 pub const FEW: usize = 2_000;
 
 /// A query whose result is needed before a page can be read cheaply.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Probe {
     /// The keys of the records that contain a text, at most one more than [`FEW`]: finding them is
     /// almost the whole cost of such a page, so it must be done only once.
@@ -29,6 +30,12 @@ pub enum Probe {
     Steps(&'static Kept),
     /// The joined records, in order, that the records of the page refer to.
     Groups(&'static Join, &'static Kept),
+    /// The keys of the page along the index that has the beginnings of a long text, with these. The
+    /// index is found in the given way.
+    Beginnings(Approach),
+    /// The keys that the group at an end of that page has on it. The total is known already, if it is
+    /// given.
+    Ties(Ties, Option<i64>),
 }
 
 /// The conclusion from the result of a probe.
@@ -130,8 +137,14 @@ impl Probe {
         match steps {
             Some(steps) => Some(Probe::Steps(steps)),
             None if is_of_text(page) => Some(Probe::Few),
-            None => (!is_indexed(page)).then_some(Probe::Totals),
+            None if !is_indexed(page) => Some(Probe::Totals),
+            None => has_beginnings(page).then(|| Probe::Beginnings(Approach::unasked(page))),
         }
+    }
+
+    /// Whether an index leads to a page, so that it is the first that is read.
+    pub fn is_needless(page: &Page) -> bool {
+        matches!(Probe::of(page), None | Some(Probe::Beginnings(_)))
     }
 
     /// The kinds of the columns of the result.
@@ -142,6 +155,8 @@ impl Probe {
             Probe::Steps(steps) if steps.day_of().is_some() => &[Kind::WORD, Kind::COUNT],
             Probe::Steps(_) => &[Kind::COUNT; 2],
             Probe::Groups(..) => &[Kind::COUNT; 3],
+            Probe::Beginnings(_) => &[Kind::COUNT, Kind::WORD],
+            Probe::Ties(..) => &[Kind::COUNT],
         }
     }
 
@@ -157,7 +172,25 @@ impl Probe {
             },
             (Probe::Totals, [row]) => {
                 let [total, all] = numbers(row, ["total", "everything"])?;
-                Approach { total: Some(total), keys: by_totals(page, total, all) }
+                let approach = Approach { total: Some(total), keys: by_totals(page, total, all) };
+                if has_beginnings(page) && matches!(approach.keys, Keys::IndexScan(_)) {
+                    return Ok(Next::Ask(Probe::Beginnings(approach)));
+                }
+                approach
+            }
+            (Probe::Beginnings(along), rows) => {
+                let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+                let rows = rows.iter().take(limit).map(|row| match &row[..] {
+                    [key, beginning] => Ok((key.int("page_key")?, beginning.text("beginning")?)),
+                    _ => Err(OTHER_COLUMNS),
+                });
+                let ties = Ties::along(&rows.collect::<Result<Vec<_>, Error>>()?);
+                return Ok(untied(ties, along.total));
+            }
+            (Probe::Ties(ties, total), rows) => {
+                let keys = rows.iter().map(|row| numbers(row, ["page_key"]).map(|[key]| key));
+                let keys = keys.collect::<Result<Vec<_>, Error>>()?;
+                return Ok(untied(ties.clone().with(keys), *total));
             }
             (Probe::Groups(..), []) => Approach { total: None, keys: Keys::Empty },
             (Probe::Steps(_), []) => Approach::default(),
@@ -236,6 +269,12 @@ fn is_of_text(page: &Page) -> bool {
         && page.order.field.is_none()
 }
 
+/// Whether the index of the order of a page has only the beginnings of texts.
+fn has_beginnings(page: &Page) -> bool {
+    let field = page.order.field.and_then(|name| field_of(page.resource, name));
+    field.is_some_and(|field| page.resource.is_split(field))
+}
+
 /// Whether an index has the fields of the conditions followed by the order of a page. Each order
 /// without conditions has one.
 fn is_indexed(page: &Page) -> bool {
@@ -301,6 +340,19 @@ fn few(row: &[Value]) -> Result<Option<Vec<i64>>, Error> {
     Ok((keys.len() <= FEW).then_some(keys))
 }
 
+/// How to find a page whose records are known up to these groups.
+fn untied(ties: Ties, total: Option<i64>) -> Next {
+    match ties.next() {
+        Some(_) => Next::Ask(Probe::Ties(ties, total)),
+        None => Next::Read(Approach { total, keys: known(ties.keys()) }),
+    }
+}
+
+/// How to find a page with these keys.
+fn known(keys: Vec<i64>) -> Keys {
+    if keys.is_empty() { Keys::Empty } else { Keys::Known(keys) }
+}
+
 /// How to find a page if the records with these keys satisfy its conditions.
 fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     let total = i64::try_from(keys.len()).unwrap_or(i64::MAX);
@@ -311,8 +363,7 @@ fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
     let [offset, limit] =
         [page.offset, page.limit].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
     let passed = |key: &i64| page.after.is_some_and(|after| *key <= after);
-    let keys: Vec<i64> = keys.into_iter().skip_while(passed).skip(offset).take(limit).collect();
-    let keys = if keys.is_empty() { Keys::Empty } else { Keys::Known(keys) };
+    let keys = known(keys.into_iter().skip_while(passed).skip(offset).take(limit).collect());
     Approach { total: Some(total), keys }
 }
 

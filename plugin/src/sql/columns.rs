@@ -10,6 +10,11 @@ pub fn folded(name: &str) -> String {
     format!("{name}_fold")
 }
 
+/// The name of the column with what follows the beginning of such a copy, if the text is long.
+pub(super) fn rest(name: &str) -> String {
+    format!("{name}_rest")
+}
+
 /// A column of the resource's own table.
 pub(super) fn own(name: &str) -> String {
     format!("t.{name}")
@@ -65,6 +70,21 @@ pub(super) fn order_column(resource: &Resource, name: &str) -> Option<String> {
         true => folded(&column(field)),
         false => column(field),
     })
+}
+
+/// The column that a field is sorted by where the first one has only the beginnings of texts.
+pub(super) fn next_order_column(resource: &Resource, name: &str) -> Option<String> {
+    let field = resource.fields().find(|field| field.name == name)?;
+    resource.is_split(field).then(|| rest(&column(field)))
+}
+
+/// The greatest length of the texts in these two columns.
+pub(super) fn longest(resource: &Resource, name: &str) -> Option<usize> {
+    let field = resource.fields().find(|field| field.name == name)?;
+    match field.kind {
+        Kind::Text { max, .. } if resource.is_split(field) => Some(max),
+        _ => None,
+    }
 }
 
 /// The name of the column in which a text is searched.

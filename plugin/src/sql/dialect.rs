@@ -33,6 +33,9 @@ pub struct Dialect {
     /// that stops after a page would rather read all records in order, in the hope of a few soon. Other
     /// pages are planned well without.
     pub sorted_alone: fn(&str) -> String,
+    /// The beginning of a query that sorts texts of up to so many characters, on an engine that would
+    /// compare only their first ones.
+    pub sorts_long: fn(usize) -> String,
     /// The index hint after the name of a table, on an engine that would otherwise underestimate
     /// the number of rows and sort them.
     pub index_hint: fn(&str) -> String,
@@ -142,6 +145,7 @@ pub static SQLITE: Dialect = Dialect {
     json_list: "json_group_array",
     without_index: |column| format!("+{column}"),
     sorted_alone: |column| format!("+{column}"),
+    sorts_long: |_| String::new(),
     index_hint: |_| String::new(),
     nulls_least: |_| "",
     char_length: "length",
@@ -193,6 +197,7 @@ pub static POSTGRES: Dialect = Dialect {
     without_index: str::to_owned,
     // The greatest of one value is the value, for any type.
     sorted_alone: |column| format!("greatest({column})"),
+    sorts_long: |_| String::new(),
     index_hint: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
@@ -243,6 +248,13 @@ pub static MYSQL: Dialect = Dialect {
     without_index: str::to_owned,
     // The hint names the index.
     sorted_alone: str::to_owned,
+    sorts_long: |characters| {
+        // Folding makes three of a character at worst, and each has up to four bytes. The engine wants
+        // memory for fifteen rows, each with two columns.
+        let bytes = 12 * characters;
+        let memory = (32 * bytes).max(2 << 20);
+        format!("SET STATEMENT max_sort_length = {bytes}, sort_buffer_size = {memory} FOR ")
+    },
     index_hint: |name| format!(" FORCE INDEX ({name})"),
     nulls_least: |_| "",
     char_length: "char_length",

@@ -23,6 +23,7 @@ mod read;
 mod skus;
 mod statement;
 pub mod texts;
+mod ties;
 mod write;
 
 pub use columns::folded;

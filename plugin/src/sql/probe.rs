@@ -1,10 +1,11 @@
 //! The queries that precede the reading of a page, as SQL.
 
 use super::approach::{self, Probe};
-use super::columns::{order_column, own};
-use super::conditions::Joins;
+use super::columns::{next_order_column, order_column, own};
+use super::conditions::{Joins, and};
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
+use super::ties::Tied;
 use crate::model::kept::Kept;
 use crate::model::question::Page;
 use crate::model::resource::Join;
@@ -18,6 +19,8 @@ pub fn probe(probe: &Probe, page: &Page, dialect: &Dialect) -> Statement {
         Probe::Totals => sql.totals(page),
         Probe::Steps(steps) => sql.steps(steps, page),
         Probe::Groups(join, count) => sql.groups(join, count, page),
+        Probe::Beginnings(along) => sql.beginnings(page, &along.keys),
+        Probe::Ties(ties, _) => ties.next().into_iter().for_each(|tied| sql.tied(tied, page)),
     }
     sql.finish()
 }
@@ -92,5 +95,30 @@ impl Builder<'_> {
         self.push(" AND upto - named < ");
         self.bind(Value::Int(page.offset.saturating_add(page.limit)));
         self.push(" ORDER BY passed, joined");
+    }
+
+    /// Reads the keys that a group of records whose texts have the same beginning has on a page.
+    pub(super) fn tied(&mut self, tied: &Tied, page: &Page) {
+        let (direction, before) = if page.order.descending { (" DESC", ">") } else { ("", "<") };
+        let key = own(page.resource.key);
+        let order = page.order.field.and_then(|name| {
+            Some((order_column(page.resource, name)?, next_order_column(page.resource, name)?))
+        });
+        let (beginning, rest) = order.unwrap_or_else(|| (key.clone(), key.clone()));
+        self.begin_long_sort(page);
+        self.push(&format!(
+            "SELECT page_key FROM (SELECT {key} AS page_key, \
+             row_number() OVER (ORDER BY {rest}{direction}, {key}{direction}) AS place, \
+             sum(CASE WHEN {key} {before} "
+        ));
+        self.bind(Value::Int(tied.first));
+        self.push(" THEN 1 ELSE 0 END) OVER () AS passed");
+        self.from(page, Joins::OfConditions);
+        self.conditions(page, |_| true);
+        self.push(&format!("{}{beginning} = ", and(page)));
+        self.bind(Value::Text(tied.beginning.clone()));
+        self.push(") tied WHERE place > passed AND place <= passed + ");
+        self.bind(Value::Int(tied.count));
+        self.push(" ORDER BY place");
     }
 }

@@ -2,13 +2,21 @@
 //! at the end of the page, then its rows.
 
 use super::approach::{Approach, Group, Keys, Probe};
-use super::columns::{order_column, own};
+use super::columns::{longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table, rounded_up};
 use crate::model::question::{Condition, Page};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
+
+/// How much of long texts determines an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    Whole,
+    /// What an index has of them.
+    Beginnings,
+}
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
@@ -55,6 +63,7 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
 /// the total, the key and the cells. An empty page has no total.
 pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
+    sql.begin_long_sort(page);
     sql.push("SELECT ");
     match is_of_one(page) {
         true => sql.push("1"),
@@ -90,7 +99,7 @@ impl Builder<'_> {
             let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
             self.from(&page, Joins::All);
             self.conditions(&page, |_| true);
-            return self.order(&page, None);
+            return self.order(&page, None, Texts::Whole);
         }
         if is_of_one(page) {
             self.from(page, Joins::All);
@@ -100,7 +109,7 @@ impl Builder<'_> {
         if begins_with_keys(page) || approach.keys == Keys::Named {
             self.from(page, Joins::All);
             self.conditions(page, |_| true);
-            self.order(page, None);
+            self.order(page, None, Texts::Whole);
             return self.limits(page.limit, page.offset, true);
         }
         self.push(" FROM (");
@@ -117,19 +126,31 @@ impl Builder<'_> {
                 self.key_order(page);
             }
             _ if page.by_change() == Some(true) => self.push(" ORDER BY p.place"),
-            _ => self.order(page, None),
+            _ => self.order(page, None, Texts::Whole),
         }
     }
 
     pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) {
         match &approach.keys {
             Keys::Grouped(groups) => self.keys_of_groups(page, groups),
-            keys => self.keys(page, keys),
+            keys => self.keys(page, keys, Texts::Whole),
         }
     }
 
+    /// Begins a query that sorts long texts by all of their characters, if the order of a page needs it.
+    pub(super) fn begin_long_sort(&mut self, page: &Page) {
+        if let Some(longest) = page.order.field.and_then(|name| longest(page.resource, name)) {
+            self.push(&(self.dialect.sorts_long)(longest));
+        }
+    }
+
+    /// Reads the keys of a page along an index that has the beginnings of texts, and these.
+    pub(super) fn beginnings(&mut self, page: &Page, keys: &Keys) {
+        self.keys(page, keys, Texts::Beginnings);
+    }
+
     /// Reads the keys of a page, in a column `page_key`.
-    pub(super) fn keys(&mut self, page: &Page, keys: &Keys) {
+    fn keys(&mut self, page: &Page, keys: &Keys, texts: Texts) {
         if let (Some(since), Some(true)) = (page.only_changed(), page.by_change()) {
             self.push("SELECT x.record AS page_key, x.seq AS place");
             let from = page.after.map_or(since, |after| since.max(after.saturating_add(1)));
@@ -140,6 +161,10 @@ impl Builder<'_> {
         self.page_keys(page);
         if page.by_change() == Some(true) {
             self.push(", x.seq AS place");
+        }
+        if texts == Texts::Beginnings {
+            let column = page.order.field.and_then(|name| order_column(page.resource, name));
+            self.push(&format!(", {} AS beginning", column.unwrap_or_default()));
         }
         self.push(" FROM ");
         self.push(page.resource.table);
@@ -187,10 +212,10 @@ impl Builder<'_> {
                     Keys::Gathered(_) => Some(self.dialect.sorted_alone),
                     _ => None,
                 };
-                self.order(page, form);
+                self.order(page, form, texts);
             }
         }
-        self.limits(page.limit, offset, Probe::of(page).is_none());
+        self.limits(page.limit, offset, Probe::is_needless(page));
     }
 
     /// Reads the keys of a page, in a column `page_key`, with each group sorted by itself. The
@@ -297,7 +322,7 @@ impl Builder<'_> {
 
     /// The order of a page. If no index must be scanned for it, it is written in a form that no
     /// index supports.
-    pub(super) fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>) {
+    fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>, texts: Texts) {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
             let descending = page.order.descending;
@@ -313,6 +338,12 @@ impl Builder<'_> {
                 self.push((self.dialect.nulls_least)(descending));
             }
             self.push(", ");
+            let next = next_order_column(page.resource, name).filter(|_| texts == Texts::Whole);
+            if let Some(next) = next {
+                self.push(&next);
+                self.push(direction(page));
+                self.push(", ");
+            }
         }
         self.key_order(page);
     }

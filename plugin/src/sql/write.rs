@@ -1,17 +1,18 @@
 //! Changes of records as SQL, with their locks and checks.
 
-use super::columns::folded;
+use super::columns::{folded, rest};
 use super::copy::insert_rows;
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
 use crate::model::field::Field;
 use crate::model::question::Check;
 use crate::model::resource::Resource;
-use crate::model::value::{Kind, Value, fold};
+use crate::model::value::{BEGINNING, Value, fold};
 
-/// The greatest length of a folded copy in characters. Folding turns one character into three at
-/// worst; an index is limited to 3,072 bytes, which must suffice for two keys as well.
-const COPIED: usize = 750;
+/// The greatest length of the folded copy of a name, in characters. Folding turns one
+/// character into three at worst; an index is limited to 3,072 bytes, which must suffice for two keys as
+/// well. So the end of a text is lost if all of its 255 letters are folded to three.
+const COPIED: usize = 763;
 
 /// Locks a record against changes until the transaction ends; `None` on an engine with one writer
 /// at a time.
@@ -330,26 +331,23 @@ fn columns_of<'a>(
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
 ) -> impl Iterator<Item = (String, Value)> {
     values.flat_map(|(field, value)| {
-        let copy = || match value {
-            Value::Text(text) => Value::Text(copy_of(text, field.kind)),
-            // No column of a copy takes it, so the database refuses it.
-            other => other.clone(),
-        };
-        let copy = resource.is_folded(field).then(|| (folded(field.name), copy()));
-        std::iter::once((field.name.to_owned(), value.clone())).chain(copy)
+        let copy = resource.is_folded(field).then(|| copy_of(value, field));
+        std::iter::once((field.name.to_owned(), value.clone()))
+            .chain(copy.into_iter().flatten().flatten())
     })
 }
 
-/// The folded copy of a text. A field that is longer than a name has only the beginning folded: it
-/// is not searched, and no index takes texts of any length.
-fn copy_of(text: &str, kind: Kind) -> String {
-    let mut copy = fold(text);
-    let most = match kind {
-        Kind::Text { max: 256.., .. } => 255,
-        _ => COPIED,
+/// The folded copy of a text, in two columns if it may be long.
+fn copy_of(value: &Value, field: &Field) -> [Option<(String, Value)>; 2] {
+    let Value::Text(text) = value else {
+        // No column of a copy takes it, so the database refuses it.
+        return [Some((folded(field.name), value.clone())), None];
     };
-    if let Some((end, _)) = copy.char_indices().nth(most) {
-        copy.truncate(end);
-    }
-    copy
+    let mut copy = fold(text);
+    let is_split = field.kind.is_split();
+    let most = if is_split { BEGINNING } else { COPIED };
+    let end = copy.char_indices().nth(most).map(|(end, _)| end);
+    let after = end.map(|end| copy.split_off(end)).unwrap_or_default();
+    let after = is_split.then(|| (rest(field.name), Value::Text(after)));
+    [Some((folded(field.name), Value::Text(copy))), after]
 }

@@ -37,6 +37,7 @@ pub(super) const SQLITE: Files = files![
     "0016_feed",
     "0017_warehouse",
     "0018_trimmed",
+    "0019_long_texts",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -57,6 +58,7 @@ pub(super) const POSTGRES: Files = files![
     "0015_feed",
     "0016_warehouse",
     "0017_trimmed",
+    "0018_long_texts",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -80,6 +82,7 @@ pub(super) const MYSQL: Files = files![
     "0018_feed",
     "0019_warehouse",
     "0020_trimmed",
+    "0021_long_texts",
 ];
 
 /// The migrator of these files.

@@ -1,5 +1,6 @@
 //! Searching and sorting text.
 
+use plugin::model::value::fold;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -130,6 +131,82 @@ async fn a_text_is_found_whatever_follows_it() {
             );
         }
     }
+}
+
+/// An index takes the beginnings of long texts only, and groups of texts with the same beginning are at the
+/// ends of some of these pages, within others, and longer than a page.
+#[tokio::test(flavor = "multi_thread")]
+async fn text_sorts_by_all_of_its_characters_and_ties_by_id() {
+    let shop = Shop::open().await;
+    let long = "/Images/".repeat(40);
+    let ends = ["b", "A", "a", "Ä", "ä", "", "ß", "st", "ST", "😀", "\u{FFFD}", "a", "b"];
+    let images = ["", "z", "", "/"].into_iter().map(str::to_owned);
+    let images = images.chain(ends.map(|end| format!("{long}{end}")));
+    // Some have as many characters as an index takes, and some only when they are folded.
+    let images = images.chain([254, 255, 256, 255].map(|length| "é".repeat(length)));
+    let images = images.chain(
+        [("ß", 150, "b"), ("s", 300, "a"), ("ß", 150, "")]
+            .map(|(letter, times, end)| format!("{}{end}", letter.repeat(times))),
+    );
+    let mut sorted = Vec::new();
+    for (place, image) in images.enumerate() {
+        let [enabled, variable] = [!place.is_multiple_of(6), place.is_multiple_of(5)];
+        let product = json!({
+            "product_name": "x", "main_image": image, "enabled": u8::from(enabled),
+            "product_type": if variable { "variable" } else { "simple" },
+        });
+        let id = shop.create("/products", product).await;
+        sorted.push((fold(&image), id, [true, enabled, variable]));
+    }
+    sorted.sort();
+    // The last filter is of few records, and the one before it of most.
+    let filters = ["", "&filter[enabled]=1", "&filter[product_type]=variable"];
+    for (number, filter) in filters.into_iter().enumerate() {
+        let sorted = sorted.iter().filter(|(.., passes)| passes[number]);
+        let sorted = sorted.map(|(_, id, _)| *id);
+        let mut expected: Vec<i64> = sorted.collect();
+        for direction in ["asc", "desc"] {
+            for limit in [1, 2, 3, 7, 50] {
+                for (page, expected) in expected.chunks(limit).enumerate() {
+                    let query = format!(
+                        "list[ordering]=main_image&list[direction]={direction}{filter}\
+                         &page[limit]={limit}&page[offset]={}",
+                        page * limit
+                    );
+                    let answer = shop.get(&format!("/products?{query}")).send().await.expect(200);
+                    assert_eq!(answer.ids(), expected, "{query}");
+                }
+            }
+            let query = format!("list[ordering]=main_image{filter}&page[offset]=100");
+            let answer = shop.get(&format!("/products?{query}")).send().await.expect(200);
+            assert_eq!((answer.ids(), answer.total()), (vec![], expected.len() as i64), "{query}");
+            expected.reverse();
+        }
+    }
+}
+
+/// Texts that are not long can be long when they are folded, and long texts of which there are few are
+/// sorted without an index.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_and_comments_sort_by_all_of_their_characters() {
+    let shop = Shop::open().await;
+    // Each of these letters is folded to three.
+    let long = "ΐ".repeat(254);
+    for end in ["c", "a", "B"] {
+        shop.create("/products", json!({"product_name": format!("{long}{end}")})).await;
+    }
+    let sorted = shop.get("/products?list[ordering]=product_name").send().await.expect(200);
+    assert_eq!(sorted.ids(), [2, 3, 1]);
+    let found = shop.get("/products?filter[search]=%CE%90b").send().await.expect(200);
+    assert_eq!(found.ids(), [3]);
+    shop.create("/orders", json!({"user_email": "ada@example.com"})).await;
+    let long = "ä".repeat(300);
+    for end in ["c", "Ä", "B", "a", "ä", "a"] {
+        let entry = json!({"order_state_id": 2, "comment": format!("{long}{end}")});
+        shop.create("/orders/1/history", entry).await;
+    }
+    let sorted = shop.get("/orders/1/history?list[ordering]=comment").send().await.expect(200);
+    assert_eq!(sorted.ids(), [1, 5, 7, 4, 2, 3, 6]);
 }
 
 /// The cost of a search is bounded, however long the text is that a client sends.

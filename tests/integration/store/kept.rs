@@ -223,6 +223,13 @@ async fn a_store_of_the_previous_version_is_migrated_to_the_present_triggers() {
         }
     }
     assert!(before.iter().all(|(_, sums)| !sums.is_empty()), "{before:?}");
+    let long = "a".repeat(300);
+    let image = format!(
+        "UPDATE shop_products SET main_image = '{long}B', main_image_fold = '{}' \
+         WHERE shop_product_id = 1",
+        &long[..255]
+    );
+    store.execute(plain(image)).await.unwrap();
     // Sessions remember the columns that are gone.
     store.close().await;
     let store = Store::open(&database.url()).unwrap();
@@ -234,6 +241,8 @@ async fn a_store_of_the_previous_version_is_migrated_to_the_present_triggers() {
     store.recount().await.unwrap();
     let recounted = copy::kept(&store).await.unwrap();
     assert!(recounted.contains(counted), "{counted:?}");
+    let rest = "SELECT main_image_rest FROM shop_products WHERE shop_product_id = 1";
+    assert_eq!(texts(&store, rest).await, [format!("{}b", &long[..45])]);
     let others = "SELECT product_name FROM shop_products WHERE version <> 1";
     assert!(texts(&store, others).await.is_empty(), "each record has the version 1");
     let others = "SELECT product_name FROM shop_products WHERE quantity <> coalesce((SELECT \
