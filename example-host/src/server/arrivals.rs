@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Body;
-use host_service::{Refusal, body};
+use host_service::{ClientAddress, Refusal, body};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::limits::{self, Permit};
+use super::limits::Permit;
 
 /// How many forms may be arriving.
 const PLACES: usize = 64;
@@ -58,7 +58,7 @@ impl Arrivals {
         body: &mut Body,
         limit: usize,
     ) -> Result<Vec<u8>, Refusal> {
-        let place = self.take(limits::client(client));
+        let place = self.take(ClientAddress(client).block());
         let _aside = connection.upgrade().map(|permit| permit.set_aside());
         let reading = timeout(TIME, body::read(body, limit, TIME));
         tokio::select! {

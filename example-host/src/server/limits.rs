@@ -3,11 +3,12 @@
 //! request waits is left out, and is limited by the number of those who may wait.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use host_service::ClientAddress;
 use tokio::sync::Notify;
 
 /// A limit on open connections.
@@ -67,7 +68,7 @@ impl ConnectionLimit {
         address: IpAddr,
         trusted_proxy: bool,
     ) -> Option<Permit> {
-        let client = (!trusted_proxy).then(|| client(address));
+        let client = (!trusted_proxy).then(|| ClientAddress(address).block());
         let mut open = self.open();
         let has = |client: IpAddr| open.by_client.get(&client).copied().unwrap_or_default();
         if client.is_some_and(|client| has(client) >= self.per_client) {
@@ -174,17 +175,6 @@ impl Drop for Aside {
             let Permit { limit, number, slot } = &*self.permit;
             limit.open().insert(*number, Arc::clone(slot));
         }
-    }
-}
-
-/// The client of an address: an IPv6 network counts as one client.
-pub(super) fn client(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = u128::from(address) & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from(network))
-        }
-        address => address,
     }
 }
 

@@ -4,7 +4,6 @@
 //! disconnects.
 
 use std::borrow::Borrow;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::accept::accepts;
 use crate::access::{Access, Asked, Asking, is_change};
 use crate::body;
 use crate::changes::Changes;
+use crate::client::ClientAddress;
 use crate::handled::Handled;
 use crate::limits::Limits;
 use crate::pieces::{Arrival, ArrivalLimits, Arriving, Produced, Streamed};
@@ -29,7 +29,7 @@ use crate::refusal::Refusal;
 use crate::request_id::RequestId;
 use crate::revalidation::Conditional;
 use crate::routing::{self, Matched, Record, Route, Routes};
-use crate::waiters::{Wait, Waiters};
+use crate::waiters::{Holder, TooMany, Wait, Waiters};
 
 /// Answers requests to the extensions of a site.
 pub(crate) struct Answering<A: Access> {
@@ -104,7 +104,16 @@ impl<A: Access> Answering<A> {
             let (read, ended) =
                 timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
             let asked = if route.waits { prefer::wait(&headers) } else { None };
-            let wait = asked.and_then(|seconds| self.waiters.grant(seconds, extensions.get()));
+            let wait = match asked {
+                Some(seconds) => {
+                    let caller = user.as_ref().map(|user: &A::User| -> &Caller { user.borrow() });
+                    let token = caller.and_then(|caller| caller.fact(fact::TOKEN_ID));
+                    let holders = Holder::all(token, extensions.get());
+                    let granted = self.waiters.grant(seconds, holders, extensions.get());
+                    granted.map_err(|TooMany| Refusal::TooManyWaits)?
+                }
+                None => None,
+            };
             let mut deadline = deadline;
             if let Some(wait) = &wait {
                 call = call.fact(fact::WAIT, wait.seconds());
@@ -241,11 +250,6 @@ impl<A: Access> Answering<A> {
         }
     }
 }
-
-/// The address of the client, which the application stores in the extensions of a request. Plugins
-/// get it as a fact.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientAddress(pub IpAddr);
 
 /// A change in progress. If it is interrupted, that is recorded, because it may still have changed
 /// something.

@@ -24,7 +24,9 @@
 //! answer is held open for up to so many seconds. If one of [`Limits::waiters`] places is free, the plugin
 //! gets that time as a fact, the answer names it in `Preference-Applied`, and the time limit of the request
 //! begins after it. The place is free again with the answer, when the time has passed, or when the client
-//! disconnects. Without a place, and after [`Mount::stopping`], the request is like any other. There is no
+//! disconnects. Without a place, and after [`Mount::stopping`], the request is like any other. One token and
+//! one client hold at most a tenth of the places, so that nobody takes those of all others: further ones of
+//! theirs get a 503 with `Retry-After: 5`. There is no
 //! `Vary: Prefer`, because the preference does not choose what is answered, only when (RFC 7240, section 2).
 //!
 //! # Modules
@@ -41,7 +43,7 @@
 //! | `extension` | a plugin with its description |
 //! | [`body`] | reads and discards bodies within limits |
 //! | `refusal` | the table of the host's own error answers |
-//! | `accept`, `changes`, `handled`, `head`, `limits`, `library`, `prefer`, `rate`, `request_id`, `revalidation`, `waiters` | one thing each |
+//! | `accept`, `changes`, `client`, `handled`, `head`, `limits`, `library`, `prefer`, `rate`, `request_id`, `revalidation`, `waiters` | one thing each |
 //! | `error` | errors of a start |
 
 pub mod body;
@@ -50,6 +52,7 @@ mod accept;
 mod access;
 mod answer;
 mod changes;
+mod client;
 mod error;
 mod extension;
 mod handled;
@@ -67,8 +70,8 @@ mod routing;
 mod waiters;
 
 pub use access::{Access, Asked, Asking, is_change};
-pub use answer::ClientAddress;
 pub use changes::{Changes, Slot};
+pub use client::ClientAddress;
 pub use error::Error;
 pub use extension::{Extension, report_event};
 pub use handled::Handled;

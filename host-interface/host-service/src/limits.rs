@@ -20,7 +20,9 @@ pub struct Limits {
     /// How many changes may run at the same time; others wait. Default: 1,024.
     pub changes: usize,
     /// How many requests may wait at the same time, see [`Route::waits`](host_interface::Route::waits).
-    /// Beyond it, one that asks to wait is answered at once. Default: 1,000.
+    /// Beyond it, one that asks to wait is answered at once. One token and one client, by its
+    /// [address](crate::ClientAddress), have at most a tenth of them; beyond that, it is refused.
+    /// Default: 1,000.
     pub waiters: usize,
 }
 

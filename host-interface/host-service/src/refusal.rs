@@ -52,6 +52,8 @@ pub enum Refusal {
     Timeout,
     /// The site cannot answer at the moment: 503.
     Unavailable,
+    /// Too many requests of the same token or client wait: 503.
+    TooManyWaits,
 }
 
 impl Refusal {
@@ -155,6 +157,14 @@ impl Refusal {
                 "Temporarily unavailable",
                 "The site is temporarily unavailable; try again in a moment.".to_owned(),
             ),
+            Refusal::TooManyWaits => (
+                503,
+                "unavailable",
+                "Temporarily unavailable",
+                "Too many requests with this token or from this address are waiting; try again in a \
+                 moment, or without `Prefer: wait`."
+                    .to_owned(),
+            ),
         };
         Problem {
             status,
@@ -221,7 +231,7 @@ impl Refusal {
                 limit.apply(headers);
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(limit.reset));
             }
-            Refusal::Unavailable => {
+            Refusal::Unavailable | Refusal::TooManyWaits => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
             }
             // The rest of the body would be read as the next request, and after an ambiguous

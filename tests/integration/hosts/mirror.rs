@@ -131,7 +131,9 @@ async fn a_cursor_of_a_restored_backup_is_refused() {
 async fn a_thousand_waiting_clients_use_no_database_connection_and_little_memory() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let served = place.serve_with(&[("HOST_METRICS", "127.0.0.1:0")]).await;
+    // One token has a tenth of the places.
+    let environment = [("HOST_METRICS", "127.0.0.1:0"), ("HOST_WAITERS", "10000")];
+    let served = place.serve_with(&environment).await;
     let line = served.log.wait_for("metrics at ").await;
     let (_, metrics) = line.split_once("metrics at ").unwrap();
     // The sum of the values of a metric.

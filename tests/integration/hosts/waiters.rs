@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -79,7 +80,12 @@ async fn publish(served: &Served) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 async fn a_thousand_clients_wait_beside_fifty_connections_in_little_memory() {
-    let environment = [("HOST_CONNECTIONS", "50"), ("HOST_CONNECTIONS_PER_ADDRESS", "40")];
+    // One address has a tenth of the places.
+    let environment = [
+        ("HOST_CONNECTIONS", "50"),
+        ("HOST_CONNECTIONS_PER_ADDRESS", "40"),
+        ("HOST_WAITERS", "10000"),
+    ];
     let (_place, served) = serve(&environment).await;
     get(&served, "at-once").await;
     let before = served.memory();
@@ -95,9 +101,10 @@ async fn a_thousand_clients_wait_beside_fifty_connections_in_little_memory() {
             assert_eq!(answer, r#"{"wait":null,"end":"none"}"#);
         }
     }
-    // There is no place for one more.
+    // It has no place for one more.
     let mut next = Waiting::begin(&served, 60).await;
-    assert!(next.answer().await.ends_with(r#"{"wait":null,"end":"none"}"#));
+    let refused = next.answer().await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("\r\nretry-after: 5\r\n"));
 
     publish(&served).await;
     for waiting in &mut waiting {
@@ -175,6 +182,65 @@ async fn a_client_that_disconnects_leaves_its_place_to_the_next() {
     let (_place, served) = serve(&[("HOST_WAITERS", "0")]).await;
     let mut nobody = Waiting::begin(&served, 60).await;
     assert!(nobody.answer().await.ends_with(r#"{"wait":null,"end":"none"}"#));
+    served.stop().await;
+}
+
+/// Addresses are those that a trusted proxy names.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_token_and_one_address_hold_a_tenth_of_the_places() {
+    let environment = [("HOST_WAITERS", "30"), ("HOST_TRUSTED_PROXIES", "127.0.0.1")];
+    let (place, served) = serve(&environment).await;
+    place.run("user add ann --email ann@example.com --group Manager").await;
+    let mut tokens = Vec::new();
+    for name in ["mirror", "till"] {
+        tokens.push(place.run(&format!("token create ann --name {name}")).await);
+    }
+    let ask = |token: Option<usize>, address: &str| {
+        let ask = served.bare("GET", &format!("{API}/news")).header("prefer", "wait=60");
+        let ask = ask.header("x-forwarded-for", address);
+        match token {
+            Some(token) => ask.bearer_auth(tokens[token].trim()),
+            None => ask,
+        }
+    };
+    let mut waiting = Vec::new();
+    let mut begin = async |token: Option<usize>, address: &str| {
+        waiting.push(tokio::spawn(Answer::to(ask(token, address))));
+        until_waiting(&served, waiting.len()).await;
+    };
+    for number in 0..3 {
+        begin(None, "198.51.100.7").await;
+        begin(None, &format!("2001:db8:0:1::{number}")).await;
+        begin(Some(0), &format!("203.0.113.{number}")).await;
+    }
+    let begun = Instant::now();
+    for (token, address) in [
+        (None, "198.51.100.7"),
+        (Some(1), "198.51.100.7"),
+        // An IPv6 network is one address.
+        (None, "2001:db8:0:1:ffff::1"),
+        (Some(0), "203.0.113.9"),
+    ] {
+        let refused = patiently("a refusal", Answer::to(ask(token, address))).await.expect(503);
+        assert_eq!(refused.header("retry-after"), "5");
+        assert_eq!(refused.errors(), ["503 unavailable"], "{address}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(30), "they have waited");
+    // Others have places, and so has everybody who does not want to wait.
+    begin(Some(1), "203.0.113.9").await;
+    begin(None, "2001:db8:0:2::1").await;
+    let at_once =
+        served.bare("GET", &format!("{API}/news")).header("x-forwarded-for", "198.51.100.7");
+    assert_eq!(Answer::to(at_once).await.expect(200).json()["wait"], Value::Null);
+    // Each answer frees a place of its token and its address.
+    publish(&served).await;
+    for waiting in waiting {
+        waiting.await.unwrap().expect(200);
+    }
+    let again = tokio::spawn(Answer::to(ask(Some(0), "198.51.100.7")));
+    until_waiting(&served, 1).await;
+    publish(&served).await;
+    again.await.unwrap().expect(200);
     served.stop().await;
 }
 
