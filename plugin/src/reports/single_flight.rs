@@ -116,8 +116,6 @@ where
         let compute = {
             let sender = Arc::clone(&sender);
             move |place: Place| {
-                begun.store(true, Ordering::SeqCst);
-                computed.fetch_add(1, Ordering::Relaxed);
                 let compute = async move {
                     let _place = place;
                     tokio::select! {
@@ -130,7 +128,11 @@ where
                 };
                 // Adding up many lines would block a thread that serves requests.
                 let runtime = Handle::current();
-                drop(tokio::task::spawn_blocking(move || runtime.block_on(compute)));
+                drop(tokio::task::spawn_blocking(move || {
+                    begun.store(true, Ordering::SeqCst);
+                    computed.fetch_add(1, Ordering::Relaxed);
+                    runtime.block_on(compute)
+                }));
             }
         };
         // Usually nothing has to be waited for, and no task for that.
