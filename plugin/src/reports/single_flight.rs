@@ -213,11 +213,11 @@ mod tests {
         let first = tokio::spawn(counted.clone().ask("a"));
         counted.begun.notified().await;
         let others = futures_util::future::join_all((0..10).map(|_| counted.clone().ask("a")));
-        let others = tokio::spawn(others);
-        tokio::task::yield_now().await;
+        let mut others = Box::pin(others);
+        assert!((&mut others).now_or_never().is_none());
         counted.gate.add_permits(2);
         assert_eq!(first.await.unwrap(), 1);
-        assert_eq!(others.await.unwrap(), [2; 10]);
+        assert_eq!(others.await, [2; 10]);
     }
 
     #[tokio::test(flavor = "multi_thread")]
