@@ -34,7 +34,7 @@ DETAILS = {
     r"must be at least 0\.0+1": "a JSON number greater than 0 that is less than the smallest unit",
     r"must be a (list of )?whole numbers?": "20863.0, which JSON Schema considers a whole number",
     r"more than 10000 periods": "two days that are too far apart for the requested periods",
-    r"total of the line is too large": "a quantity and a price whose product is too large",
+    r"(is|would be) too large": "a sum, a product or a converted price beyond the greatest one",
     r"must not exceed the price of the line": "a discount of more than the price",
     r"Only a correction may be negative": "a credit or a debit of a negative amount",
     r"the amount already spent": "a value of a voucher below what has been spent of it",
@@ -43,7 +43,6 @@ DETAILS = {
     r"(amount|quantity_delta) must not be zero": "an adjustment by 0",
     r"[Ee]ither sku or shop_product_id": "an adjustment of a product with two names or with none",
     r"There is no stock record of|take_stock needs a product": "an item of an order that has no stock",
-    r"The quantity would be too large": "an adjustment beyond the greatest quantity",
     r"must be one of -2, 0, 1, 2": "the state -1 of a category, in a range that has it",
     r"(order_id|currency_code|voucher_code) must not be empty": "a reference or a code that is given "
     "where a new record has none, and cannot be taken away later",
