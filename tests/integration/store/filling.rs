@@ -105,7 +105,8 @@ async fn bulk_filling_equals_filling_record_by_record() {
         // A bulk fill begins another feed of changes, and records that are written are changes.
         for store in [&by_record, &at_once] {
             store.renew_feed().await.unwrap();
-            let same = "UPDATE shop_feed SET feed = 'same', began = 1, seq = 1, floor = 1";
+            let same =
+                "UPDATE shop_feed SET feed = 'same', began = 1, seq = 1, floor = 1, swept = 1";
             store.execute(Statement::fixed(same, Vec::new())).await.unwrap();
         }
         copy::compare(&by_record, &at_once).await.unwrap();
