@@ -27,6 +27,9 @@ pub mod fact {
     /// Of a request to a route that [waits](crate::Route::waits): for how many seconds the plugin may hold
     /// the answer open, from `1` to `60`. See [`Request::wait`](crate::Request::wait).
     pub const WAIT: &str = "wait";
+    /// Of a request: how many bytes the host wants an answer to have at most, unless it is a stream. See
+    /// [`Request::answer_limit`](crate::Request::answer_limit).
+    pub const ANSWER_LIMIT: &str = "answer.limit";
     /// Of a caller: the user's name to sign in with.
     pub const USER_USERNAME: &str = "user.username";
     /// Of a caller: the user's name to show.

@@ -134,6 +134,21 @@ impl Request {
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
+    /// How many bytes the host wants an answer to this request to have at most, unless it is a stream.
+    /// `None` where it names no limit. The host does not cut an answer: only the plugin can end a read in
+    /// time, before it has everything in memory, and knows what the client may ask for instead.
+    ///
+    /// ```
+    /// use host_interface::{Method, Request, fact};
+    ///
+    /// let request = Request::builder(0, Method::Get).fact(fact::ANSWER_LIMIT, "8388608").build();
+    /// assert_eq!(request.answer_limit(), Some(8 * 1024 * 1024));
+    /// assert_eq!(Request::builder(0, Method::Get).build().answer_limit(), None);
+    /// ```
+    pub fn answer_limit(&self) -> Option<usize> {
+        self.fact(fact::ANSWER_LIMIT)?.parse().ok()
+    }
+
     /// The id that the response and every log line about this request have.
     pub fn id(&self) -> &str {
         self.0.id().as_str()

@@ -31,6 +31,8 @@ pub enum FaultKind {
     InsufficientScope,
     /// There is no such record.
     NotFound,
+    /// The answer would be larger than the host allows.
+    AnswerTooLarge,
     /// The record has another version than the client expects.
     VersionMismatch,
     /// The cursor of a client cannot be continued.
@@ -86,6 +88,7 @@ impl FaultKind {
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
             FaultKind::RequestInProgress => (409, "request_in_progress", "Request in progress"),
             FaultKind::CursorExpired => (410, "cursor_expired", "Cursor expired"),
+            FaultKind::AnswerTooLarge => (413, "answer_too_large", "Answer too large"),
             FaultKind::VersionMismatch => (412, "version_mismatch", "Version mismatch"),
             FaultKind::PreconditionRequired => {
                 (428, "precondition_required", "Precondition required")
@@ -156,6 +159,15 @@ impl Fault {
         Self::at(kind, detail, Source::Header(name.to_owned()))
     }
 
+    /// A fault of a request whose answer would have more bytes than this limit.
+    pub fn too_large(limit: usize) -> Self {
+        let detail = format!(
+            "The answer would have more than {limit} bytes. Ask for fewer records with page[limit], or for \
+             fewer fields with fields[<type>]."
+        );
+        Self::new(FaultKind::AnswerTooLarge, detail)
+    }
+
     /// The same with a number for programs.
     pub fn with_meta(mut self, name: &'static str, number: i64) -> Self {
         self.meta = Some((name, number));
@@ -220,6 +232,9 @@ pub enum Error {
     /// The connection was lost before anything was committed; the work may be repeated.
     #[error("the connection to the database was lost")]
     Lost(#[source] sqlx::Error),
+    /// The answers under way take as much memory as they may.
+    #[error("the answers under way take too much memory")]
+    Crowded,
     /// The database failed in an unexpected way.
     #[error("the database failed")]
     Database(#[source] sqlx::Error),
@@ -322,12 +337,20 @@ impl Error {
         }
     }
 
+    /// Whether the answer would be too large.
+    pub fn is_too_large(&self) -> bool {
+        let faults = self.faults().unwrap_or_default();
+        faults.iter().any(|fault| fault.kind == FaultKind::AnswerTooLarge)
+    }
+
     /// Whether the same work may succeed later.
     pub fn passes(&self) -> bool {
         match self {
-            Error::Unavailable(_) | Error::Unwritable(_) | Error::Conflict(_) | Error::Lost(_) => {
-                true
-            }
+            Error::Unavailable(_)
+            | Error::Unwritable(_)
+            | Error::Conflict(_)
+            | Error::Lost(_)
+            | Error::Crowded => true,
             Error::Shared(error) => error.passes(),
             _ => false,
         }

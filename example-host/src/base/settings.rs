@@ -64,6 +64,8 @@ pub struct ServerSettings {
     pub body_limit: usize,
     /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
     pub stream_above: usize,
+    /// The maximum size of an answer of an extension in bytes, which the extension keeps to.
+    pub answer_limit: usize,
     /// The certificate to serve HTTPS with; without one, plain HTTP is served.
     pub tls: Option<TlsFiles>,
     /// For how many seconds browsers use only HTTPS for the site after they have visited it by
@@ -100,6 +102,7 @@ impl Default for ServerSettings {
             body_limit: 1024 * 1024,
             stream_above: 64 * 1024,
             tls: None,
+            answer_limit: 8 * 1024 * 1024,
             hsts_max_age: 365 * 24 * 60 * 60,
             trusted_proxies: Vec::new(),
             drain_time: Duration::ZERO,
@@ -244,6 +247,11 @@ impl Settings {
                     "a number of bytes greater than 0",
                     default.stream_above,
                 )?,
+                answer_limit: count(
+                    "HOST_ANSWER_LIMIT",
+                    "a number of bytes greater than 0",
+                    default.answer_limit,
+                )?,
                 tls: TlsFiles::both(
                     get("HOST_TLS_CERT").map(PathBuf::from),
                     get("HOST_TLS_KEY").map(PathBuf::from),
@@ -355,6 +363,7 @@ mod tests {
             "HOST_CONNECTIONS_PER_ADDRESS",
             "HOST_BODY_LIMIT",
             "HOST_STREAM_ABOVE",
+            "HOST_ANSWER_LIMIT",
             "HOST_AUDIT_ENTRIES",
         ] {
             assert!(read(name, "12").is_ok(), "{name}");

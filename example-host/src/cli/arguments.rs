@@ -62,6 +62,7 @@ Environment variables (in addition to those named above):
                         [default: none]
   HOST_BODY_LIMIT       maximum size of a request body in bytes [default: 1048576]
   HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
+  HOST_ANSWER_LIMIT     maximum size of an answer in bytes [default: 8388608]
                         it takes it so [default: 65536]
   HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
   HOST_TOKEN_LIFETIME   days after which a token ends at the latest; 0 for no limit [default: 0]

@@ -175,6 +175,7 @@ impl Site {
             api,
             arrivals: Arrivals::default(),
             forms: Changes::new(settings.connections),
+        limits.answer_limit = settings.answer_limit;
             health: Watch::default(),
             phases: phases.clone(),
             encrypted: settings.tls.is_some(),

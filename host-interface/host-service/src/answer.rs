@@ -36,6 +36,8 @@ pub(crate) struct Answering<A: Access> {
     pub(crate) access: Arc<A>,
     pub(crate) routes: Routes,
     pub(crate) limits: Limits,
+    /// The limit of an answer as the text that plugins get.
+    pub(crate) answer_limit: String,
     /// The changes in progress.
     pub(crate) changes: Changes,
     /// The places of requests that wait.
@@ -72,7 +74,8 @@ impl<A: Access> Answering<A> {
             let mut call = Request::builder(route.handler, route.method)
                 .path(uri.path())
                 .query(uri.query().unwrap_or_default())
-                .id(id.as_str());
+                .id(id.as_str())
+                .fact(fact::ANSWER_LIMIT, &self.answer_limit);
             for value in matched.params() {
                 call = call.param(value);
             }

@@ -14,6 +14,9 @@ pub struct Limits {
     pub stall_timeout: Duration,
     /// The maximum size of a body in bytes. Default: 1 MiB.
     pub body_limit: usize,
+    /// The size in bytes that an answer should not exceed, unless it is a stream. Plugins get it as a
+    /// [fact](host_interface::Request::answer_limit), and keep to it. Default: 8 MiB.
+    pub answer_limit: usize,
     /// The size in bytes above which a body is passed on in pieces, where the route takes it so.
     /// Default: 64 KiB.
     pub stream_above: usize,
@@ -32,6 +35,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(10),
             body_limit: 1024 * 1024,
+            answer_limit: 8 * 1024 * 1024,
             stream_above: 64 * 1024,
             changes: 1024,
             waiters: 1000,

@@ -56,7 +56,8 @@ impl<A: Access> Mount<A> {
         let base_path = routes.extensions().first().map(|first| first.base_path().to_owned());
         let changes = Changes::new(limits.changes);
         let waiters = Waiters::new(limits.waiters);
-        let answering = Answering { access, routes, limits, changes, waiters };
+        let answer_limit = limits.answer_limit.to_string();
+        let answering = Answering { access, routes, limits, answer_limit, changes, waiters };
         let (ids, stopping) = (RequestIds::new()?, OnceLock::new());
         Ok(Self { shared: Arc::new(Shared { base_path, answering, ids, stopping }) })
     }

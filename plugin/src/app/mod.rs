@@ -103,7 +103,7 @@ impl App {
         let endpoint = endpoint
             .and_then(|position| self.routes.get(position))
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
-        let mut call = Call { shop: &self.shop, request, turn: None };
+        let mut call = Call::new(&self.shop, request);
         if let Some(rights) = &endpoint.rights {
             call.permit_any(rights)?;
         }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
 use crate::model::resource::{Order, Resource};
+use crate::model::value::Cell;
 use crate::sql::places;
 use crate::store::{Cells, Store, Transaction};
 use crate::wire::document::{self, Change};
@@ -23,6 +24,8 @@ pub(crate) struct Asked {
     pub(crate) named: bool,
     /// How many records and changes a page has at most.
     pub(crate) size: i64,
+    /// How many bytes it has at most. A page that would have more has fewer records.
+    pub(crate) limit: usize,
     /// How far the client has come; `None` at the beginning.
     pub(crate) cursor: Option<Cursor>,
 }
@@ -52,6 +55,7 @@ struct Changed {
     resource: &'static Resource,
     key: i64,
     seq: i64,
+    deleted: bool,
 }
 
 /// Reads a page.
@@ -101,35 +105,70 @@ impl Portion {
         self.found.is_empty() && self.changes.as_ref().is_none_or(Vec::is_empty)
     }
 
-    /// The document of the page, with these links to itself and to the next one.
+    /// How many bytes it takes, as far as they were counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.found.iter().map(|(_, cells)| cells.bytes()).sum()
+    }
+
+    /// The document of the page, with this link to itself, and the one that is made of the cursor of the
+    /// next one. If not all of its records fit into the document, the rest is on the next page.
     ///
     /// # Errors
     /// When a cell cannot be written as its field's kind.
     pub(crate) fn document(
         &self,
-        [own, next]: [&str; 2],
+        own: &str,
+        next: impl Fn(&Cursor) -> String,
         place: Place<'_>,
     ) -> Result<Vec<u8>, Error> {
         let rows = self.found.iter().map(|(of, cells)| Ok((*of, cells.rows()?)));
         let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+        let all = self.all(&rows)?;
+        let mut count = all.len();
+        loop {
+            let last = all.get(count.saturating_sub(1)).filter(|_| count < all.len());
+            let next = match last {
+                Some((_, step)) => next(&Cursor { step: *step, ..self.next.clone() }),
+                None => next(&self.next),
+            };
+            // Every page has a record, so that the client gets on.
+            let limit = if count > 1 { place.limit } else { usize::MAX };
+            let changes: Vec<_> = all[..count].iter().map(|(change, _)| *change).collect();
+            match document::changes(&changes, [own, &next], Place { limit, ..place }) {
+                Err(error) if error.is_too_large() => count /= 2,
+                done => return done,
+            }
+        }
+    }
+
+    /// The records and changes on the page, each with how far a client has come that has it.
+    fn all<'a>(&self, rows: &'a [Rows<'a>]) -> Result<Vec<(Change<'a>, Step)>, Error> {
         let found = rows.iter().flat_map(|(of, rows)| rows.iter().map(|row| (*of, &row[..])));
         let Some(changes) = &self.changes else {
-            let changes = found.map(|(resource, row)| Change::Present { resource, row });
-            return document::changes(changes.collect(), [own, next], place);
+            let since = self.next.seq();
+            let walked = found.map(|(resource, row)| {
+                let step = Step::Walk { kind: resource.kind, key: resource.key_of(row)?, since };
+                Ok((Change::Present { resource, row }, step))
+            });
+            return walked.collect();
         };
         let mut present = HashMap::new();
         for (of, row) in found {
             present.insert((of.kind, of.key_of(row)?), row);
         }
-        let changes = changes.iter().map(|&Changed { resource, key, seq }| {
-            match present.get(&(resource.kind, key)) {
+        let changes = changes.iter().map(|&Changed { resource, key, seq, .. }| {
+            let change = match present.get(&(resource.kind, key)) {
                 Some(row) => Change::Present { resource, row },
                 None => Change::Deleted { resource, key, at: moment_of(seq) },
-            }
+            };
+            (change, Step::Follow(seq))
         });
-        document::changes(changes.collect(), [own, next], place)
+        Ok(changes.collect())
     }
 }
+
+/// Records of a resource.
+type Rows<'a> = (&'static Resource, Vec<Vec<Cell<'a>>>);
 
 /// The reading of a page.
 struct Reading<'a> {
@@ -156,7 +195,7 @@ impl Reading<'_> {
                 Some((kind, key)) if resource.kind == kind => key,
                 _ => 0,
             };
-            let page = Page {
+            let mut page = Page {
                 resource,
                 shape: Shape::Detail,
                 conditions: vec![Condition::Above(key)],
@@ -164,17 +203,29 @@ impl Reading<'_> {
                 offset: 0,
                 after: None,
                 limit: left,
+                most_bytes: self.room(),
             };
-            let cells = self.transaction.page(&page).await?;
+            let cells = loop {
+                match self.transaction.page(&page).await {
+                    Err(error) if error.is_too_large() => match page.limit {
+                        2.. => page.limit /= 2,
+                        _ if step.is_some() => return Ok(step),
+                        // Every page has a record, so that the client gets on.
+                        _ => page.most_bytes = usize::MAX,
+                    },
+                    read => break read?,
+                }
+            };
             let rows = cells.rows()?;
             let Some(last) = rows.last() else { continue };
             step = Some(Step::Walk { kind: resource.kind, key: resource.key_of(last)?, since });
-            left -= i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
             drop(rows);
             self.found.push((resource, cells));
-            if left <= 0 {
+            if count >= page.limit {
                 return Ok(step);
             }
+            left -= count;
         }
         // The client has all of them now, so that the changes since are next.
         Ok(step.map(|_| Step::Follow(since)))
@@ -191,7 +242,6 @@ impl Reading<'_> {
         let only = if all { &[][..] } else { kinds };
         let cells = self.transaction.table(places::after(seq, only, self.asked.size)).await?;
         let mut changes = Vec::new();
-        let mut keys: HashMap<&'static str, Vec<i64>> = HashMap::new();
         let rows = cells.rows()?;
         let count = rows.len();
         for row in rows {
@@ -201,18 +251,50 @@ impl Reading<'_> {
             // A later version of the store may have had kinds that this one does not know.
             let Some(resource) = self.registry.find(kind.text("kind")?) else { continue };
             let (key, seq) = (key.int("record")?, seq.int("seq")?);
-            if deleted.int("deleted")? == 0 {
-                keys.entry(resource.kind).or_default().push(key);
+            changes.push(Changed { resource, key, seq, deleted: deleted.int("deleted")? != 0 });
+        }
+        let mut full = i64::try_from(count).is_ok_and(|count| count >= self.asked.size);
+        let mut most_bytes = self.asked.limit;
+        loop {
+            match self.find(&changes, most_bytes).await {
+                Err(error) if error.is_too_large() => match changes.len() {
+                    // Every page has a record, so that the client gets on.
+                    ..2 => most_bytes = usize::MAX,
+                    count => {
+                        changes.truncate(count / 2);
+                        full = true;
+                    }
+                },
+                found => break found?,
             }
-            changes.push(Changed { resource, key, seq });
         }
-        for resource in self.registry.followed() {
-            let Some(keys) = keys.remove(resource.kind) else { continue };
-            let cells = self.transaction.page(&Page::of_these(resource, keys)).await?;
-            self.found.push((resource, cells));
-        }
-        let full = i64::try_from(count).is_ok_and(|count| count >= self.asked.size);
         let latest = changes.last().map(|change| change.seq).filter(|_| full);
         Ok((Step::Follow(latest.unwrap_or(clock.seq)), Some(changes)))
+    }
+
+    /// Reads the records that have changed, if they have together no more than so many bytes.
+    async fn find(&mut self, changes: &[Changed], most_bytes: usize) -> Result<(), Error> {
+        self.found.clear();
+        let mut keys: HashMap<&'static str, Vec<i64>> = HashMap::new();
+        for change in changes.iter().filter(|change| !change.deleted) {
+            keys.entry(change.resource.kind).or_default().push(change.key);
+        }
+        let mut room = most_bytes;
+        for resource in self.registry.followed() {
+            let Some(keys) = keys.remove(resource.kind) else { continue };
+            let page = Page { most_bytes: room, ..Page::of_these(resource, keys) };
+            let cells = self.transaction.page(&page).await?;
+            if most_bytes != usize::MAX {
+                room = room.saturating_sub(cells.bytes());
+            }
+            self.found.push((resource, cells));
+        }
+        Ok(())
+    }
+
+    /// How many more bytes the page may have.
+    fn room(&self) -> usize {
+        let taken = self.found.iter().map(|(_, cells)| cells.bytes()).sum();
+        self.asked.limit.saturating_sub(taken)
     }
 }

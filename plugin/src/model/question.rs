@@ -92,12 +92,22 @@ pub struct Page {
     pub after: Option<i64>,
     /// How many records to return at most.
     pub limit: i64,
+    /// How many bytes its long texts may have together. If they have more, it is not read.
+    pub most_bytes: usize,
 }
 
 impl Page {
     /// The fields to read after the key, in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         self.shape.columns(self.resource).map(|(_, field)| field)
+    }
+
+    /// The fields whose texts are measured, each with the place of its cell in a row; none if it may be of
+    /// any size.
+    pub fn measured(&self) -> impl Iterator<Item = (usize, &'static Field)> + use<> {
+        let columns =
+            self.columns().take(if self.most_bytes == usize::MAX { 0 } else { usize::MAX });
+        columns.enumerate().filter(|(_, field)| field.kind.is_long()).map(|(at, of)| (at + 1, of))
     }
 
     /// Whether its order is that of changes; `None` if it is not limited to changed records.
@@ -136,6 +146,7 @@ impl Page {
             offset: 0,
             after: None,
             limit: 1,
+            most_bytes: usize::MAX,
         }
     }
 
@@ -157,7 +168,8 @@ impl Page {
             }
         };
         let resource = relation.target();
-        Self { shape, conditions: vec![condition], order, limit, ..Self::of_one(resource, 0) }
+        let conditions = vec![condition];
+        Self { shape, conditions, order, limit, ..Self::of_one(resource, 0) }
     }
 
     /// The page of the single record that satisfies a condition, if it exists.

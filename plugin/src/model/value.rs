@@ -122,6 +122,14 @@ impl Kind {
         }
     }
 
+    /// Whether a value may be so long that a page of them has to be measured.
+    pub const fn is_long(self) -> bool {
+        match self {
+            Kind::Text { max, .. } => max > 4_096,
+            _ => matches!(self, Kind::Json | Kind::JsonList(_) | Kind::Ids),
+        }
+    }
+
     /// Whether the text has a case-folded copy, which is used for sorting and searching.
     pub const fn is_folded(self) -> bool {
         match self {

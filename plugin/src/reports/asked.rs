@@ -31,6 +31,8 @@ const FILTERS: &[Filter] = &[date_from("created_on"), date_to("created_on"), equ
 pub(crate) struct Asked {
     /// The path of the report.
     path: String,
+    /// How many bytes the document may have.
+    limit: usize,
     pub(super) listing: Listing,
     pub(super) range: Range,
     /// The keys of the statuses of orders that count.
@@ -41,12 +43,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Reads the query of the report at this path, whose rows have these attributes.
+    /// Reads the query of the report at this path and with this limit, whose rows have these attributes.
     ///
     /// # Errors
     /// Faults of the query.
     pub(crate) fn read(
-        path: &str,
+        (path, limit): (&str, usize),
         query: &str,
         row: &'static [Field],
         parameters: &Parameters,
@@ -56,6 +58,7 @@ impl Asked {
         let range = Range::of(&listing.conditions, today);
         Ok(Self {
             path: path.to_owned(),
+            limit,
             listing,
             range,
             statuses: parameters.report_statuses.iter().copied().map(Value::Int).collect(),
@@ -106,6 +109,7 @@ impl Asked {
     ) -> Result<Vec<u8>, Error> {
         let beside: Map<String, Json> =
             beside.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        document::computed("reports", rows, total, &self.listing, &self.path, &beside)
+        let place = (&*self.path, self.limit);
+        document::computed("reports", rows, total, &self.listing, place, &beside)
     }
 }

@@ -89,6 +89,7 @@ pub(crate) async fn show(
         offset: asked.listing.offset,
         after: None,
         limit: asked.listing.limit,
+        most_bytes: usize::MAX,
     };
     let low = asked.low_stock.saturating_mul(ONE);
     // Both are read in one snapshot.

@@ -68,7 +68,7 @@ async fn list(call: &Call<'_>) -> Result<Response, Error> {
         }
     }
     let size = sent.size.unwrap_or(DEFAULT_SIZE);
-    let mut asked = Asked { kinds, named: named.is_some(), size, cursor };
+    let mut asked = Asked { kinds, named: named.is_some(), size, limit: call.limit, cursor };
     let portion = call.shop.feed.read(&asked).await?;
     let portion = portion.map_err(|reason| refused(reason, &sent, call))?;
     let Some(time) = call.request.wait().filter(|_| portion.is_empty()) else {
@@ -122,9 +122,13 @@ fn view(resource: &'static Resource) -> Rights {
 
 /// The answer with a page.
 fn written(portion: &Portion, sent: &Following, call: &Call<'_>) -> Result<Response, Error> {
+    let mut share = call.shop.answers.begin(call.limit);
+    share.read(portion.bytes())?;
     let own = link(sent, sent.after.clone(), call);
-    let next = link(sent, Some(portion.next.text()), call);
-    Ok(answer::document(200, portion.document([&own, &next], call.place())?))
+    let next = |cursor: &Cursor| link(sent, Some(cursor.text()), call);
+    let body = portion.document(&own, next, call.place())?;
+    drop(share);
+    Ok(answer::document(200, call.send(body)?))
 }
 
 /// The path of a page with this cursor.

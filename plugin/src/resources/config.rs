@@ -39,6 +39,7 @@ async fn show(call: &Call<'_>) -> Result<Response, Error> {
     let known: Vec<&str> = parameters.all.keys().map(String::as_str).collect();
     let only = request::attributes(call.request.query(), CONFIG.kind, &known)?;
     let own = format!("{}/config", call.shop.root);
-    let body = document::one(CONFIG.kind, "1", &parameters.all, only.as_deref(), &own)?;
-    Ok(answer::document(200, body))
+    let (all, only) = (&parameters.all, only.as_deref());
+    let body = document::one(CONFIG.kind, "1", all, only, &own, call.limit)?;
+    Ok(answer::document(200, call.send(body)?))
 }

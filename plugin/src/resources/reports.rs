@@ -72,9 +72,11 @@ async fn show(call: &Call<'_>, report: &Report, show: Show) -> Result<Response, 
     let today = time::UtcDateTime::now().date();
     let parameters = call.shop.parameters.current()?;
     let request = call.request;
-    let asked = Asked::read(request.path(), request.query(), report.row, &parameters, today)?;
+    let place = (request.path(), call.limit);
+    let asked = Asked::read(place, request.query(), report.row, &parameters, today)?;
     if report.of_days {
         asked.periods()?;
     }
-    Ok(answer::document(200, call.shop.daily.show(asked, call.shop.reports(), show).await?))
+    let body = call.shop.daily.show(asked, call.shop.reports(), show).await?;
+    Ok(answer::document(200, call.send(body)?))
 }

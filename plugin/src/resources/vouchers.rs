@@ -218,7 +218,8 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         "" => Condition::Key(0),
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
-    let page = Page { shape: Shape::Detail, ..listing.page(&MINE, vec![own]) };
+    let page =
+        Page { shape: Shape::Detail, most_bytes: call.limit, ..listing.page(&MINE, vec![own]) };
     let cells = call.shop.store.page(&page).await?;
     let mut records = Vec::new();
     for row in cells.rows()? {
@@ -231,10 +232,10 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
         records.push((voucher.key().to_string(), document::attributes(SHOWN, &shown)?));
     }
-    let (total, path) = (cells.total(), call.request.path());
+    let (total, place) = (cells.total(), (call.request.path(), call.limit));
     let beside = serde_json::Map::new();
-    let body = document::computed("vouchers", &records, total, &listing, path, &beside)?;
-    Ok(answer::document(200, body))
+    let body = document::computed("vouchers", &records, total, &listing, place, &beside)?;
+    Ok(answer::document(200, call.send(body)?))
 }
 
 /// Masks all but the last four characters of a code; a code of up to four characters completely.

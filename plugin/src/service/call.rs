@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use host_interface::{Caller, Denial, HostHandle, Metric, Request, fact};
+use host_interface::{Caller, Chunk, Denial, HostHandle, Method, Metric, Request, fact};
 
+use super::answers::{Answers, DEFAULT_LIMIT};
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
 use super::turns::{Turn, Turns};
@@ -59,6 +60,8 @@ pub struct Shop {
     pub turns: Turns,
     /// The feed of changes.
     pub feed: Feed,
+    /// What all answers under way take.
+    pub answers: Answers,
 }
 
 /// A request in progress.
@@ -70,6 +73,8 @@ pub struct Call<'a> {
     pub request: &'a Request,
     /// The turn of a write that has a key.
     pub turn: Option<&'a Turn<'a>>,
+    /// How many bytes the answer may have.
+    pub limit: usize,
 }
 
 impl Shop {
@@ -86,6 +91,7 @@ impl Shop {
             host,
             registry,
             turns: Turns::default(),
+            answers: Answers::default(),
         }
     }
 
@@ -133,6 +139,24 @@ pub fn asset(kind: &str) -> String {
 }
 
 impl<'a> Call<'a> {
+    /// A request to the store. Only reads have a limit: the answer to a write is about as large as its body,
+    /// and would be refused when everything has been done.
+    pub fn new(shop: &'a Shop, request: &'a Request) -> Self {
+        let limit = match request.method() {
+            Method::Get => request.answer_limit().unwrap_or(DEFAULT_LIMIT),
+            _ => usize::MAX,
+        };
+        Self { shop, request, turn: None, limit }
+    }
+
+    /// The answer to a read, which counts until it is sent.
+    ///
+    /// # Errors
+    /// When the answers under way would take too much.
+    pub fn send(&self, body: Vec<u8>) -> Result<Chunk, Error> {
+        self.shop.answers.send(body, self.limit)
+    }
+
     /// Checks a permission of the user.
     ///
     /// # Errors
@@ -192,7 +216,8 @@ impl<'a> Call<'a> {
 
     /// The path of the request, for the links of its answer.
     pub fn place(&self) -> Place<'a> {
-        Place { path: self.request.path(), root: &self.shop.root, registry: self.shop.registry }
+        let Shop { root, registry, .. } = self.shop;
+        Place { path: self.request.path(), root, registry: *registry, limit: self.limit }
     }
 
     /// The key of the user who sent the request; 0 for a request without a user.

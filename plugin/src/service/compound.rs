@@ -3,6 +3,7 @@
 
 use host_interface::Response;
 
+use super::answers::Share;
 use super::call::Call;
 use crate::changes::ChangedSince;
 use crate::error::{Error, Fault, FaultKind};
@@ -25,7 +26,8 @@ pub(super) async fn list(
     further: Vec<Condition>,
 ) -> Result<Response, Error> {
     let conditions = std::mem::take(&mut listing.conditions).into_iter().chain(further).collect();
-    let mut page = Page { shape: view.shape, ..listing.page(resource, conditions) };
+    let shape = view.shape;
+    let mut page = Page { shape, most_bytes: call.limit, ..listing.page(resource, conditions) };
     let mut changed = None;
     if let Some(moment) = listing.modified_since {
         call.shop.feed.catch_up().await?;
@@ -37,7 +39,7 @@ pub(super) async fn list(
         document::list(records, total, &listing, since, call.place())
     };
     let body = read(call, changed, &page, &view, write).await?;
-    Ok(answer::document(200, body))
+    Ok(answer::document(200, call.send(body)?))
 }
 
 /// The answer with a list that is known to be empty.
@@ -61,12 +63,13 @@ pub(super) async fn one(
     view: &View,
     sent: &[(String, String)],
 ) -> Result<Option<Response>, Error> {
-    let page = Page { shape: view.shape, ..page };
+    let page = Page { shape: view.shape, most_bytes: call.limit, ..page };
     let write = |records: Records<'_>, _, _: Option<&Since>| {
         let body = document::single(records, sent, call.place(), None)?;
         Ok((records.version()?, body))
     };
     let (version, body) = read(call, None, &page, view, write).await?;
+    let body = body.map(|body| call.send(body)).transpose()?;
     Ok(body.map(|body| answer::record(200, version, body)))
 }
 
@@ -80,16 +83,19 @@ async fn read<T>(
     write: impl FnOnce(Records<'_>, i64, Option<&Since>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let resource = page.resource;
+    let mut share = call.shop.answers.begin(call.limit);
     let (changed, mut transaction) = match changed {
         Some((changed, snapshot)) => (Some(changed), snapshot),
         None if view.include.is_some() => (None, call.shop.store.begin_read().await?),
         None => {
             let cells = call.shop.store.page(page).await?;
+            share.read(cells.bytes())?;
             let records = Records { resource, view, rows: &cells.rows()?, included: None };
             return write(records, cells.total(), None);
         }
     };
     let cells = transaction.page(page).await?;
+    share.read(cells.bytes())?;
     let (mut rows, total) = (cells.rows()?, cells.total());
     let since = match changed {
         Some(changed) => Some(changed.beside(page, (&mut rows, total), &mut transaction).await?),
@@ -101,18 +107,21 @@ async fn read<T>(
         return write(records, total, since.as_ref());
     }
     let mut included = Included::beside(resource, &rows)?;
-    let related = follow(&mut transaction, resource, view, &rows).await?;
+    let mut following = Following { transaction: &mut transaction, share, most_bytes: call.limit };
+    let related = following.follow(resource, view, &rows).await?;
     let related_rows = rows_of(&related)?;
     let mut further = Vec::new();
     for (related, rows) in related.iter().zip(&related_rows) {
         add(&mut included, related, rows)?;
         let (target, view) = (related.branch.relation.target(), &related.branch.view);
-        further.extend(follow(&mut transaction, target, view, rows).await?);
+        further.extend(following.follow(target, view, rows).await?);
     }
     let further_rows = rows_of(&further)?;
     for (related, rows) in further.iter().zip(&further_rows) {
         add(&mut included, related, rows)?;
     }
+    // What was read counts until the document is written.
+    let Following { share: _share, .. } = following;
     transaction.end();
     let records = Records { resource, view, rows: &rows, included: Some(&included) };
     write(records, total, since.as_ref())
@@ -126,42 +135,54 @@ struct Related<'v> {
     cells: Cells,
 }
 
-/// Follows the relations of records, each with one statement.
-async fn follow<'v>(
-    transaction: &mut Transaction,
-    resource: &'static Resource,
-    view: &'v View,
-    rows: &[Vec<Cell<'_>>],
-) -> Result<Vec<Related<'v>>, Error> {
-    let mut all = Vec::new();
-    if rows.is_empty() {
-        return Ok(all);
-    }
-    let keys = rows.iter().map(|row| resource.key_of(row)).collect::<Result<Vec<i64>, Error>>()?;
-    // One more than a document may have shows that there are too many.
-    let limit = i64::try_from(MAX_INCLUDED + 1).unwrap_or(i64::MAX);
-    for branch in view.branches() {
-        let leads = match branch.relation {
-            Relation::One(one) => {
-                let cell = view.shape.cell_of(one.position, resource);
-                let cells = rows.iter().filter_map(|row| row.get(cell?));
-                let named = cells.map(|cell| cell.optional_int(one.field.name));
-                let named = named.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten();
-                let mut named: Vec<i64> = named.filter(|key| *key != 0).collect();
-                named.sort_unstable();
-                named.dedup();
-                named
-            }
-            Relation::Many(_) => keys.clone(),
-        };
-        if leads.is_empty() {
-            continue;
+/// The reading of related records.
+struct Following<'t> {
+    transaction: &'t mut Transaction,
+    share: Share,
+    most_bytes: usize,
+}
+
+impl Following<'_> {
+    /// Follows the relations of records, each with one statement.
+    async fn follow<'v>(
+        &mut self,
+        resource: &'static Resource,
+        view: &'v View,
+        rows: &[Vec<Cell<'_>>],
+    ) -> Result<Vec<Related<'v>>, Error> {
+        let mut all = Vec::new();
+        if rows.is_empty() {
+            return Ok(all);
         }
-        let page = Page::of_related(&branch.relation, branch.view.shape, leads, limit);
-        let cells = transaction.page(&page).await?;
-        all.push(Related { branch, from: keys.clone(), cells });
+        let keys =
+            rows.iter().map(|row| resource.key_of(row)).collect::<Result<Vec<i64>, Error>>()?;
+        // One more than a document may have shows that there are too many.
+        let limit = i64::try_from(MAX_INCLUDED + 1).unwrap_or(i64::MAX);
+        for branch in view.branches() {
+            let leads = match branch.relation {
+                Relation::One(one) => {
+                    let cell = view.shape.cell_of(one.position, resource);
+                    let cells = rows.iter().filter_map(|row| row.get(cell?));
+                    let named = cells.map(|cell| cell.optional_int(one.field.name));
+                    let named = named.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten();
+                    let mut named: Vec<i64> = named.filter(|key| *key != 0).collect();
+                    named.sort_unstable();
+                    named.dedup();
+                    named
+                }
+                Relation::Many(_) => keys.clone(),
+            };
+            if leads.is_empty() {
+                continue;
+            }
+            let related = Page::of_related(&branch.relation, branch.view.shape, leads, limit);
+            let page = Page { most_bytes: self.most_bytes, ..related };
+            let cells = self.transaction.page(&page).await?;
+            self.share.read(cells.bytes())?;
+            all.push(Related { branch, from: keys.clone(), cells });
+        }
+        Ok(all)
     }
-    Ok(all)
 }
 
 fn rows_of<'c>(related: &'c [Related<'_>]) -> Result<Vec<Vec<Vec<Cell<'c>>>>, Error> {

@@ -2,6 +2,7 @@
 //! and writes that happen once.
 //! It is independent of routes and of particular resources.
 
+pub mod answers;
 pub mod call;
 mod compound;
 pub mod crud;

@@ -415,6 +415,7 @@ fn next() -> Page {
         offset: 0,
         after: None,
         limit: AT_ONCE,
+        most_bytes: usize::MAX,
     }
 }
 

@@ -37,25 +37,29 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
 }
 
 /// Reads a page and the number of records that satisfy its conditions, as one row: the total, and
-/// the page as a JSON array of arrays of cells, the key first.
+/// the page as a JSON array of arrays of cells, the key first. The array is NULL if the page is larger than
+/// it may be. Its long texts are measured before it is made, and without reading them.
 pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
     sql.known_total(page, approach);
-    sql.push(", (SELECT json_group_array(json_array(");
+    let is_measured = page.measured().next().is_some();
+    sql.push(", ");
+    if is_measured {
+        sql.push("CASE WHEN (SELECT coalesce(sum(size), 0) FROM (SELECT ");
+        sql.exactly(page, approach, Builder::size);
+        sql.push(")) <= ");
+        sql.bind(Value::Int(i64::try_from(page.most_bytes).unwrap_or(i64::MAX)));
+        sql.push(" THEN ");
+    }
+    sql.push("(SELECT json_group_array(json_array(");
     sql.list(0..page.width(), Builder::cell);
     sql.push(")) FROM (SELECT ");
-    let is_limited = page.offset == 0 && !matches!(approach.keys, Keys::Known(_));
-    let is_rounded = is_limited && rounded(page.limit) != page.limit;
-    if is_rounded {
-        sql.push("* FROM (SELECT ");
-    }
-    sql.rows(page, approach);
-    if is_rounded {
-        sql.push(") LIMIT ");
-        sql.bind(Value::Int(page.limit));
-    }
+    sql.exactly(page, approach, Builder::columns);
     sql.push("))");
+    if is_measured {
+        sql.push(" END");
+    }
     sql.finish()
 }
 
@@ -70,6 +74,7 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
         false => sql.known_total(page, approach),
     }
     sql.push(" AS total, ");
+    sql.columns(page);
     sql.rows(page, approach);
     sql.finish()
 }
@@ -89,12 +94,27 @@ pub fn total(page: &Page, dialect: &Dialect) -> Statement {
 }
 
 impl Builder<'_> {
-    /// The part after `SELECT` that reads a page. The keys of the page come first: an index is
+    /// The part after `SELECT` that reads these columns of a page, and of no further records where its
+    /// limit is rounded up.
+    fn exactly(&mut self, page: &Page, approach: &Approach, columns: fn(&mut Self, &Page)) {
+        let is_limited = page.offset == 0 && !matches!(approach.keys, Keys::Known(_));
+        let is_rounded = is_limited && rounded(page.limit) != page.limit;
+        if is_rounded {
+            self.push("* FROM (SELECT ");
+        }
+        columns(self, page);
+        self.rows(page, approach);
+        if is_rounded {
+            self.push(") LIMIT ");
+            self.bind(Value::Int(page.limit));
+        }
+    }
+
+    /// The part after the columns that reads a page. The keys of the page come first: an index is
     /// scanned up to the end of the page, and only the rows of the page are read. A page at the
     /// beginning needs no such scan.
     pub(super) fn rows(&mut self, page: &Page, approach: &Approach) {
         let key = own(page.resource.key);
-        self.columns(page);
         if let Keys::Known(keys) = &approach.keys {
             let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
             self.from(&page, Joins::All);
@@ -306,6 +326,17 @@ impl Builder<'_> {
             self.own(VERSION);
             next(self);
         }
+    }
+
+    /// The number of bytes of the long texts of a row.
+    fn size(&mut self, page: &Page) {
+        self.push("0");
+        for (_, field) in page.measured() {
+            self.push(" + coalesce(octet_length(");
+            self.column(field);
+            self.push("), 0)");
+        }
+        self.push(" AS size");
     }
 
     /// The total of a page: a known number, or the query that counts it.

@@ -19,6 +19,8 @@ use crate::model::value::{Cell, Kind, Value};
 #[derive(Debug)]
 pub struct Cells {
     total: i64,
+    /// How many bytes it takes, as far as they were counted.
+    bytes: usize,
     rows: Rows,
 }
 
@@ -33,17 +35,27 @@ enum Rows {
 impl Cells {
     /// Cells from a JSON array of arrays.
     pub(super) fn json(total: i64, text: String) -> Self {
-        Self { total, rows: Rows::Json(text) }
+        Self { total, bytes: text.len(), rows: Rows::Json(text) }
     }
 
-    /// Rows whose last columns contain cells of these kinds.
-    pub(super) fn fetched<D: Driver>(total: i64, rows: Vec<D::Row>, kinds: Vec<Kind>) -> Self {
-        Self { total, rows: Rows::Fetched(Box::new(Fetched::<D> { rows, kinds })) }
+    /// Rows whose last columns contain cells of these kinds, with this many bytes of long texts.
+    pub(super) fn fetched<D: Driver>(
+        total: i64,
+        rows: Vec<D::Row>,
+        kinds: Vec<Kind>,
+        bytes: usize,
+    ) -> Self {
+        Self { total, bytes, rows: Rows::Fetched(Box::new(Fetched::<D> { rows, kinds })) }
     }
 
     /// The number of records that satisfy the conditions, on any page.
     pub fn total(&self) -> i64 {
         self.total
+    }
+
+    /// How many bytes the page takes, as far as they were counted: those of long texts at least.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The records, each as its key and the cells of its fields; or the rows of the table.

@@ -11,12 +11,20 @@ pub(super) fn without_code(error: sqlx::Error) -> Error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
             Error::Unavailable(error)
         }
-        sqlx::Error::ColumnDecode { source: cause, .. } | sqlx::Error::Decode(cause)
-            if cause.is::<TooLarge>() =>
-        {
-            too_large()
-        }
-        _ => Error::Database(error),
+        _ => of_values(error),
+    }
+}
+
+/// Converts a failure in values that the store has read.
+pub(super) fn of_values(error: sqlx::Error) -> Error {
+    let cause = match &error {
+        sqlx::Error::ColumnDecode { source: cause, .. } | sqlx::Error::Decode(cause) => cause,
+        _ => return Error::Database(error),
+    };
+    match cause.downcast_ref::<AboveLimit>() {
+        Some(AboveLimit(limit)) => Fault::too_large(*limit).into(),
+        None if cause.is::<TooLarge>() => too_large(),
+        None => Error::Database(error),
     }
 }
 
@@ -29,6 +37,11 @@ pub(super) fn columns_of_index(name: &str) -> Vec<String> {
 #[derive(Debug, thiserror::Error)]
 #[error("the number of units is too large")]
 pub(super) struct TooLarge;
+
+/// A page has more bytes than an answer may have.
+#[derive(Debug, thiserror::Error)]
+#[error("the page has more than {0} bytes")]
+pub(super) struct AboveLimit(pub(super) usize);
 
 /// The error that a request gets for a sum that is too large.
 pub fn too_large() -> Error {

@@ -6,6 +6,7 @@ use sqlx::{Row, SqlStr};
 
 use super::cells::{Cells, values};
 use super::driver::{Driver, Stream, bound};
+use super::failure::AboveLimit;
 use super::lease::Lease;
 use crate::error::Error;
 use crate::model::question::Page;
@@ -147,11 +148,12 @@ async fn table<D: Driver>(
     table: Table,
 ) -> Result<Cells, sqlx::Error> {
     if D::DIALECT.pages_as_json {
-        return json::<D>(connection, sql::table_as_json(table, D::DIALECT)).await;
+        let read = json::<D>(connection, sql::table_as_json(table, D::DIALECT)).await?;
+        return read.ok_or(sqlx::Error::RowNotFound);
     }
     let kinds = table.columns.to_vec();
     let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))).await?;
-    Ok(Cells::fetched::<D>(0, rows, kinds))
+    Ok(Cells::fetched::<D>(0, rows, kinds, 0))
 }
 
 fn stream<'a, D: Driver>(
@@ -171,16 +173,34 @@ async fn page<D: Driver>(
     if D::DIALECT.pages_as_json {
         return match approach.empty() {
             Some(total) => Ok(Cells::json(total, "[]".to_owned())),
-            None => json::<D>(connection, sql::page_as_json(page, &approach, D::DIALECT)).await,
+            None => {
+                let read = json::<D>(connection, sql::page_as_json(page, &approach, D::DIALECT));
+                read.await?.ok_or_else(|| above_limit(page))
+            }
         };
     }
     if let Some(total) = approach.empty() {
-        return Ok(Cells::fetched::<D>(total, Vec::new(), Vec::new()));
+        return Ok(Cells::fetched::<D>(total, Vec::new(), Vec::new(), 0));
     }
-    let asked = sql::page(page, &approach, D::DIALECT);
-    let mut rows = D::fetch_all(connection, bound::<D>(asked)).await?;
+    let asked = bound::<D>(sql::page(page, &approach, D::DIALECT));
+    let most = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    if page.measured().next().is_none() {
+        rows = D::fetch_all(connection, asked).await?;
+    } else {
+        let mut fetched = D::fetch(connection, asked);
+        while let Some(row) = fetched.try_next().await? {
+            if rows.len() < most {
+                bytes += length::<D>(&row, page)?;
+                rows.push(row);
+            }
+            if bytes > page.most_bytes {
+                return Err(above_limit(page));
+            }
+        }
+    }
     // The limit may have been rounded up.
-    rows.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
+    rows.truncate(most);
     let total = match (rows.first(), approach.total) {
         (Some(row), _) => D::number(row, 0)?,
         (None, Some(total)) => total,
@@ -191,17 +211,37 @@ async fn page<D: Driver>(
     let version = page.resource.versioned.then_some(Kind::COUNT);
     let fields = page.columns().map(|field| field.kind);
     let kinds = std::iter::once(key).chain(fields).chain(version).collect();
-    Ok(Cells::fetched::<D>(total, rows, kinds))
+    Ok(Cells::fetched::<D>(total, rows, kinds, bytes))
 }
 
-/// Reads one row with a total and a JSON array of arrays of cells.
+/// The number of bytes of the long texts of a row, which a total precedes.
+fn length<D: Driver>(row: &D::Row, page: &Page) -> Result<usize, sqlx::Error> {
+    let mut bytes = 0;
+    for (cell, field) in page.measured() {
+        if let Cell::Text(text) = D::cell(row, cell + 1, field.kind)? {
+            bytes += text.len();
+        }
+    }
+    Ok(bytes)
+}
+
+fn above_limit(page: &Page) -> sqlx::Error {
+    sqlx::Error::Decode(AboveLimit(page.most_bytes).into())
+}
+
+/// Reads one row with a total and a JSON array of arrays of cells; `None` if the array is NULL.
 async fn json<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
-) -> Result<Cells, sqlx::Error> {
+) -> Result<Option<Cells>, sqlx::Error> {
     let row = D::fetch_optional(connection, bound::<D>(statement)).await?;
     let row = row.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Cells::json(D::number(&row, 0)?, text::<D>(&row, 1)?))
+    let total = D::number(&row, 0)?;
+    match D::cell(&row, 1, Kind::WORD)? {
+        Cell::Null => Ok(None),
+        Cell::Text(text) => Ok(Some(Cells::json(total, text.into_owned()))),
+        Cell::Int(_) => Err(sqlx::Error::Decode("a page is not a text".into())),
+    }
 }
 
 /// Runs the probes that must precede the reading of a page.

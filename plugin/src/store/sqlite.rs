@@ -16,7 +16,7 @@ use sqlx::{ConnectOptions, Connection, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::brake::Brake;
 use super::driver::{Bound, Driver, Files, Fill, Run, STATEMENTS, bound, connections};
-use super::failure::too_large;
+use super::failure::{of_values, too_large};
 use super::filling::{execute_all, rebuild};
 use super::migrations::{self, migrator};
 use super::pools::{Access, Pools};
@@ -159,7 +159,7 @@ impl Driver for Sqlite {
                 sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) => {
                     Error::Unavailable(error)
                 }
-                _ => Error::Database(error),
+                _ => of_values(error),
             };
         };
         if database.is_unique_violation() {

@@ -1,7 +1,7 @@
 //! Answers: documents and errors as responses. Based on the table of errors, and independent of
 //! requests.
 
-use host_interface::Response;
+use host_interface::{Chunk, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -10,13 +10,14 @@ use super::object::Meta;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
 /// The response with this document.
-pub fn document(status: u16, body: Vec<u8>) -> Response {
+pub fn document(status: u16, body: impl Into<Chunk>) -> Response {
     Response::new(status).with_header("content-type", MEDIA_TYPE).with_body(body)
 }
 
 /// The response with the document of a record, and a tag of its version and its content: the same on
 /// every host, engine and build.
-pub fn record(status: u16, version: Option<i64>, body: Vec<u8>) -> Response {
+pub fn record(status: u16, version: Option<i64>, body: impl Into<Chunk>) -> Response {
+    let body = body.into();
     let tag = version.map(|version| format!("\"{version}-{}\"", digest(&body)));
     let response = document(status, body);
     match tag {

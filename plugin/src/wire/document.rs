@@ -7,11 +7,12 @@ use serde_json::Map;
 use time::PrimitiveDateTime;
 
 use super::included::{Beside, Included};
+use super::limited::Limited;
 use super::literal;
 use super::object::{Meta, Object, Own, Place, record_path};
 use super::request::{AFTER, LIMIT, Listing, OFFSET};
 use super::view::View;
-use crate::error::{Error, Named};
+use crate::error::{Error, Fault, Named};
 use crate::model::field::Field;
 use crate::model::moment;
 use crate::model::question::Shape;
@@ -79,7 +80,7 @@ pub fn list(
             as_of: since.map(|since| moment::render(since.as_of)),
         },
     };
-    write(&document, records.size())
+    write(&document, records.size(), place.limit)
 }
 
 /// The document of some records that are no page of a list.
@@ -93,7 +94,7 @@ pub fn each(records: Records<'_>, place: Place<'_>) -> Result<Vec<u8>, Error> {
         data: Rows<'a>,
     }
     let document = Document { links: Own { own: place.path }, data: Rows { records, place } };
-    write(&document, records.size())
+    write(&document, records.size(), place.limit)
 }
 
 /// The document of one record; `None` if there is none. The parameters that have selected its form
@@ -124,7 +125,7 @@ pub fn single(
     let data = Object { resource, view, row, included, place };
     let (included, meta) = (records.beside(place), beside.map(|number| Meta([Some(number), None])));
     let document = Single { links: Own { own: &own }, data, included, meta };
-    write(&document, 1536 + records.size()).map(Some)
+    write(&document, 1536 + records.size(), place.limit).map(Some)
 }
 
 /// The document of a record without a table, with these of its attributes.
@@ -137,6 +138,7 @@ pub fn one(
     attributes: &Map<String, serde_json::Value>,
     only: Option<&[&str]>,
     own: &str,
+    limit: usize,
 ) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
     struct Record<'a> {
@@ -157,11 +159,12 @@ pub fn one(
     });
     let attributes = Chosen { attributes, only };
     let data = Record { r#type: kind, id, attributes, links: Own { own } };
-    write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048)
+    write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048, limit)
 }
 
 /// The document of a list whose records have no table: each is an id and its attributes, of which
-/// the chosen ones are shown. The values in `beside` become part of `meta`.
+/// the chosen ones are shown. It has the path of the request and this limit. The values in `beside` become
+/// part of `meta`.
 ///
 /// # Errors
 /// When an attribute cannot be written.
@@ -170,7 +173,7 @@ pub fn computed(
     records: &[(String, Map<String, serde_json::Value>)],
     total: i64,
     listing: &Listing,
-    path: &str,
+    (path, limit): (&str, usize),
     beside: &Map<String, serde_json::Value>,
 ) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
@@ -205,7 +208,7 @@ pub fn computed(
             beside,
         },
     };
-    write(&document, 512 * (records.len() + 1))
+    write(&document, 512 * (records.len() + 1), limit)
 }
 
 /// The attributes of a record without a table: one cell for each field.
@@ -250,7 +253,7 @@ pub enum Change<'a> {
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn changes(
-    changes: Vec<Change<'_>>,
+    changes: &[Change<'_>],
     [own, next]: [&str; 2],
     place: Place<'_>,
 ) -> Result<Vec<u8>, Error> {
@@ -267,7 +270,7 @@ pub fn changes(
     }
     let view = View::of(Shape::Detail);
     let size = 512 + 2048 * changes.len();
-    let data = changes.into_iter().map(|change| match change {
+    let data = changes.iter().map(|change| match *change {
         Change::Present { resource, row } => {
             Changed::Present(Object { resource, view: &view, row, included: None, place })
         }
@@ -277,13 +280,19 @@ pub fn changes(
             meta: Deletion { deleted: true, changed_at: moment::render(at) },
         },
     });
-    write(&Document { links: Links { own, next }, data: data.collect() }, size)
+    let document = Document { links: Links { own, next }, data: data.collect() };
+    write(&document, size, place.limit)
 }
 
-fn write(document: &impl Serialize, size: usize) -> Result<Vec<u8>, Error> {
-    let mut body = Vec::with_capacity(size);
-    serde_json::to_writer(&mut body, document)?;
-    Ok(body)
+/// Writes a document of about this size, and stops where it exceeds the limit.
+fn write(document: &impl Serialize, size: usize, limit: usize) -> Result<Vec<u8>, Error> {
+    let mut body = Limited::new(limit, size);
+    match serde_json::to_writer(&mut body, document) {
+        Ok(()) => Ok(body.into_bytes()),
+        // Memory can always be written to, so only the limit can be the reason.
+        Err(error) if error.is_io() => Err(Fault::too_large(limit).into()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn pages(total: i64, limit: i64) -> i64 {

@@ -369,6 +369,9 @@ fn ids(literal: &str) -> Result<String, String> {
 /// Deeper nesting has no use and overflows the stacks of clients.
 const MAX_DEPTH: usize = 64;
 
+/// The greatest length of a JSON object in bytes, without the white space around its members.
+pub const MAX_OBJECT: usize = 64 * 1024;
+
 /// Reads a JSON object and stores it as it was sent, apart from the white space around its members.
 fn object(literal: &str) -> Result<String, String> {
     if !literal.starts_with('{') {
@@ -398,7 +401,10 @@ fn object(literal: &str) -> Result<String, String> {
         }
         text.push(character);
     }
-    Ok(text)
+    match text.len() > MAX_OBJECT {
+        true => Err(format!("must be at most {MAX_OBJECT} bytes long")),
+        false => Ok(text),
+    }
 }
 
 /// JSON that all readers accept and interpret in the same way, because clients get it back

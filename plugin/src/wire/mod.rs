@@ -8,6 +8,7 @@ pub mod draft;
 pub mod following;
 pub mod idempotency;
 pub mod included;
+pub mod limited;
 pub mod literal;
 pub mod names;
 pub mod object;

@@ -22,6 +22,8 @@ pub struct Place<'a> {
     pub root: &'a str,
     /// The resources of the store.
     pub registry: Registry,
+    /// How many bytes the document may have.
+    pub limit: usize,
 }
 
 /// The path of a record: `root` is the path of the store.

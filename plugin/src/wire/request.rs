@@ -239,6 +239,7 @@ impl Listing {
             offset: self.offset,
             after: None,
             limit: self.limit,
+            most_bytes: usize::MAX,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Running hosts: single ones and several on one database, under load, during faults, and when they
 //! stop.
 
+mod answers;
 mod changes;
 mod cluster;
 mod crash;

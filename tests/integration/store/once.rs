@@ -293,7 +293,7 @@ async fn a_request_that_has_waited_for_5_seconds_is_refused_for_now() {
     // Another host claims the key in the database.
     if Engine::of_this_run() != Engine::Sqlite {
         let turn = shop.turns.wait(&request).await.unwrap();
-        let call = Call { shop, request: &request, turn: turn.as_ref() };
+        let call = Call { turn: turn.as_ref(), ..Call::new(shop, &request) };
         let claimed = once::begin(&call).await.unwrap();
         drop(turn);
         assert!(refused().await < Duration::from_secs(14));

@@ -494,6 +494,7 @@ async fn every_column_that_a_resource_names_exists() {
                 offset: 0,
                 after: None,
                 limit: 1,
+                most_bytes: usize::MAX,
             };
             let read = store.page(&page).await;
             assert!(read.is_ok(), "{} by {field:?}: {:?}", resource.kind, read.err());

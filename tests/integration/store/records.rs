@@ -443,7 +443,15 @@ async fn params_are_returned_unchanged_or_refused() {
         let error = "422 invalid_value pointer /items/0/orderitem_attributes";
         assert_eq!(answer.errors(), [error], "{refused}");
     }
+    // An object has at most 64 KiB, without white space between its members.
+    let of_length = |length: usize| format!(r#"{{ "a": "{}" }}"#, "x".repeat(length - 8));
+    let long = of_length(64 * 1024 + 1);
+    let answer = method(&long).send().await.expect(422);
+    assert_eq!(answer.errors(), ["422 invalid_value pointer /params"]);
+    let error = "422 invalid_value pointer /items/0/orderitem_attributes";
+    assert_eq!(order(&long).send().await.expect(422).errors(), [error]);
     assert_eq!(shop.get(path).send().await.expect(200).body, before);
+    method(&of_length(64 * 1024)).send().await.expect(200);
 }
 
 /// The characters that Unicode reserves for programs: an index of texts replaces them, so that a search would

@@ -375,9 +375,20 @@ impl Served {
     /// The memory of the program in bytes, as Linux reports it.
     #[cfg(target_os = "linux")]
     pub fn memory(&self) -> usize {
+        self.status_of("VmRSS:")
+    }
+
+    /// The most memory that the program has had so far.
+    #[cfg(target_os = "linux")]
+    pub fn peak_memory(&self) -> usize {
+        self.status_of("VmHWM:")
+    }
+
+    #[cfg(target_os = "linux")]
+    fn status_of(&self, name: &str) -> usize {
         let path = format!("/proc/{}/status", self.child.id().unwrap());
         let status = std::fs::read_to_string(path).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
     }
 

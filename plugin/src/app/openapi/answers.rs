@@ -43,6 +43,8 @@ pub(super) enum By {
     Required,
     /// Those that take values: writes and lists.
     Values,
+    /// Those that read.
+    Reads,
     /// The feed of changes.
     Feed,
 }
@@ -127,6 +129,14 @@ pub(super) const FAILURES: &[Failure] = &[
         by: By::Bodies,
         row: (413, "body_too_large", "Body too large"),
         description: "The body has more bytes than the site accepts.",
+        headers: &[],
+    },
+    Failure {
+        name: "AnswerTooLarge",
+        by: By::Reads,
+        row: FaultKind::AnswerTooLarge.row(),
+        description: "The answer would have more bytes than the site allows; ask for fewer records or \
+            fewer fields.",
         headers: &[],
     },
     Failure {

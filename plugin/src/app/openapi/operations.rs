@@ -93,6 +93,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     for failure in answers::FAILURES {
         let applies = match failure.by {
             By::Any => true,
+            By::Reads => endpoint.method == Method::Get && !is_feed,
             By::Feed => is_feed,
             By::Writes => endpoint.method != Method::Get,
             By::Bodies => has_body,

@@ -132,7 +132,7 @@ pub fn input(field: &Field) -> Value {
         Kind::Json => json!({
             "type": "object",
             "propertyNames": {"pattern": r"^[^\u0000]*$"},
-            "description": "Any JSON object, nested at most 64 levels deep, without NUL \
+            "description": "Any JSON object of at most 64 KiB, nested at most 64 levels deep, without NUL \
                 characters and noncharacters of Unicode.",
         }),
         Kind::JsonList(_) => output(field),

@@ -21,7 +21,7 @@ const CHARTS: usize = 3;
 /// Those of the report.
 pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let today = time::UtcDateTime::now().date();
-    let asked = Asked::read("", "", &[], &*shop.parameters.current()?, today)?;
+    let asked = Asked::read(("", usize::MAX), "", &[], &*shop.parameters.current()?, today)?;
     Ok(drawn(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
 }
 

@@ -146,6 +146,7 @@ pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
         offset: 0,
         after: None,
         limit,
+        most_bytes: usize::MAX,
     })
 }
 
