@@ -11,4 +11,5 @@ pub mod notification;
 pub mod once;
 pub mod outbox;
 pub mod settings;
+mod template;
 pub mod turns;

@@ -2,11 +2,9 @@
 //! outbox delivers it.
 
 use host_interface::Mail;
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
+use super::template::render;
 use crate::error::{Error, chain};
 use crate::model::parameters::{
     DEFAULT_SHIPMENT_SUBJECT, DEFAULT_SHIPMENT_TEXT, DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters,
@@ -106,18 +104,6 @@ pub fn check(template: &str) -> Result<(), String> {
         render(template, &notice).map_err(|error| chain(&error))?;
     }
     Ok(())
-}
-
-/// The limit of work for rendering a template, far more than any letter needs.
-const FUEL: u64 = 20_000;
-
-fn render(template: &str, notice: &Notice) -> Result<String, minijinja::Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_fuel(Some(FUEL));
-    let syntax = SyntaxConfig::builder().trim_blocks(true).keep_trailing_newline(true).build()?;
-    environment.set_syntax(syntax);
-    environment.render_str(template, Serde(notice))
 }
 
 /// The longest subject that mail programs show and the outbox stores.

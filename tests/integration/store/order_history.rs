@@ -144,6 +144,33 @@ async fn a_customer_gets_a_mail_about_a_new_status_from_the_templates_of_the_sit
     assert_eq!(mails[1].text().trim_end(), "- Berg");
 }
 
+/// A template that is refused when it is set may have been set before there was a limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_cannot_make_a_long_text_of_a_short_one() {
+    let sink = Sink::start().await;
+    let shop = Shop::with(&sink).await;
+    for refused in [
+        "{{ '%0200000000d' | format(1) }}",
+        "{{ 'x' * 100000000 }}",
+        "{% set a = comment ~ comment %}{{ a }}",
+        "{{ comment | indent(100000000) }}",
+        "{% for a in range(100000) %}{{ comment }}{% endfor %}",
+    ] {
+        let set = shop.site.set_parameter("order_mail_text", &json!(refused)).await;
+        assert!(set.is_err(), "{refused}");
+    }
+    // With a short comment, this one is short.
+    let long = "{{ comment }}".repeat(100);
+    shop.site.set_parameter("order_mail_text", &json!(long)).await.unwrap();
+    let order = shop.create("/orders", json!({"user_email": "ada@example.com"})).await;
+    let entry = json!({"order_state_id": 7, "notify_customer": 1, "comment": "x".repeat(60_000)});
+    let history = format!("/orders/{order}/history");
+    shop.post(&history, entry).send().await.expect(201);
+    let mails = sink.wait_for(1).await;
+    assert!(mails[0].text().len() < 200_000, "the default text: {}", mails[0].text().len());
+    assert_eq!(shop.get(&history).send().await.expect(200).total(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permanently_refused_mail_is_given_up_and_delays_no_other() {
     let sink = Sink::start().await;
