@@ -2,14 +2,17 @@
 //! span, the line in the access log, and the headers of every response.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use axum::middleware::Next;
 use host_service::{ClientAddress, Handled, REQUEST_ID, RequestId};
+use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
 use crate::watch::metrics::Guard;
@@ -63,9 +66,47 @@ pub(crate) async fn observe(
     headers.insert(HeaderName::from_static(REQUEST_ID), id.header());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.status = response.status().as_u16();
-    line.bytes = response.body().size_hint().exact().unwrap_or_default();
     line.handled = response.extensions_mut().remove::<Handled>().unwrap_or_default();
+    match response.body().size_hint().exact() {
+        // The body of an answer to `HEAD` is not sent.
+        _ if line.method == Method::HEAD => {}
+        Some(bytes) => line.bytes = bytes,
+        None => return response.map(|body| Body::new(Counted { body, line })),
+    }
     response
+}
+
+/// A body of unknown length, with the line that is written when it has been sent, or its client has
+/// disconnected.
+struct Counted {
+    body: Body,
+    line: Line,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            self.line.bytes += u64::try_from(data.len()).unwrap_or(u64::MAX);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The status in the log for a request whose client disconnected before the answer; not an HTTP
@@ -73,7 +114,7 @@ pub(crate) async fn observe(
 const CLIENT_GONE: u16 = 499;
 
 /// A line of the access log and of the metrics. It is written on drop, because the future of a
-/// request is dropped when its client disconnects.
+/// request, or a body that is being sent, is dropped when its client disconnects.
 struct Line {
     began: Instant,
     span: Span,

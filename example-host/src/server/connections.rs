@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderValue, Request, Response, header};
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use host_service::Streamed;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -248,6 +248,10 @@ where
         let answering = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answering.await?;
+            // The router gives every answer to `HEAD` a length, also one that has no body at all.
+            if matches!(answer.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+                answer.headers_mut().remove(header::CONTENT_LENGTH);
+            }
             if !phases.is_serving() {
                 let close = HeaderValue::from_static("close");
                 answer.headers_mut().insert(header::CONNECTION, close);

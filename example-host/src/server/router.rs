@@ -10,9 +10,7 @@ use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
     Response as HttpResponse, header,
 };
-use host_service::{
-    Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, compressed_tag, without_body,
-};
+use host_service::{Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, compressed_tag};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -74,19 +72,14 @@ async fn answer(
     FromRequest(id): FromRequest<RequestId>,
     request: HttpRequest<Body>,
 ) -> HttpResponse<Body> {
-    let head = request.method() == HttpMethod::HEAD;
-    let mut response = match Address::of(&context, request.uri().path()) {
+    match Address::of(&context, request.uri().path()) {
         Address::Api => context.api.answer(&id, request).await,
         // In boxes, because every request would be as large as one of these otherwise, also those that
         // wait.
         Address::Administration => Box::pin(administration::answer(context, &id, request)).await,
         Address::Health => Box::pin(answer_health(&context, &id, request.method())).await,
         Address::Unknown => Refusal::NotFound.response(&id),
-    };
-    if head {
-        without_body(&mut response);
     }
-    response
 }
 
 /// Answers a request on a connection above the limit: health checks are answered as usual, all
@@ -97,15 +90,12 @@ async fn answer_above_limit(
     request: HttpRequest<Body>,
 ) -> HttpResponse<Body> {
     let (parts, body) = request.into_parts();
-    let mut response = match Address::of(&context, parts.uri.path()) {
+    let response = match Address::of(&context, parts.uri.path()) {
         Address::Health => answer_health(&context, &id, &parts.method).await,
         _ => Refusal::Unavailable.response(&id),
     };
     if !parts.headers.contains_key(header::EXPECT) {
         body::discard(body).await;
-    }
-    if parts.method == HttpMethod::HEAD {
-        without_body(&mut response);
     }
     response
 }
@@ -127,7 +117,8 @@ async fn answer_health(
     response
 }
 
-/// Adds the layers that all requests have in common.
+/// Adds the layers that all requests have in common. The router removes the bodies of answers to `HEAD` at
+/// the very end, so that they have the headers of those to `GET`, compressed ones too.
 fn around(
     context: &Arc<Context>,
     settings: &ServerSettings,

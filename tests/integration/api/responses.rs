@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::json;
 
-use crate::support::harness::{Role, Shop};
+use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Shop};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_is_answered_like_get() {
@@ -17,6 +17,63 @@ async fn head_is_answered_like_get() {
         assert_eq!(head.header("content-length"), get.body.len().to_string());
         assert_eq!(head.header("content-type"), get.header("content-type"));
     }
+}
+
+/// Whatever the kind of the answer is, and whether it is compressed or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn head_has_the_headers_of_get() {
+    let shop = Shop::stocked().await;
+    let long = json!({"manufacturer_name": "Birch", "manufacturer_desc": "wood ".repeat(1_000)});
+    let long = shop.create("/manufacturers", long).await;
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = client.build().unwrap();
+    let headers = async |method: &str, path: &str, encoding: &str, known: Option<&str>| {
+        let request = client.request(method.parse().unwrap(), shop.url(path));
+        let request = request.bearer_auth(shop.token(Role::Administrator));
+        let request = request.header("accept", MEDIA_TYPE).header("accept-encoding", encoding);
+        let request = match known {
+            Some(tag) => request.header("if-none-match", tag),
+            None => request,
+        };
+        let answer = Answer::to(request).await;
+        assert!(method == "GET" || answer.body.is_empty(), "{path}");
+        // These differ from one answer to the next, or are about how its body is sent.
+        let own = ["date", "x-request-id", "transfer-encoding"];
+        let kept = answer.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+        let kept = kept.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        let mut kept: Vec<String> = kept.collect();
+        kept.sort();
+        (answer.status, kept)
+    };
+    for path in [
+        format!("{ROOT}/countries?page[limit]=100"),
+        format!("{ROOT}/countries/1"),
+        format!("{ROOT}/manufacturers/{long}"),
+        format!("{ROOT}/reports/sales?page[limit]=100"),
+        format!("{ROOT}/changes"),
+        format!("{ROOT}/countries/999999999"),
+        format!("{ROOT}/nothing"),
+        "/health".to_owned(),
+        "/livez".to_owned(),
+        "/nowhere".to_owned(),
+        "/administrator/".to_owned(),
+        "/administrator/style.css".to_owned(),
+    ] {
+        for encoding in ["gzip", "identity"] {
+            let get = headers("GET", &path, encoding, None).await;
+            assert_eq!(headers("HEAD", &path, encoding, None).await, get, "{path} {encoding}");
+            let tag = get.1.iter().find_map(|header| header.strip_prefix("etag: "));
+            if let Some(tag) = tag {
+                let get = headers("GET", &path, encoding, Some(tag)).await;
+                assert_eq!(get.0, 304, "{path} {encoding}");
+                let head = headers("HEAD", &path, encoding, Some(tag)).await;
+                assert_eq!(head, get, "{path} {encoding}");
+            }
+        }
+    }
+    let compressed = headers("HEAD", &format!("{ROOT}/manufacturers/{long}"), "gzip", None).await;
+    let of = |begin: &str| compressed.1.iter().filter(|header| header.starts_with(begin)).count();
+    assert_eq!([of("content-encoding: gzip"), of("content-length"), of("etag")], [1, 0, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,6 +52,9 @@ async fn a_large_body_arrives_in_pieces_where_the_route_takes_it_so() {
     }
     let echo = Answer::to(post(&served, "echo", large)).await;
     assert_eq!((echo.status, echo.body.len()), (200, large));
+    // The log has the size of what was sent, though nobody knew it before.
+    let line = served.log.wait_for("listens.echo").await;
+    assert!(line.contains(&format!(" bytes={large} ")), "{line}");
     // What the plugin does not read is not in the way of the answer.
     assert_eq!(Answer::to(post(&served, "ignores", large)).await.status, 204);
     served.stop().await;
