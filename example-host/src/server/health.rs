@@ -1,4 +1,4 @@
-//! The answer to `GET /health`. Concurrent requests share one check.
+//! The answers to `GET /health`, for which concurrent requests share one check, and to `GET /livez`.
 
 use std::time::Instant;
 
@@ -46,6 +46,11 @@ pub(crate) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
 /// The same while the server drains: all is well, but requests are to go to another server.
 pub(crate) fn stopping() -> Response<Body> {
     unavailable(&serde_json::json!({ "status": "stopping" }))
+}
+
+/// The answer to `GET /livez`: the process answers.
+pub(crate) fn alive() -> Response<Body> {
+    response(StatusCode::OK, &serde_json::json!({ "status": "ok" }))
 }
 
 fn unavailable(body: &serde_json::Value) -> Response<Body> {

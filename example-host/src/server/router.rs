@@ -33,6 +33,8 @@ enum Address {
     Administration,
     /// The health of the site.
     Health,
+    /// Whether the process answers at all.
+    Alive,
     Unknown,
 }
 
@@ -45,6 +47,7 @@ impl Address {
         match path.strip_prefix(BASE) {
             Some(below) if below.is_empty() || below.starts_with('/') => Self::Administration,
             _ if path == "/health" => Self::Health,
+            _ if path == "/livez" => Self::Alive,
             _ => Self::Unknown,
         }
     }
@@ -78,11 +81,12 @@ async fn answer(
         // wait.
         Address::Administration => Box::pin(administration::answer(context, &id, request)).await,
         Address::Health => Box::pin(answer_health(&context, &id, request.method())).await,
+        Address::Alive => answer_alive(&id, request.method()),
         Address::Unknown => Refusal::NotFound.response(&id),
     }
 }
 
-/// Answers a request on a connection above the limit: health checks are answered as usual, all
+/// Answers a request on a connection above the limit: checks of health and life are answered as usual, all
 /// other requests get a 503.
 async fn answer_above_limit(
     State(context): State<Arc<Context>>,
@@ -92,6 +96,7 @@ async fn answer_above_limit(
     let (parts, body) = request.into_parts();
     let response = match Address::of(&context, parts.uri.path()) {
         Address::Health => answer_health(&context, &id, &parts.method).await,
+        Address::Alive => answer_alive(&id, &parts.method),
         _ => Refusal::Unavailable.response(&id),
     };
     if !parts.headers.contains_key(header::EXPECT) {
@@ -105,15 +110,32 @@ async fn answer_health(
     id: &RequestId,
     method: &HttpMethod,
 ) -> HttpResponse<Body> {
-    if !matches!(*method, HttpMethod::GET | HttpMethod::HEAD) {
-        return Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() }.response(id);
+    if let Some(refusal) = unless_read(method) {
+        return refusal.response(id);
     }
-    let mut response = match context.phases.is_serving() {
+    let response = match context.phases.is_serving() {
         true => health::answer(&context.api.access().site, &context.health).await,
         false => health::stopping(),
     };
-    let handled = Handled { route: "health".into(), ..Handled::default() };
-    response.extensions_mut().insert(handled);
+    handled("health", response)
+}
+
+/// Answers whether the process answers at all, whatever its database does. It asks nobody.
+fn answer_alive(id: &RequestId, method: &HttpMethod) -> HttpResponse<Body> {
+    match unless_read(method) {
+        Some(refusal) => refusal.response(id),
+        None => handled("livez", health::alive()),
+    }
+}
+
+fn unless_read(method: &HttpMethod) -> Option<Refusal> {
+    let reads = matches!(*method, HttpMethod::GET | HttpMethod::HEAD);
+    (!reads).then(|| Refusal::MethodNotAllowed { allow: "GET, HEAD".to_owned() })
+}
+
+/// The answer with the name of its route, for the log.
+fn handled(route: &'static str, mut response: HttpResponse<Body>) -> HttpResponse<Body> {
+    response.extensions_mut().insert(Handled { route: route.into(), ..Handled::default() });
     response
 }
 

@@ -116,6 +116,7 @@ async fn health_is_answered_when_all_connections_are_busy_and_the_rest_get_503()
     assert!(refused.headers.contains_key("retry-after"));
     for _ in 0..5 {
         assert_eq!(served.raw(&["GET /health HTTP/1.1"], b"").await.status(), 200);
+        assert_eq!(served.raw(&["GET /livez HTTP/1.1"], b"").await.status(), 200);
     }
     std::fs::write(place.data("release"), "").unwrap();
     for mut connection in flying {

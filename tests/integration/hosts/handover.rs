@@ -245,6 +245,7 @@ async fn a_draining_host_answers_on_old_and_new_connections_and_closes_them() {
     let health = new.send("GET", "/health", None).await;
     assert_eq!((health.status, health.json()), (503, json!({"status": "stopping"})));
     assert!(health.closed);
+    assert_eq!(site.client().send("GET", "/livez", None).await.status, 200);
     for client in [&mut new, &mut old, &mut unused] {
         let answer = client.send("GET", MANUFACTURERS, None).await;
         assert_eq!((answer.status, answer.closed), (200, true));

@@ -300,6 +300,8 @@ async fn an_unreachable_database_is_a_503_until_it_is_back() {
     let health = Answer::to(served.bare("GET", "/health")).await;
     assert_eq!(health.status, 503);
     assert_eq!(health.json()["failing"][0], "database");
+    // The process lives, and must not be restarted for that.
+    assert_eq!(Answer::to(served.bare("GET", "/livez")).await.status, 200);
     // Changes that the host could not see meanwhile take effect when the database is back.
     let second = place.run("token generate ann").await;
     proxy.set(Line::Open);
