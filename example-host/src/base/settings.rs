@@ -17,6 +17,8 @@ use crate::base::tls_files::{HalfTls, TlsFiles};
 pub struct Settings {
     /// Which lines are logged, as a filter of `tracing`.
     pub log: String,
+    /// A file with that filter, which takes precedence. It is read anew on SIGHUP.
+    pub log_filter_file: Option<PathBuf>,
     /// How lines are written.
     pub log_format: LogFormat,
     /// How requests are served.
@@ -62,10 +64,10 @@ pub struct ServerSettings {
     pub waiters: usize,
     /// The maximum size of a request's body in bytes.
     pub body_limit: usize,
-    /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
-    pub stream_above: usize,
     /// The maximum size of an answer of an extension in bytes, which the extension keeps to.
     pub answer_limit: usize,
+    /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
+    pub stream_above: usize,
     /// The certificate to serve HTTPS with; without one, plain HTTP is served.
     pub tls: Option<TlsFiles>,
     /// For how many seconds browsers use only HTTPS for the site after they have visited it by
@@ -100,9 +102,9 @@ impl Default for ServerSettings {
             connections_per_address: 256,
             waiters: 1000,
             body_limit: 1024 * 1024,
+            answer_limit: 8 * 1024 * 1024,
             stream_above: 64 * 1024,
             tls: None,
-            answer_limit: 8 * 1024 * 1024,
             hsts_max_age: 365 * 24 * 60 * 60,
             trusted_proxies: Vec::new(),
             drain_time: Duration::ZERO,
@@ -219,6 +221,7 @@ impl Settings {
                 .min(tokio::sync::Semaphore::MAX_PERMITS);
         Ok(Self {
             log: get("HOST_LOG").unwrap_or_else(|| "info".to_owned()),
+            log_filter_file: get("HOST_LOG_FILTER_FILE").map(PathBuf::from),
             log_format,
             server: ServerSettings {
                 cors_origins: origins(get("HOST_CORS_ORIGINS"))?,
@@ -242,15 +245,15 @@ impl Settings {
                     "a number of bytes greater than 0",
                     default.body_limit,
                 )?,
-                stream_above: count(
-                    "HOST_STREAM_ABOVE",
-                    "a number of bytes greater than 0",
-                    default.stream_above,
-                )?,
                 answer_limit: count(
                     "HOST_ANSWER_LIMIT",
                     "a number of bytes greater than 0",
                     default.answer_limit,
+                )?,
+                stream_above: count(
+                    "HOST_STREAM_ABOVE",
+                    "a number of bytes greater than 0",
+                    default.stream_above,
                 )?,
                 tls: TlsFiles::both(
                     get("HOST_TLS_CERT").map(PathBuf::from),
@@ -362,8 +365,8 @@ mod tests {
             "HOST_CONNECTIONS",
             "HOST_CONNECTIONS_PER_ADDRESS",
             "HOST_BODY_LIMIT",
-            "HOST_STREAM_ABOVE",
             "HOST_ANSWER_LIMIT",
+            "HOST_STREAM_ABOVE",
             "HOST_AUDIT_ENTRIES",
         ] {
             assert!(read(name, "12").is_ok(), "{name}");

@@ -41,6 +41,7 @@ Environment variables (in addition to those named above):
   HOST_PLUGIN           libraries to load, separated like PATH
   HOST_LISTEN           where to listen [default: 127.0.0.1:8080]
   HOST_LOG              filter of log lines, e.g. info or debug,access=off [default: info]
+  HOST_LOG_FILTER_FILE  a file with such a filter in its place, read anew on SIGHUP [default: none]
   HOST_LOG_FORMAT       text or json [default: text]
   HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
   HOST_REQUEST_TIMEOUT  seconds allowed for a request [default: 30]
@@ -61,8 +62,8 @@ Environment variables (in addition to those named above):
   HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, e.g. 127.0.0.1,10.0.0.0/8
                         [default: none]
   HOST_BODY_LIMIT       maximum size of a request body in bytes [default: 1048576]
-  HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
   HOST_ANSWER_LIMIT     maximum size of an answer in bytes [default: 8388608]
+  HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
                         it takes it so [default: 65536]
   HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
   HOST_TOKEN_LIFETIME   days after which a token ends at the latest; 0 for no limit [default: 0]

@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod demo;
 mod listing;
+mod log;
 mod operator;
 mod progress;
 mod rows;
@@ -12,23 +13,21 @@ mod service;
 mod signals;
 mod terminal;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::base::databases::{Databases, OwnDatabases};
-use crate::base::settings::{LogFormat, Settings};
+use crate::base::settings::Settings;
 use crate::base::text::one_line;
 use crate::site::{Libraries, Site, copy};
 
 use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
 use self::commands::actor;
+use self::log::Log;
 use self::progress::Bar;
 use self::service::Sockets;
 use self::terminal::{Failure, print};
@@ -38,9 +37,9 @@ pub fn main() -> ExitCode {
     let sockets = Sockets::passed();
     let cli = Cli::parse();
     let done = Settings::from_env().map_err(Failure::from).and_then(|settings| {
-        start_log(&settings)?;
+        let log = Log::start(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let done = runtime.block_on(run(cli, &settings, sockets));
+        let done = runtime.block_on(run(cli, &settings, &log, sockets));
         // Work that still runs in the background has had time to finish.
         runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
@@ -62,7 +61,12 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), Failure> {
+async fn run(
+    mut cli: Cli,
+    settings: &Settings,
+    log: &Log,
+    sockets: Sockets,
+) -> Result<(), Failure> {
     let libraries = libraries(std::mem::take(&mut cli.plugin));
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
         let read = OwnDatabases::from_env;
@@ -88,9 +92,10 @@ async fn run(mut cli: Cli, settings: &Settings, sockets: Sockets) -> Result<(), 
     let site = loaded.open().await?;
     let done = match cli.command {
         None => {
-            serve::quick_start(&site.on_behalf_of(actor("quick start")), settings, sockets).await
+            let site = site.on_behalf_of(actor("quick start"));
+            serve::quick_start(&site, settings, log, sockets).await
         }
-        Some(Command::Serve(args)) => serve::serve(&site, args, settings, sockets).await,
+        Some(Command::Serve(args)) => serve::serve(&site, args, settings, log, sockets).await,
         Some(command) => commands::administer(&site, command).await,
     };
     site.close().await;
@@ -117,20 +122,4 @@ fn default_library() -> Result<PathBuf, std::io::Error> {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let executable = std::env::current_exe()?;
     Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
-}
-
-fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let filter: Targets =
-        settings.log.parse().map_err(|error| format!("HOST_LOG is not a valid filter: {error}"))?;
-    let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    match settings.log_format {
-        LogFormat::Text => registry.with(lines).try_init()?,
-        LogFormat::Json => {
-            registry.with(lines.json().flatten_event(true).with_span_list(false)).try_init()?;
-        }
-    }
-    Ok(())
 }

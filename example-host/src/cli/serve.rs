@@ -8,15 +8,17 @@ use crate::server::{self, MetricsServer, Running};
 use crate::site::{BASE_PATH, Site, quickstart};
 
 use super::arguments::{DEFAULT_LISTEN, ServeArgs};
+use super::log::Log;
 use super::progress::Bar;
 use super::service::{self, Sockets};
-use super::signals::Signals;
+use super::signals::{Asked, Signals};
 use super::terminal::{Failure, print};
 
 pub(super) async fn serve(
     site: &Site,
     args: ServeArgs,
     settings: &Settings,
+    log: &Log,
     mut sockets: Sockets,
 ) -> Result<(), Failure> {
     let signals = Signals::new()?;
@@ -28,7 +30,7 @@ pub(super) async fn serve(
     let listener = sockets.for_site(&args.listen).await?;
     let metrics = serve_metrics(site, &settings, &mut sockets).await?;
     let running = site.serve(listener, &settings.server)?;
-    until_signalled(signals, running, metrics).await
+    until_signalled(signals, running, metrics, log).await
 }
 
 /// Serves the metrics, if an address is set for them.
@@ -44,6 +46,7 @@ async fn serve_metrics(
 pub(super) async fn quick_start(
     site: &Site,
     settings: &Settings,
+    log: &Log,
     mut sockets: Sockets,
 ) -> Result<(), Failure> {
     let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
@@ -87,7 +90,7 @@ pub(super) async fn quick_start(
     if let Err(error) = print(lines) {
         tracing::error!(%error, "the address could not be printed");
     }
-    until_signalled(signals, running, metrics).await
+    until_signalled(signals, running, metrics, log).await
 }
 
 /// An address that a client on this machine can use.
@@ -106,22 +109,31 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Serves until a signal, then stops gracefully; a second signal ends the program at once. The
-/// metrics are served until the end.
+/// metrics are served until the end. On SIGHUP the certificate and the filter of the log are read anew.
 async fn until_signalled(
     mut signals: Signals,
     mut running: Running,
     metrics: Option<MetricsServer>,
+    log: &Log,
 ) -> Result<(), Failure> {
     service::notify_ready();
-    let failed = tokio::select! {
-        () = signals.next() => false,
-        () = running.failed() => true,
+    let failed = loop {
+        tokio::select! {
+            asked = signals.next() => match asked {
+                Asked::Stop => break false,
+                Asked::Reload => {
+                    log.reload();
+                    running.reload().await;
+                }
+            },
+            () = running.failed() => break true,
+        }
     };
     service::notify_stopping();
     tracing::info!("stopping; requests in progress are finished first");
     tokio::select! {
         () = running.shutdown() => {}
-        () = signals.next() => tracing::warn!("stopped immediately"),
+        () = signals.stop() => tracing::warn!("stopped immediately"),
     }
     drop(metrics);
     if failed { Err("the server failed; see the log".into()) } else { Ok(()) }

@@ -62,6 +62,7 @@ pub struct Running {
     phase: watch::Sender<Phase>,
     /// `None` once the task is known to have ended.
     accepting: Option<JoinHandle<()>>,
+    tls: Option<Arc<Tls>>,
     jobs: Arc<Runner>,
     running_jobs: Background,
     following: [Background; 5],
@@ -83,6 +84,13 @@ impl Running {
                 self.accepting = None;
             }
             None => std::future::pending().await,
+        }
+    }
+
+    /// Reads the certificate and its key anew at once; new connections use them.
+    pub async fn reload(&self) {
+        if let Some(tls) = &self.tls {
+            tls.reload().await;
         }
     }
 
@@ -166,6 +174,7 @@ impl Site {
         limits.request_timeout = settings.request_timeout;
         limits.stall_timeout = settings.stall_timeout;
         limits.body_limit = settings.body_limit;
+        limits.answer_limit = settings.answer_limit;
         limits.stream_above = settings.stream_above;
         limits.changes = settings.connections;
         limits.waiters = settings.waiters;
@@ -175,7 +184,6 @@ impl Site {
             api,
             arrivals: Arrivals::default(),
             forms: Changes::new(settings.connections),
-        limits.answer_limit = settings.answer_limit;
             health: Watch::default(),
             phases: phases.clone(),
             encrypted: settings.tls.is_some(),
@@ -202,7 +210,7 @@ impl Site {
             state.look_again().await;
             connections.accept(listener, phases).await;
         });
-        let (state, files) = (Arc::clone(self.state()), tls);
+        let (state, files) = (Arc::clone(self.state()), tls.clone());
         let following = [
             Background::begin("follow changes", move || {
                 let state = Arc::clone(&state);
@@ -248,6 +256,7 @@ impl Site {
             stop_timeout: settings.stop_timeout,
             phase,
             accepting: Some(accepting),
+            tls,
             running_jobs: Background::begin("run jobs", {
                 let jobs = Arc::clone(&jobs);
                 move || Arc::clone(&jobs).follow()

@@ -2,7 +2,7 @@
 //! new pair; open connections keep theirs.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,17 +19,23 @@ use crate::base::tls_files::{TlsError, TlsFiles};
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// The pair in use, and its files.
+#[derive(Debug)]
 pub(crate) struct Tls {
     files: TlsFiles,
-    first: Fingerprint,
+    /// What was read of the files when they were applied last: a pair, or why there was none.
+    applied: Mutex<Seen>,
     config: ArcSwap<ServerConfig>,
 }
+
+/// What was read of the files.
+type Seen = Result<Fingerprint, String>;
 
 impl Tls {
     pub(crate) fn open(files: &TlsFiles) -> Result<Self, TlsError> {
         let pair = Pair::read(files)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
-        Ok(Self { files: files.clone(), first: pair.fingerprint(), config })
+        let applied = Mutex::new(Ok(pair.fingerprint()));
+        Ok(Self { files: files.clone(), applied, config })
     }
 
     /// The acceptor for a new connection.
@@ -42,29 +48,48 @@ impl Tls {
     /// The certificate and its key are replaced one after the other, so a change is applied only
     /// after it was read twice.
     pub(crate) async fn follow(&self) {
-        let mut applied = Ok(self.first);
-        let mut last = applied.clone();
+        let mut last = None;
         loop {
             tokio::time::sleep(POLL_EVERY).await;
-            let files = self.files.clone();
-            let reading = tokio::task::spawn_blocking(move || Pair::read(&files));
-            let Ok(read) = reading.await else { continue };
-            let seen = match &read {
-                Ok(pair) => Ok(pair.fingerprint()),
-                Err(error) => Err(error.to_string()),
-            };
-            if seen != applied && seen == last {
-                match read.and_then(|pair| pair.config(&self.files)) {
-                    Ok(config) => {
-                        self.config.store(Arc::new(config));
-                        tracing::info!("new connections get the new certificate");
-                    }
-                    Err(error) => tracing::error!(%error, "the previous certificate stays in use"),
-                }
-                applied = seen.clone();
+            let Some((read, seen)) = self.read().await else { continue };
+            if last.as_ref() == Some(&seen) {
+                self.apply(read, &seen);
             }
-            last = seen;
+            last = Some(seen);
         }
+    }
+
+    /// Reads the files at once, because somebody who has replaced both asks for it.
+    pub(crate) async fn reload(&self) {
+        if let Some((read, seen)) = self.read().await {
+            self.apply(read, &seen);
+        }
+    }
+
+    async fn read(&self) -> Option<(Result<Pair, TlsError>, Seen)> {
+        let files = self.files.clone();
+        let read = tokio::task::spawn_blocking(move || Pair::read(&files)).await.ok()?;
+        let seen = match &read {
+            Ok(pair) => Ok(pair.fingerprint()),
+            Err(error) => Err(error.to_string()),
+        };
+        Some((read, seen))
+    }
+
+    /// Uses what was read, unless it was applied last.
+    fn apply(&self, read: Result<Pair, TlsError>, seen: &Seen) {
+        let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        if *applied == *seen {
+            return;
+        }
+        match read.and_then(|pair| pair.config(&self.files)) {
+            Ok(config) => {
+                self.config.store(Arc::new(config));
+                tracing::info!("new connections get the new certificate");
+            }
+            Err(error) => tracing::error!(%error, "the previous certificate stays in use"),
+        }
+        applied.clone_from(seen);
     }
 }
 

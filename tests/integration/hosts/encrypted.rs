@@ -139,6 +139,22 @@ async fn a_new_certificate_is_loaded_while_connections_stay_open() {
 }
 
 #[tokio::test]
+async fn a_new_certificate_is_read_when_the_program_is_asked_to() {
+    let first = Pair::new();
+    let (place, served) = serve(&first).await;
+    let second = Pair::new();
+    second.write(&place.path(""));
+    served.signal("HUP").await;
+    served.log.wait_for("new connections get the new certificate").await;
+    ask(&mut connect(&served, &[&second]).await.unwrap()).await;
+    // It is not reported again when the files are looked at the next time.
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let lines = served.log.all();
+    assert_eq!(lines.iter().filter(|line| line.contains("new certificate")).count(), 1);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn an_unusable_certificate_prevents_the_start() {
     let place = Place::of_the_fixture();
     let (pair, other) = (Pair::new(), Pair::new());

@@ -5,6 +5,8 @@ use tokio::io::AsyncWriteExt;
 
 use crate::support::fixture::{BELIEVED, ECHO, HELD, PENDING, echo, request, serve};
 use crate::support::harness::Answer;
+use crate::support::process::Place;
+use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn every_response_has_an_id_of_its_own() {
@@ -143,4 +145,46 @@ async fn the_log_names_the_client_behind_trusted_proxies() {
         assert!(line.ends_with(&format!("client={expected}")), "{line}");
         served.stop().await;
     }
+}
+
+#[tokio::test]
+async fn the_filter_of_the_log_is_read_anew_from_its_file() {
+    let place = Place::of_the_fixture();
+    let file = place.path("log");
+    std::fs::write(&file, "info,access=off\n").unwrap();
+    let named = file.display().to_string();
+    let served = place.serve_with(&[("HOST_LOG_FILTER_FILE", &named)]).await;
+    let lines = async || {
+        let ask = served.bare("GET", "/health");
+        let id = Answer::to(ask).await.header("x-request-id").to_owned();
+        served.is_alive().await;
+        served.log.all().iter().filter(|line| line.contains(&id)).count()
+    };
+    let reload = async |text: &str, line: &str| {
+        let before = served.log.all().len();
+        match text {
+            "" => std::fs::remove_file(&file).unwrap(),
+            text => std::fs::write(&file, text).unwrap(),
+        }
+        served.signal("HUP").await;
+        eventually(line, async || {
+            served.log.all()[before..].iter().any(|found| found.contains(line)).then_some(())
+        })
+        .await;
+    };
+    assert_eq!(lines().await, 0);
+    reload("info", "the filter of the log has been read").await;
+    assert_eq!(lines().await, 1);
+    reload("a=b=c", "the previous filter of the log stays in use").await;
+    assert_eq!(lines().await, 1);
+    reload("info,access=off", "the filter of the log has been read").await;
+    assert_eq!(lines().await, 0);
+    // Without the file, the filter is that of the environment.
+    reload("", "the filter of the log has been read").await;
+    assert_eq!(lines().await, 1);
+    served.stop().await;
+    std::fs::write(&file, "a=b=c").unwrap();
+    let refused = place.call("user list").env("HOST_LOG_FILTER_FILE", &file).finish().await;
+    let line = refused.fails();
+    assert!(line.starts_with("HOST_LOG_FILTER_FILE ") && line.contains("not a valid filter"));
 }

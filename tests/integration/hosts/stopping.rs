@@ -39,6 +39,31 @@ async fn a_request_in_flight_is_finished_when_the_program_is_interrupted() {
 }
 
 #[tokio::test]
+async fn a_request_in_flight_is_finished_when_the_program_is_told_to_quit() {
+    stops_by("QUIT").await;
+}
+
+#[tokio::test]
+async fn a_hang_up_ends_neither_the_program_nor_a_request() {
+    let (place, mut served, token) = serve(&[]).await;
+    let mut flying = served.connect().await;
+    let held = request(&token, HELD, "in-flight").replace("connection: keep-alive", "");
+    flying.write_all(held.as_bytes()).await.unwrap();
+    served.log.wait_for("held").await;
+    for _ in 0..3 {
+        served.signal("HUP").await;
+    }
+    served.is_alive().await;
+    std::fs::write(place.data("release"), "").unwrap();
+    served.log.wait_for("status=200").await;
+    // One that is stopping is not stopped at once by it, as it is by a second signal.
+    served.signal("TERM").await;
+    served.signal("HUP").await;
+    assert_eq!(served.ended().await, Some(0));
+    assert!(!served.log.all().iter().any(|line| line.contains("immediately")));
+}
+
+#[tokio::test]
 async fn an_endless_request_does_not_prevent_a_stop() {
     let (_place, mut served, token) = serve(&[("HOST_STOP_TIMEOUT", "2")]).await;
     let mut flying = served.connect().await;
