@@ -4,7 +4,8 @@
 use host_interface::Mail;
 use serde::Serialize;
 
-use super::template::render;
+use super::outbox::Outgoing;
+use super::template::{TemplateError, render};
 use crate::error::{Error, chain};
 use crate::model::parameters::{
     DEFAULT_SHIPMENT_SUBJECT, DEFAULT_SHIPMENT_TEXT, DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters,
@@ -59,33 +60,50 @@ impl Notice {
     ///
     /// # Errors
     /// When the system provides no randomness for the mail's unique id.
-    pub fn into_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
+    pub fn into_mail(self, parameters: &Parameters) -> Result<Outgoing, Error> {
         let subject = self.fill(&parameters.order_mail_subject, DEFAULT_SUBJECT);
         let text = self.fill(&parameters.order_mail_text, DEFAULT_TEXT);
-        self.addressed(&subject, text)
+        self.addressed(subject, text)
     }
 
     /// The mail about a parcel, rendered from the site's templates.
     ///
     /// # Errors
     /// When the system provides no randomness for the mail's unique id.
-    pub fn into_shipment_mail(self, parameters: &Parameters) -> Result<Mail, Error> {
+    pub fn into_shipment_mail(self, parameters: &Parameters) -> Result<Outgoing, Error> {
         let subject = self.fill(&parameters.shipment_mail_subject, DEFAULT_SHIPMENT_SUBJECT);
         let text = self.fill(&parameters.shipment_mail_text, DEFAULT_SHIPMENT_TEXT);
-        self.addressed(&subject, text)
+        self.addressed(subject, text)
     }
 
-    fn addressed(self, subject: &str, text: String) -> Result<Mail, Error> {
+    /// A mail that cannot be made is given up from the beginning, so that its cause is written all the same.
+    fn addressed(
+        self,
+        subject: Result<String, TemplateError>,
+        text: Result<String, TemplateError>,
+    ) -> Result<Outgoing, Error> {
+        let (made, failure) = match (subject, text) {
+            (Ok(subject), Ok(text)) => ((subject, text), None),
+            (Err(error), _) | (_, Err(error)) => (Default::default(), Some(chain(&error))),
+        };
+        if let Some(causes) = &failure {
+            tracing::warn!(causes, order = self.order_id, "a mail cannot be made and is given up");
+        }
         let name = [self.first_name, self.last_name].join(" ");
-        Ok(Mail::new(new_id()?, self.email, one_line(subject), text).to_name(name.trim()))
+        let mail = Mail::new(new_id()?, self.email, one_line(&made.0), made.1).to_name(name.trim());
+        Ok(Outgoing { mail, failure })
     }
 
-    /// A template that cannot be rendered must not prevent the mail.
-    fn fill(&self, template: &str, default: &str) -> String {
-        render(template, self).unwrap_or_else(|error| {
-            tracing::warn!(causes = chain(&error), "a template for mails cannot be filled in");
-            render(default, self).unwrap_or_default()
-        })
+    /// A template that is wrong is replaced by the default one; one that would make too much is not filled in.
+    fn fill(&self, template: &str, default: &str) -> Result<String, TemplateError> {
+        match render(template, self) {
+            Err(error @ (TemplateError::TooLong | TemplateError::TooManySteps)) => Err(error),
+            Err(error) => {
+                tracing::warn!(causes = chain(&error), "a template for mails cannot be filled in");
+                render(default, self)
+            }
+            filled => filled,
+        }
     }
 }
 

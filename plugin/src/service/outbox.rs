@@ -62,11 +62,30 @@ impl Default for Pace {
     }
 }
 
+/// A mail for the queue.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The mail.
+    pub mail: Mail,
+    /// Why it cannot be sent; it is then kept with this reason, as one that was given up.
+    pub failure: Option<String>,
+}
+
+impl From<Mail> for Outgoing {
+    fn from(mail: Mail) -> Self {
+        Self { mail, failure: None }
+    }
+}
+
 /// Writes a mail, which is sent once the transaction has been committed and the sender woken.
 ///
 /// # Errors
 /// Database errors.
-pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error> {
+pub async fn put(
+    outgoing: impl Into<Outgoing>,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    let Outgoing { mail, failure } = outgoing.into();
     let now = seconds(transaction).await?;
     let row = vec![
         Value::Text(mail.id),
@@ -77,6 +96,8 @@ pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error>
         Value::now(),
         Value::Int(0),
         Value::Int(now),
+        Value::Int(failure.is_some().into()),
+        Value::Text(failure.unwrap_or_default()),
     ];
     let columns = [
         "mail_id",
@@ -87,6 +108,8 @@ pub async fn put(mail: Mail, transaction: &mut Transaction) -> Result<(), Error>
         "created_on",
         "attempts",
         "due_at",
+        "given_up",
+        "failure",
     ];
     for insert in sql::insert_rows("shop_mails", &columns, &[row], transaction.dialect()) {
         transaction.execute(insert).await?;

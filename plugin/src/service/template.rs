@@ -36,8 +36,11 @@ pub(super) enum TemplateError {
     #[error("templates have no {0}")]
     Unknown(&'static str),
     /// The text would be too long.
-    #[error("the text would have more than {LONGEST} bytes")]
+    #[error("the text, or what filters make for it, would have more than {LONGEST} bytes")]
     TooLong,
+    /// It would take too many steps.
+    #[error("the text would take more than {FUEL} steps")]
+    TooManySteps,
     /// The engine refuses it.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -53,8 +56,11 @@ pub(super) fn render(template: &str, values: &impl Serialize) -> Result<String, 
         environment.template_from_str(template)?.render_captured_to(Serde(values), &mut text);
     match filled {
         Ok(_) => Ok(String::from_utf8_lossy(&text.into_bytes()).into_owned()),
-        Err(error) if error.kind() == ErrorKind::WriteFailure => Err(TemplateError::TooLong),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(match error.kind() {
+            ErrorKind::WriteFailure => TemplateError::TooLong,
+            ErrorKind::OutOfFuel => TemplateError::TooManySteps,
+            _ => error.into(),
+        }),
     }
 }
 
@@ -140,10 +146,7 @@ impl Made {
     fn add(&self, bytes: usize) -> Result<(), EngineError> {
         let before = self.0.fetch_add(bytes.min(LONGEST + 1), Ordering::Relaxed);
         match before.saturating_add(bytes) > LONGEST {
-            true => Err(EngineError::new(
-                ErrorKind::InvalidOperation,
-                format!("filters would make more than {LONGEST} bytes"),
-            )),
+            true => Err(EngineError::new(ErrorKind::WriteFailure, "filters would make too much")),
             false => Ok(()),
         }
     }

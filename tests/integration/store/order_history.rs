@@ -166,9 +166,12 @@ async fn a_template_cannot_make_a_long_text_of_a_short_one() {
     let entry = json!({"order_state_id": 7, "notify_customer": 1, "comment": "x".repeat(60_000)});
     let history = format!("/orders/{order}/history");
     shop.post(&history, entry).send().await.expect(201);
-    let mails = sink.wait_for(1).await;
-    assert!(mails[0].text().len() < 200_000, "the default text: {}", mails[0].text().len());
+    // The entry is written, and its mail has failed; the next one is sent.
     assert_eq!(shop.get(&history).send().await.expect(200).total(), 2);
+    let entry = json!({"order_state_id": 8, "notify_customer": 1, "comment": "short"});
+    shop.post(&history, entry).send().await.expect(201);
+    let mails = sink.wait_for(1).await;
+    assert!(mails[0].text().starts_with("shortshort"), "{}", mails[0].text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

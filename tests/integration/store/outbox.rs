@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::support::permissive::PermissiveHost;
 use host_interface::{Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery};
+use plugin::model::parameters::Parameters;
+use plugin::service::notification::Notice;
 use plugin::service::outbox::{self, Pace, Sender};
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -272,4 +274,23 @@ async fn a_stop_waits_for_a_mail_being_sent_but_not_for_ever() {
     due.host.is_asked().await;
     host.stop().await;
     assert_eq!((due.waiting().await, due.host.ended.load(Ordering::Relaxed)), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_that_would_be_too_long_is_given_up_with_the_reason() {
+    let bare = Bare::open().await;
+    let store = &bare.app.shop.store;
+    let template = json!({ "order_mail_text": "{{ comment }}".repeat(100) });
+    let parameters = Parameters::read(&template.to_string()).unwrap();
+    for (comment, counts) in [("short", [1, 0]), (&"x".repeat(60_000), [1, 1])] {
+        let notice = Notice { comment: comment.to_owned(), ..Notice::default() };
+        let outgoing = notice.into_mail(&parameters).unwrap();
+        let reason = outgoing.failure.as_deref().unwrap_or_default();
+        assert_eq!(reason.contains("more than 1048576 bytes"), counts[1] == 1, "{reason}");
+        let mut transaction = store.begin().await.unwrap();
+        outbox::put(outgoing, &mut transaction).await.unwrap();
+        transaction.commit().await.unwrap();
+        assert_eq!(outbox::count(store).await.unwrap(), counts);
+    }
+    store.close().await;
 }
