@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::common::reference;
+use super::common::{CURSOR, reference};
 use super::schema::{self, described};
 use crate::resources::REGISTRY;
 use crate::wire::following::{AFTER, DEFAULT_SIZE, MAX_SIZE, SIZE, TYPES};
@@ -37,7 +37,7 @@ pub(super) fn parameters() -> [Value; 4] {
             "description": "The cursor that links.next of the page before has. Without it, the client \
                 first gets all records, and then the changes since.",
             // Only the store can make one, so there is no example.
-            "schema": {"type": "string", "pattern": "^[0-9A-Za-z_-]+$"},
+            "schema": {"type": "string", "pattern": CURSOR},
         }),
         json!({
             "name": "Prefer",

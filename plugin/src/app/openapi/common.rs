@@ -8,10 +8,12 @@ use super::schema::described;
 use crate::model::resource::{Resource, VERSION};
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{AFTER, DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
-use crate::wire::resume::Resume;
 
 /// An `Idempotency-Key`: 1 to 255 visible characters, or as many within quotes.
 const KEY: &str = "^(\"|[!#-~][!-~]{0,254}|\"[!-~]{0,253}[!#-~]|\"[!-~]{1,255}\")$";
+
+/// A cursor of a list of changed records or of the feed.
+pub(super) const CURSOR: &str = "^[0-9A-Za-z_-]+$";
 
 /// The parameters that routes share.
 pub(super) fn parameters() -> Map<String, Value> {
@@ -70,8 +72,8 @@ pub(super) fn parameters() -> Map<String, Value> {
             "in": "query",
             "description": "Only with filter[modified_since], in the order of changes: the cursor that \
                 links.next of the page before has.",
-            "schema": {"type": "string"},
-            "example": Resume::Change(1_769_860_800_000_000).text("products"),
+            // Only a store can make a cursor, so there is no example.
+            "schema": {"type": "string", "pattern": CURSOR},
         },
         "list.direction": {
             "name": "list[direction]",
