@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use host_interface::Difference;
 use serde_json::Value;
 
 use crate::identity::acl::Setting;
@@ -102,13 +103,30 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
             match found.is_empty() {
                 true => Ok(()),
                 false => Err("the stored numbers above do not match the records; \
-                              `recount` corrects them"
+                              `recount` corrects what follows from these"
                     .to_owned()
                     .into()),
             }
         }
         Command::Recount(form) => {
-            form.print(site.recount(true, Bar::new).await?.iter().map(rows::Wrong::from))
+            let found = site.recount(true, Bar::new).await?;
+            form.print(found.iter().map(rows::Wrong::from))?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            let left = site.recount(false, Bar::new).await?;
+            let lines =
+                left.iter().map(|Difference { table, key, column, kept, counted, .. }| {
+                    format!("{table} {key} {column} {kept} {counted}")
+                });
+            match left.is_empty() {
+                true => Ok(()),
+                false => Err(format!(
+                    "the differences below remain, because they cannot be corrected from other records: {}",
+                    lines.collect::<Vec<_>>().join("; ")
+                )
+                .into()),
+            }
         }
         Command::Restored => Ok(site.note_restored().await?),
         Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),

@@ -136,8 +136,32 @@ pub struct Revisions {
     pub watched_of_parts: &'static [&'static str],
 }
 
-/// The indexes of texts, on an engine that stores them as tables.
-pub const SEARCHED: [&str; 3] = [PRODUCT_SEARCH, ORDER_SEARCH, ADDRESS_SEARCH];
+/// An index of the texts of records, on an engine that stores it as a table. What it contains can be read
+/// from a table with the same name and `_terms`.
+#[derive(Debug)]
+pub struct Searched {
+    /// The table.
+    pub table: &'static str,
+    /// The records.
+    pub of: &'static Records,
+    /// The columns of the texts.
+    pub texts: &'static [&'static str],
+}
+
+/// All indexes of texts.
+pub static SEARCHED: [Searched; 3] = [
+    Searched { table: PRODUCT_SEARCH, of: &PRODUCTS, texts: &["product_name_fold", "sku_fold"] },
+    Searched {
+        table: ORDER_SEARCH,
+        of: &ORDERS,
+        texts: &["order_id_fold", "billing_name", "user_email_fold"],
+    },
+    Searched {
+        table: ADDRESS_SEARCH,
+        of: &ADDRESSES,
+        texts: &["first_name_fold", "last_name_fold", "email_fold", "company_fold"],
+    },
+];
 /// The names and SKUs of products.
 pub const PRODUCT_SEARCH: &str = "shop_products_search";
 /// The references, names and e-mail addresses of orders.
@@ -170,9 +194,12 @@ pub const PRODUCT_SKU_PIECES: &str = "shop_product_sku_pieces";
 /// `bulk::maintenance`.
 pub const RECOUNTS: &str = "shop_recounts";
 
-static PRODUCTS: Records =
+/// Products.
+pub static PRODUCTS: Records =
     Records { table: "shop_products", key: "shop_product_id", floor: "products" };
-static ORDERS: Records = Records { table: "shop_orders", key: "shop_order_id", floor: "orders" };
+/// Orders.
+pub static ORDERS: Records =
+    Records { table: "shop_orders", key: "shop_order_id", floor: "orders" };
 static ADDRESSES: Records =
     Records { table: "shop_addresses", key: "shop_address_id", floor: "addresses" };
 

@@ -38,6 +38,7 @@ pub(super) const SQLITE: Files = files![
     "0017_warehouse",
     "0018_trimmed",
     "0019_long_texts",
+    "0020_terms",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":

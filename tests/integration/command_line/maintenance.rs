@@ -12,6 +12,7 @@ use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::{Map, Value as Json, json};
 
+use crate::support::databases::Engine;
 use crate::support::harness::Answer;
 use crate::support::process::{Finished, Place, Served};
 
@@ -36,6 +37,11 @@ fn lines(text: &str) -> Vec<Line> {
         (table.to_owned(), key, column.to_owned(), kept, counted)
     };
     text.lines().map(line).collect()
+}
+
+fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
+    lines.sort_by_key(|line| format!("{line:?}"));
+    lines
 }
 
 /// Makes a table wrong in three ways, with a wrong, a missing and a surplus row, and returns the
@@ -165,10 +171,6 @@ async fn differences_are_found_and_repaired_while_others_write() {
 
     let store = place.store();
     let expected = spoil_all(&store).await;
-    let sorted = |mut lines: Vec<Line>| {
-        lines.sort_by_key(|line| format!("{line:?}"));
-        lines
-    };
     let expected = sorted(expected);
     let checked = place.call("check").finish().await;
     checked.exits(1);
@@ -197,6 +199,172 @@ async fn differences_are_found_and_repaired_while_others_write() {
     assert_eq!(entries.len(), 2, "{entries:?}");
     store.close().await;
     host.stop().await;
+}
+
+async fn number(store: &Store, query: String) -> i64 {
+    let mut reading = store.begin_read().await.unwrap();
+    let number = reading.number(plain(query)).await.unwrap();
+    reading.commit().await.unwrap();
+    number
+}
+
+async fn texts(store: &Store, query: &str) -> Vec<String> {
+    let mut reading = store.begin_read().await.unwrap();
+    let texts = reading.texts(plain(query)).await.unwrap();
+    reading.commit().await.unwrap();
+    texts
+}
+
+/// Makes what items count as shipped wrong: one that can be corrected, and one of which shipments contain more
+/// than was ordered.
+async fn spoil_shipped(store: &Store) -> [Line; 2] {
+    let mut lines = Vec::new();
+    for (item, change) in
+        [("min", "shipped = shipped - 1"), ("max", "shipped = 0, orderitem_quantity = 1")]
+    {
+        let item =
+            format!("SELECT {item}(shop_orderitem_id) FROM shop_orderitems WHERE shipped > 1");
+        let item = number(store, item).await;
+        let of = |column: &str| {
+            format!("SELECT {column} FROM shop_orderitems WHERE shop_orderitem_id = {item}")
+        };
+        let order = number(store, of("order_key")).await;
+        let counted = number(store, of("shipped")).await;
+        let change =
+            format!("UPDATE shop_orderitems SET {change} WHERE shop_orderitem_id = {item}");
+        let state = format!(
+            "UPDATE shop_orders SET fulfilment_state = 'unfulfilled' WHERE shop_order_id = {order}"
+        );
+        store.write([change, state].map(plain)).await.unwrap();
+        let stored = number(store, of("shipped")).await;
+        let key = json!({"order_key": order, "shop_orderitem_id": item});
+        lines.push(("shop_orderitems".to_owned(), key, "shipped".to_owned(), stored, counted));
+    }
+    lines.try_into().unwrap()
+}
+
+/// Changes a quantity without an entry in the ledger, and adds an entry that does not begin where the one
+/// before it has ended.
+async fn spoil_ledger(store: &Store) -> Vec<Line> {
+    let quantity = async |product: i64| {
+        let query = format!("SELECT quantity FROM shop_products WHERE shop_product_id = {product}");
+        number(store, query).await
+    };
+    let [first, second] = [quantity(1).await, quantity(2).await];
+    let entry = format!(
+        "INSERT INTO shop_inventory_ledger (product_id, sku, quantity_delta, quantity_before, \
+         quantity_after, reason, created_on) VALUES (2, '', 1, {}, {}, 'x', '2026-01-01T00:00:00')",
+        second + 5,
+        second + 6
+    );
+    let change = "UPDATE shop_products SET quantity = quantity + 3 WHERE shop_product_id = 1";
+    store.write([plain(change), plain(entry)]).await.unwrap();
+    let last = number(store, "SELECT max(entry_id) FROM shop_inventory_ledger".to_owned()).await;
+    let of_product = |product: i64, stored, counted| {
+        let key = json!({"shop_product_id": product});
+        ("shop_products".to_owned(), key, "quantity".to_owned(), stored, counted)
+    };
+    let key = json!({"entry_id": last});
+    let gap =
+        ("shop_inventory_ledger".to_owned(), key, "quantity_before".to_owned(), second + 5, second);
+    vec![of_product(1, first + 3, first), of_product(2, second, second + 1), gap]
+}
+
+/// Makes the indexes of texts wrong, where they are tables: with a part that no text has, and one that is
+/// missing.
+async fn spoil_indexes(store: &Store, engine: Engine) -> Vec<Line> {
+    let line = |table: &str, key: Json, column: &str, stored, counted| {
+        (table.to_owned(), key, column.to_owned(), stored, counted)
+    };
+    match engine {
+        Engine::Sqlite => {
+            const TRIGRAMS: &str = "SELECT sum(max(length({}) - 2, 0)) FROM ";
+            let trigrams =
+                async |text: &str, of: &str| number(store, TRIGRAMS.replace("{}", text) + of).await;
+            let index = "shop_products_search";
+            let names = trigrams("product_name_fold", "shop_products").await;
+            let mut lines: Vec<Line> = [0, 1]
+                .map(|at| json!({"record": 99_999, "text": "product_name_fold", "place": at}))
+                .map(|key| line(index, key, "trigram", 1, 0))
+                .to_vec();
+            let key = json!({"text": "product_name_fold"});
+            lines.push(line(index, key, "trigrams", names + 2, names));
+            let columns = ["order_id_fold", "billing_name", "user_email_fold"];
+            for text in columns {
+                let all = trigrams(text, "shop_orders").await;
+                let missing = trigrams(text, "shop_orders WHERE shop_order_id = 1").await;
+                let key = json!({"text": text});
+                lines.push(line("shop_orders_search", key, "trigrams", all - missing, all));
+            }
+            let columns = columns.join(", ");
+            let remove = format!(
+                "INSERT INTO shop_orders_search (shop_orders_search, rowid, {columns}) \
+                 SELECT 'delete', shop_order_id, {columns} FROM shop_orders WHERE shop_order_id = 1"
+            );
+            let add = format!(
+                "INSERT INTO {index} (rowid, product_name_fold, sku_fold) VALUES (99999, 'zzzz', '')"
+            );
+            store.write([add, remove].map(plain)).await.unwrap();
+            lines
+        }
+        // It maintains its indexes itself.
+        Engine::Postgres => Vec::new(),
+        Engine::MariaDb => {
+            let [names, skus] = ["shop_product_name_pieces", "shop_product_sku_pieces"];
+            let piece = async |table: &str, record: i64, place: i64| {
+                let of = format!("FROM {table} WHERE record = {record} AND place = {place}");
+                texts(store, &format!("SELECT piece {of}")).await.remove(0)
+            };
+            let (name, sku) = (piece(names, 1, 4).await, piece(skus, 2, 4).await);
+            let changes = [
+                format!("DELETE FROM {names} WHERE record = 1 AND place = 4"),
+                format!("INSERT INTO {names} VALUES ('zzz', 1, 4, ''), ('zzz', 99999, 1, '')"),
+                format!("UPDATE {skus} SET ahead = 'zz' WHERE record = 2 AND place = 4"),
+            ];
+            store.write(changes.map(plain)).await.unwrap();
+            let key = |piece: &str, record: i64, place: i64| json!({"piece": piece, "record": record, "place": place});
+            vec![
+                line(names, key(&name, 1, 4), "piece", 0, 1),
+                line(names, key("zzz", 1, 4), "piece", 1, 0),
+                line(names, key("zzz", 99_999, 1), "piece", 1, 0),
+                line(skus, key(&sku, 2, 4), "piece", 1, 0),
+                line(skus, key(&sku, 2, 4), "piece", 0, 1),
+            ]
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_twice_is_compared_and_repaired_where_one_follows_from_the_other() {
+    let place = Place::of_the_store();
+    place.run("demo --products 60 --orders 120").await;
+    let store = place.store();
+    const STATES: &str = "SELECT fulfilment_state FROM shop_orders ORDER BY shop_order_id";
+    let states = texts(&store, STATES).await;
+
+    let [repairable, other] = spoil_shipped(&store).await;
+    let others: Vec<Line> = spoil_ledger(&store).await.into_iter().chain([other]).collect();
+    let mut expected = spoil_indexes(&store, place.database.engine).await;
+    expected.extend(others.iter().cloned().chain([repairable]));
+    let checked = place.call("check").finish().await;
+    checked.exits(1);
+    assert_eq!(sorted(lines(&checked.out())), sorted(expected.clone()));
+
+    let repaired = place.call("recount").finish().await;
+    repaired.exits(1);
+    assert_eq!(sorted(lines(&repaired.out())), sorted(expected));
+    let message = repaired.err();
+    for (table, key, column, stored, counted) in &others {
+        let line = format!("{table} {key} {column} {stored} {counted}");
+        assert!(message.contains(&line), "{message}");
+    }
+    let checked = place.call("check").finish().await;
+    assert_eq!(sorted(lines(&checked.out())), sorted(others));
+    // Of one order, shipments contain more than was ordered, so what is shipped of it stays as it is.
+    let repaired = texts(&store, STATES).await;
+    let differ = states.iter().zip(&repaired).filter(|(before, now)| before != now).count();
+    assert!(differ <= 1, "{states:?} {repaired:?}");
+    store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

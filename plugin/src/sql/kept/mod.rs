@@ -1,6 +1,7 @@
 //! Kept numbers as SQL of each engine: tables and triggers, whose text is in the migrations, and
 //! statements that recount and compare. All of it is generated from `model::kept`.
 
+mod derived;
 mod layout;
 pub mod mysql;
 pub mod postgres;
@@ -9,6 +10,7 @@ pub mod sqlite;
 mod tables;
 mod terms;
 
+pub use derived::comparisons;
 pub use recount::{begin_run, continue_run, differences, recount, repair, revise_all_days};
 pub use tables::tables;
-pub use terms::{Rebuild, Terms};
+pub use terms::{Comparison, Rebuild, Repair, Step, Terms};

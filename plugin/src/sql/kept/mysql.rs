@@ -2,8 +2,9 @@
 //! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Rebuild, Terms};
+use super::terms::{self, Comparison, Rebuild, Repair, Step, Terms};
 use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Pieces, Records, Room, SLOT, SLOTS};
+use crate::model::value::Kind;
 
 /// The SQL in which these engines differ.
 pub static TERMS: Terms = Terms {
@@ -28,6 +29,10 @@ pub static TERMS: Terms = Terms {
     },
     triggers,
     texts,
+    indexed,
+    lines_of_shipments: "(SELECT s.order_key, line.item, line.quantity FROM shop_shipments s, \
+        JSON_TABLE(s.items, '$[*]' COLUMNS (item bigint PATH '$.orderitem_id', \
+        quantity bigint PATH '$.quantity')) line) sent",
 };
 
 /// The statements that create all triggers.
@@ -88,6 +93,72 @@ fn texts() -> Vec<Rebuild> {
         Rebuild { table, statements: vec![format!("DELETE FROM {table}"), fill] }
     };
     kept::PIECES.iter().map(rebuild).collect()
+}
+
+/// How the pieces of texts are compared with the texts: none may be there that its text does not have, and
+/// none may be missing.
+fn indexed() -> Vec<Comparison> {
+    kept::PIECES.iter().flat_map(|pieces| [surplus(pieces), missing(pieces)]).collect()
+}
+
+const PIECE: &[(&str, Kind)] =
+    &[("piece", Kind::WORD), ("record", Kind::COUNT), ("place", Kind::COUNT)];
+
+fn surplus(pieces: &'static Pieces) -> Comparison {
+    let Pieces { table, of, text } = *pieces;
+    let (from, key) = (of.table, of.key);
+    let has = format!(
+        "place % 3 = 1 AND place <= char_length({text}) AND piece = substr({text}, place, 12) \
+         AND ahead = IF(place = 1, '', substr({text}, place - 2, 2))"
+    );
+    let delete = format!(
+        "DELETE FROM {table} WHERE piece = ? AND record = ? AND place = ? \
+         AND NOT EXISTS (SELECT 1 FROM {from} WHERE {key} = record AND {has})"
+    );
+    Comparison {
+        table,
+        identity: PIECE,
+        column: "piece",
+        differences: format!(
+            "SELECT piece, record, place, 1, 0 FROM {table} LEFT JOIN {from} ON {key} = record \
+             WHERE {key} IS NULL OR NOT ({has})"
+        ),
+        of,
+        repair: Repair::Each(vec![locked(of), Step { text: delete, binds: &[0, 1, 2] }]),
+    }
+}
+
+fn missing(pieces: &'static Pieces) -> Comparison {
+    let Pieces { table, of, text } = *pieces;
+    let (from, key) = (of.table, of.key);
+    let insert = format!(
+        "INSERT INTO {table} SELECT substr({text}, ?, 12), {key}, ?, \
+         IF(? = 1, '', substr({text}, ? - 2, 2)) FROM {from} \
+         WHERE {key} = ? AND ? <= char_length({text}) ON DUPLICATE KEY UPDATE ahead = value(ahead)"
+    );
+    Comparison {
+        table,
+        identity: PIECE,
+        column: "piece",
+        differences: format!(
+            "WITH RECURSIVE longest (characters) AS (SELECT max(char_length({text})) FROM {from}), \
+             places (begins) AS (SELECT 1 UNION ALL SELECT begins + 3 \
+             FROM places JOIN longest ON begins + 3 <= characters) \
+             SELECT substr({text}, begins, 12), {key}, begins, 0, 1 \
+             FROM places JOIN {from} ON begins <= char_length({text}) \
+             LEFT JOIN {table} ON piece = substr({text}, begins, 12) AND record = {key} \
+             AND place = begins AND ahead = IF(begins = 1, '', substr({text}, begins - 2, 2)) \
+             WHERE record IS NULL"
+        ),
+        of,
+        repair: Repair::Each(vec![locked(of), Step { text: insert, binds: &[2, 2, 2, 2, 1, 2] }]),
+    }
+}
+
+/// Locks the record of a piece, so that its text stays as it is.
+fn locked(of: &Records) -> Step {
+    let Records { table, key, .. } = of;
+    Step { text: format!("SELECT {key} FROM {table} WHERE {key} = ? FOR UPDATE"), binds: &[1] }
 }
 
 fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {

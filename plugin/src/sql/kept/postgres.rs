@@ -35,6 +35,10 @@ pub static TERMS: Terms = Terms {
     triggers,
     // The engine maintains its own indexes.
     texts: Vec::new,
+    indexed: Vec::new,
+    lines_of_shipments: "(SELECT order_key, line.orderitem_id AS item, line.quantity \
+        FROM shop_shipments CROSS JOIN LATERAL json_to_recordset(items) \
+        AS line (orderitem_id bigint, quantity bigint)) sent",
 };
 
 /// The kind of statement that fires a trigger.

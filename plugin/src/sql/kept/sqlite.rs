@@ -3,8 +3,9 @@
 //! own.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{Rebuild, Terms};
-use crate::model::kept::{self, DAY_REVISIONS, Kept, Room};
+use super::terms::{Comparison, Rebuild, Repair, Terms};
+use crate::model::kept::{self, DAY_REVISIONS, Kept, Room, Searched};
+use crate::model::value::Kind;
 
 /// The SQL in which SQLite differs. Amounts are stored in units.
 pub static TERMS: Terms = Terms {
@@ -27,6 +28,10 @@ pub static TERMS: Terms = Terms {
     },
     triggers,
     texts,
+    indexed,
+    lines_of_shipments: "(SELECT order_key, json_extract(value, '$.orderitem_id') AS item, \
+        json_extract(value, '$.quantity') AS quantity \
+        FROM shop_shipments JOIN json_each(items)) sent",
 };
 
 /// The statements that create all triggers.
@@ -53,19 +58,72 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// How the indexes of texts are rebuilt. A large buffer leaves less to merge, and an index in one
-/// part is read faster than one in several. Afterwards the engine's default is restored.
+/// How the indexes of texts are rebuilt.
 fn texts() -> Vec<Rebuild> {
-    let rebuild = |table: &'static str| {
-        let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
-        let done = |what: &str| format!("({table}) VALUES ('{what}')");
-        let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
-        Rebuild {
-            table,
-            statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
-        }
-    };
-    kept::SEARCHED.into_iter().map(rebuild).collect()
+    kept::SEARCHED.iter().map(rebuild).collect()
+}
+
+/// A large buffer leaves less to merge, and an index in one part is read faster than one in several.
+/// Afterwards the engine's default is restored.
+fn rebuild(searched: &Searched) -> Rebuild {
+    let table = searched.table;
+    let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
+    let done = |what: &str| format!("({table}) VALUES ('{what}')");
+    let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
+    Rebuild {
+        table,
+        statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
+    }
+}
+
+/// How the indexes of texts are compared with the texts: each trigram in them has to be in its text, and
+/// there have to be as many as the texts have. The engine's own comparison would keep all writers waiting.
+fn indexed() -> Vec<Comparison> {
+    kept::SEARCHED.iter().flat_map(|searched| [surplus(searched), numbers(searched)]).collect()
+}
+
+fn surplus(searched: &'static Searched) -> Comparison {
+    let Searched { table, of, texts } = *searched;
+    let (from, key) = (of.table, of.key);
+    let text: Vec<String> = texts.iter().map(|text| format!("WHEN '{text}' THEN {text}")).collect();
+    Comparison {
+        table,
+        identity: &[("record", Kind::COUNT), ("text", Kind::WORD), ("place", Kind::COUNT)],
+        column: "trigram",
+        differences: format!(
+            "SELECT doc, col, offset, 1, 0 FROM {table}_terms LEFT JOIN {from} ON {key} = doc \
+             WHERE {key} IS NULL OR term <> substr(CASE col {} END, offset + 1, 3)",
+            text.join(" ")
+        ),
+        of,
+        repair: Repair::Whole(rebuild(searched).statements),
+    }
+}
+
+fn numbers(searched: &'static Searched) -> Comparison {
+    let Searched { table, of, texts } = *searched;
+    let stored: Vec<String> =
+        texts.iter().map(|text| format!("sum(col = '{text}') AS {text}")).collect();
+    let compared = texts.iter().map(|text| {
+        format!(
+            "SELECT '{text}' AS text, (SELECT coalesce({text}, 0) FROM stored) AS stored, \
+             (SELECT coalesce(sum(max(length({text}) - 2, 0)), 0) FROM {}) AS counted",
+            of.table
+        )
+    });
+    Comparison {
+        table,
+        identity: &[("text", Kind::WORD)],
+        column: "trigrams",
+        differences: format!(
+            "WITH stored AS MATERIALIZED (SELECT {} FROM {table}_terms) \
+             SELECT text, stored, counted FROM ({}) WHERE stored <> counted",
+            stored.join(", "),
+            compared.collect::<Vec<_>>().join(" UNION ALL ")
+        ),
+        of,
+        repair: Repair::Whole(rebuild(searched).statements),
+    }
 }
 
 /// A trigger with this name, event, condition and body.

@@ -4,6 +4,7 @@ use crate::model::kept::{
     BLOCK_BITS, Group, Kept, Records, Room, SLOT, SLOT_COUNT, SLOTS, STOCK_STATUS, Sum, Summand,
     UNDECIDED, Value,
 };
+use crate::model::value::Kind;
 
 /// The SQL of one engine, where engines differ.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,10 @@ pub struct Terms {
     pub triggers: fn() -> Vec<String>,
     /// How the tables for substring search are rebuilt.
     pub(super) texts: fn() -> Vec<Rebuild>,
+    /// How these tables are compared with the texts.
+    pub(super) indexed: fn() -> Vec<Comparison>,
+    /// What shipments contain, as a table with the columns `order_key`, `item` and `quantity`.
+    pub(super) lines_of_shipments: &'static str,
 }
 
 /// A table to rebuild.
@@ -50,6 +55,43 @@ pub struct Rebuild {
     pub table: &'static str,
     /// The statements that empty and refill it, in order.
     pub statements: Vec<String>,
+}
+
+/// A comparison of something stored with what it follows from.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The table that has it.
+    pub table: &'static str,
+    /// The columns that identify a difference, with their kinds.
+    pub identity: &'static [(&'static str, Kind)],
+    /// The column that differs.
+    pub column: &'static str,
+    /// Reads the differences: the columns that identify each, the stored and the counted number.
+    pub differences: String,
+    /// The records whose number determines how long that takes.
+    pub of: &'static Records,
+    /// How it is corrected.
+    pub repair: Repair,
+}
+
+/// How differences are corrected.
+#[derive(Debug)]
+pub enum Repair {
+    /// Not at all: nobody knows which of the two is right.
+    Impossible,
+    /// One by one, with these statements, each of which is right whatever has been written since.
+    Each(Vec<Step>),
+    /// All at once, with these statements.
+    Whole(Vec<String>),
+}
+
+/// A statement that corrects a difference.
+#[derive(Debug)]
+pub struct Step {
+    /// Its text.
+    pub text: String,
+    /// The values that it binds, each as its place among those that identify the difference.
+    pub binds: &'static [usize],
 }
 
 /// 10^4 in units of 10^-5.

@@ -1,0 +1,93 @@
+//! What follows from other records besides counts and sums: quantities in stock from their ledger, what has
+//! been shipped from the shipments, indexes of texts from the texts. Here are the statements that compare
+//! both, and those that correct what can be corrected.
+
+use super::terms::{Comparison, Repair, Step, Terms};
+use crate::model::kept::{ORDERS, PRODUCTS};
+use crate::model::value::Kind;
+
+/// All comparisons.
+pub fn comparisons(terms: &Terms) -> Vec<Comparison> {
+    let mut all = vec![quantities(), entries(), shipped(terms)];
+    all.extend((terms.indexed)());
+    all
+}
+
+/// The quantity of a product is the sum of its ledger.
+fn quantities() -> Comparison {
+    Comparison {
+        table: PRODUCTS.table,
+        identity: &[("shop_product_id", Kind::COUNT)],
+        column: "quantity",
+        differences: "SELECT shop_product_id, quantity, coalesce(total, 0) FROM shop_products \
+            LEFT JOIN (SELECT product_id, sum(quantity_delta) AS total \
+            FROM shop_inventory_ledger GROUP BY product_id) ledger ON product_id = shop_product_id \
+            WHERE quantity <> coalesce(total, 0) ORDER BY shop_product_id"
+            .to_owned(),
+        of: &PRODUCTS,
+        repair: Repair::Impossible,
+    }
+}
+
+/// An entry of a ledger begins with the quantity that the one before it has left.
+fn entries() -> Comparison {
+    Comparison {
+        table: "shop_inventory_ledger",
+        identity: &[("entry_id", Kind::COUNT)],
+        column: "quantity_before",
+        differences: "SELECT entry_id, quantity_before, reached FROM (\
+            SELECT entry_id, quantity_before, coalesce(lag(quantity_after) OVER \
+            (PARTITION BY product_id ORDER BY entry_id), 0) AS reached \
+            FROM shop_inventory_ledger) entries WHERE quantity_before <> reached ORDER BY entry_id"
+            .to_owned(),
+        of: &PRODUCTS,
+        repair: Repair::Impossible,
+    }
+}
+
+/// What has been shipped of an item is what its shipments contain. Where they contain more than was
+/// ordered, it stays as it is. A corrected order has another version, because clients see the change.
+fn shipped(terms: &Terms) -> Comparison {
+    let lines = terms.lines_of_shipments;
+    let counted = format!(
+        "(SELECT coalesce(sum(quantity), 0) FROM {lines} WHERE order_key = ? AND item = ?)"
+    );
+    let steps = vec![
+        // Locks the order, like everything that ships an item.
+        Step {
+            text: "UPDATE shop_orders SET version = version + 1 WHERE shop_order_id = ?".to_owned(),
+            binds: &[0],
+        },
+        Step {
+            text: format!(
+                "UPDATE shop_orderitems SET shipped = {counted} \
+                 WHERE shop_orderitem_id = ? AND orderitem_quantity >= {counted}"
+            ),
+            binds: &[0, 1, 1, 0, 1],
+        },
+        Step {
+            text: "UPDATE shop_orders SET fulfilment_state = CASE WHEN NOT EXISTS \
+                (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \
+                WHEN EXISTS (SELECT 1 FROM shop_orderitems WHERE order_key = shop_order_id \
+                AND shipped < orderitem_quantity) THEN 'partial' ELSE 'fulfilled' END \
+                WHERE shop_order_id = ?"
+                .to_owned(),
+            binds: &[0],
+        },
+    ];
+    Comparison {
+        table: "shop_orderitems",
+        identity: &[("order_key", Kind::COUNT), ("shop_orderitem_id", Kind::COUNT)],
+        column: "shipped",
+        differences: format!(
+            "SELECT order_key, item, sum(stored), sum(counted) FROM (\
+             SELECT order_key, shop_orderitem_id AS item, shipped AS stored, 0 AS counted \
+             FROM shop_orderitems WHERE shipped <> 0 \
+             UNION ALL SELECT order_key, item, 0 AS stored, quantity AS counted FROM {lines}) \
+             compared GROUP BY order_key, item HAVING sum(stored) <> sum(counted) \
+             ORDER BY order_key, item"
+        ),
+        of: &ORDERS,
+        repair: Repair::Each(steps),
+    }
+}
