@@ -118,7 +118,7 @@ pub(crate) async fn answer(
         if !sessions::begin(transaction, &secret, verified, &address, before).await? {
             return Ok(false);
         }
-        actor.record(transaction, record(user.id), "sign in").await?;
+        actor.record_session(transaction, record(user.id), "sign in").await?;
         Ok(true)
     });
     if !begun? {
@@ -155,7 +155,7 @@ pub(crate) async fn end(
             transact!(authenticator.site.state().database(), |transaction| {
                 let ended = sessions::end(transaction, secret).await?;
                 if ended {
-                    actor.record(transaction, record(user), "sign out").await?;
+                    actor.record_session(transaction, record(user), "sign out").await?;
                 }
                 Ok(ended)
             });

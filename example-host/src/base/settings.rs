@@ -80,8 +80,12 @@ pub struct ServerSettings {
     pub drain_time: Duration,
     /// The time limit for stopping, after that.
     pub stop_timeout: Duration,
-    /// How many entries the audit trail keeps; the oldest are removed first.
+    /// How many entries the audit trail keeps, besides those that are kept for a number of days; the oldest
+    /// are removed first.
     pub audit_entries: u64,
+    /// For how many days the audit trail keeps entries about users, groups, rules, tokens, extensions and
+    /// parameters.
+    pub audit_days: u64,
 }
 
 impl ServerSettings {
@@ -110,6 +114,7 @@ impl Default for ServerSettings {
             drain_time: Duration::ZERO,
             stop_timeout: Duration::from_secs(25),
             audit_entries: 100_000,
+            audit_days: 365,
         }
     }
 }
@@ -269,6 +274,11 @@ impl Settings {
                     "a number greater than 0",
                     default.audit_entries,
                 )?,
+                audit_days: number(
+                    "HOST_AUDIT_DAYS",
+                    "a number of days greater than 0",
+                    default.audit_days,
+                )?,
             },
             mail,
             token_lifetime: match number_or_none(
@@ -368,6 +378,7 @@ mod tests {
             "HOST_ANSWER_LIMIT",
             "HOST_STREAM_ABOVE",
             "HOST_AUDIT_ENTRIES",
+            "HOST_AUDIT_DAYS",
         ] {
             assert!(read(name, "12").is_ok(), "{name}");
             for wrong in ["0", "-1", "x", "1.5"] {

@@ -65,7 +65,9 @@ Environment variables (in addition to those named above):
   HOST_ANSWER_LIMIT     maximum size of an answer in bytes [default: 8388608]
   HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
                         it takes it so [default: 65536]
-  HOST_AUDIT_ENTRIES    entries that the audit trail keeps [default: 100000]
+  HOST_AUDIT_DAYS       days for which the audit trail keeps entries about users, groups, rules, tokens,
+                        extensions and parameters [default: 365]
+  HOST_AUDIT_ENTRIES    number of other entries that it keeps [default: 100000]
   HOST_TOKEN_LIFETIME   days after which a token ends at the latest; 0 for no limit [default: 0]
   HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
                         [default: none; mails are written to the folder mail]

@@ -32,7 +32,8 @@ pub(super) const SQLITE: Files = files![
     "0009_sign_in_failures",
     "0010_tokens",
     "0011_own_databases",
-    "0014_files",
+    "0012_files",
+    "0013_audit_lasting",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -46,6 +47,7 @@ pub(super) const POSTGRES: Files = files![
     "0008_sign_in_failures",
     "0009_tokens",
     "0010_own_databases",
+    "0011_audit_lasting",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -59,6 +61,7 @@ pub(super) const MYSQL: Files = files![
     "0008_sign_in_failures",
     "0009_tokens",
     "0010_own_databases",
+    "0011_audit_lasting",
 ];
 
 /// A migrator for these files.

@@ -38,7 +38,7 @@ use crate::identity::rates::Rates;
 use crate::identity::uses::Uses;
 use crate::site::Site;
 use crate::site::jobs::Runner;
-use crate::watch::audit::{self, Writing};
+use crate::watch::audit::{self, Bounds, Writing};
 
 use self::arrivals::Arrivals;
 use self::connections::{Connections, address};
@@ -161,8 +161,8 @@ impl Site {
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let (phase, phases) = Phases::begin();
         let (uses, rates) = (Arc::new(Uses::default()), Arc::new(Rates::default()));
-        let (audit, writing) =
-            audit::begin(self.state().database(), self.metrics(), settings.audit_entries);
+        let bounds = Bounds::new(settings.audit_days, settings.audit_entries);
+        let (audit, writing) = audit::begin(self.state().database(), self.metrics(), bounds);
         let audit = Arc::new(audit);
         let gate = Arc::new(Gate {
             site: self.clone(),

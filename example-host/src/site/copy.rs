@@ -38,6 +38,7 @@ const COUNTED: [(&str, &str); 9] = [
 const EMPTY: [&str; 18] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_audit_chain",
+    "DELETE FROM host_audit_lasting_chain",
     "DELETE FROM host_parameters",
     "DELETE FROM host_jobs",
     "DELETE FROM host_extensions",

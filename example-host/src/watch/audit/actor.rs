@@ -84,9 +84,27 @@ impl Actor {
         record: Record,
         what: &str,
     ) -> Result<(), Error> {
-        let entry = Entry::new(self.origin, self.method, self.route, record)
+        self.write(transaction, self.entry(record, what).lasting()).await
+    }
+
+    /// Records that they sign in or out, in the transaction of that. Every user can do so any number
+    /// of times, so the entry is not a lasting one.
+    pub(crate) async fn record_session(
+        &self,
+        transaction: &mut Connection,
+        record: Record,
+        what: &str,
+    ) -> Result<(), Error> {
+        self.write(transaction, self.entry(record, what)).await
+    }
+
+    fn entry(&self, record: Record, what: &str) -> Entry {
+        Entry::new(self.origin, self.method, self.route, record)
             .by(self.user, &self.username, &self.means)
-            .saying(what);
+            .saying(what)
+    }
+
+    async fn write(&self, transaction: &mut Connection, entry: Entry) -> Result<(), Error> {
         match &self.request {
             Some(Request { status, id, id_of_client, audit }) => {
                 let entry = entry.answered(*status, id).called(id_of_client.as_deref());

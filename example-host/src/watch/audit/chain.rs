@@ -1,5 +1,7 @@
-//! The chain of the audit trail: each entry has a hash over the hash of the entry before it and all
-//! of its own columns, so that an entry that was changed, removed or inserted afterwards is found.
+//! The chains of the audit trail: each entry has a hash over the hash of the entry before it in its
+//! chain and all of its own columns, so that an entry that was changed, removed or inserted afterwards
+//! is found. Lasting entries have a chain of their own, because they are removed at another time than
+//! the others: so each chain loses entries at its oldest end only, where its anchor takes their place.
 //!
 //! Every transaction that writes waits for the others at the row of the site's state, as
 //! `database/conflict.rs` describes; so entries are appended by one host at a time, and their keys
@@ -9,54 +11,22 @@
 use sha2::{Digest, Sha256};
 
 use crate::base::error::Error;
-use crate::database::{Connection, Engine, sql};
+use crate::database::{Connection, Engine, Statement, sql};
 
+use super::bounds::Bounds;
+use super::ends::{Chain, Ends, Link, of_chain};
 use super::entry::Entry;
 use super::rows::{self, Stored};
 
-/// The maximum number of old entries that are removed in each transaction: more than are added, so
-/// that a lowered limit is soon reached, and few enough to be fast.
-const REMOVED_AT_ONCE: i64 = 1000;
-
-/// The hash of an entry.
-pub(super) type Hash = [u8; 32];
-
-/// An entry of the chain: its key and its hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
-    pub(super) id: i64,
-    pub(super) hash: Hash,
-}
-
-/// The two ends of the chain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
-    /// The newest entry.
-    pub(super) last: Link,
-    /// The last entry that was removed, because the trail is bounded: the one before the oldest.
-    pub(super) anchor: Link,
-    /// The last entry from before there was a chain.
-    pub(super) unchained: i64,
-}
-
-impl Ends {
-    pub(super) async fn read(connection: &mut Connection) -> Result<Self, Error> {
-        let statement = sql("SELECT last_id, last_hash, anchor_id, anchor_hash, unchained_id \
-             FROM host_audit_head");
-        let (id, hash, anchor, anchor_hash, unchained): (i64, Vec<u8>, i64, Vec<u8>, i64) =
-            connection.fetch_one(statement).await?;
-        let last = Link { id, hash: whole(&hash) };
-        let anchor = Link { id: anchor, hash: whole(&anchor_hash) };
-        Ok(Self { last, anchor, unchained })
+impl Chain {
+    fn of(entry: &Entry) -> Self {
+        if entry.lasting { Chain::Lasting } else { Chain::Other }
     }
 
-    async fn write(&self, connection: &mut Connection) -> Result<(), Error> {
-        let statement = sql("UPDATE host_audit_head SET last_id = ?, last_hash = ?, \
-             anchor_id = ?, anchor_hash = ?, unchained_id = ?");
-        let statement = statement.bind(self.last.id).bind(self.last.hash.as_slice());
-        let statement = statement.bind(self.anchor.id).bind(self.anchor.hash.as_slice());
-        connection.execute(statement.bind(self.unchained)).await?;
-        Ok(())
+    fn insertion(self, id: i64, previous: i64, hash: &[u8]) -> Statement {
+        let statement =
+            of_chain!(self, "INSERT INTO", "chain (id, previous, hash) VALUES (?, ?, ?)");
+        statement.bind(id).bind(previous).bind(hash)
     }
 }
 
@@ -76,60 +46,76 @@ impl Link {
     }
 }
 
-/// Appends entries within a transaction, and then removes the oldest ones if the trail is to keep
-/// only so many.
+/// Appends entries within a transaction, each to its chain, and then removes what the bounds do not
+/// keep, if there are any.
 pub(super) async fn append(
     transaction: &mut Connection,
     entries: &[Entry],
-    keep: Option<i64>,
+    bounds: Option<Bounds>,
 ) -> Result<(), Error> {
-    let mut ends = Ends::read(transaction).await?;
-    for entry in entries {
-        let stored = Stored::of(entry);
-        let id = transaction.insert(stored.insertion()).await?;
-        let next = ends.last.next(id, &stored);
-        let statement = sql("INSERT INTO host_audit_chain (id, previous, hash) VALUES (?, ?, ?)");
-        let statement = statement.bind(id).bind(ends.last.id).bind(next.hash.as_slice());
-        transaction.execute(statement).await?;
-        ends.last = next;
+    for chain in Chain::ALL {
+        let new = entries.iter().filter(|entry| Chain::of(entry) == chain);
+        let new: Vec<Stored> = new.map(Stored::of).collect();
+        if new.is_empty() && bounds.is_none() {
+            continue;
+        }
+        let before = Ends::read(transaction, chain).await?;
+        let mut ends = before;
+        for stored in new {
+            let id = transaction.insert(stored.insertion()).await?;
+            let next = ends.last.next(id, &stored);
+            transaction.execute(chain.insertion(id, ends.last.id, &next.hash)).await?;
+            ends.last = next;
+        }
+        if let Some(bounds) = bounds {
+            bounds.apply(transaction, chain, &mut ends).await?;
+        }
+        if ends != before {
+            ends.write(transaction, chain).await?;
+        }
     }
-    if let Some(keep) = keep {
-        prune(transaction, &mut ends, keep).await?;
-    }
-    ends.write(transaction).await
+    Ok(())
 }
 
 /// The hash of an entry and the key of the entry before it, as they are stored.
 pub(super) type Linked = (i64, i64, Vec<u8>);
 
-/// The links after this key, in the order of their keys.
-pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Linked>, Error> {
-    let statement = sql("SELECT id, previous, hash FROM host_audit_chain WHERE id > ? \
-         ORDER BY id LIMIT ?");
+/// The links of a chain after this key, in the order of their keys.
+pub(super) async fn after(
+    connection: &mut Connection,
+    chain: Chain,
+    id: i64,
+) -> Result<Vec<Linked>, Error> {
+    let statement = of_chain!(
+        chain,
+        "SELECT id, previous, hash FROM",
+        "chain WHERE id > ? ORDER BY id LIMIT ?"
+    );
     Ok(connection.fetch_all(statement.bind(id).bind(rows::AT_ONCE as i64)).await?)
 }
 
-/// Copies every entry with its place in the chain to another database, so that what has been noted
-/// of the chain elsewhere is true of the copy, too.
+/// Copies every entry with its place in its chain to another database, so that what has been noted
+/// of the chains elsewhere is true of the copy, too.
 pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
     rows::copy(from, to).await?;
-    let mut last = 0;
-    loop {
-        let links = after(from, last).await?;
-        if links.is_empty() {
-            break;
+    let mut highest = 0;
+    for chain in Chain::ALL {
+        let mut last = 0;
+        loop {
+            let links = after(from, chain, last).await?;
+            if links.is_empty() {
+                break;
+            }
+            for (id, previous, hash) in links {
+                last = id;
+                to.execute(chain.insertion(id, previous, &hash)).await?;
+            }
         }
-        for (id, previous, hash) in links {
-            last = id;
-            let statement =
-                sql("INSERT INTO host_audit_chain (id, previous, hash) VALUES (?, ?, ?)");
-            to.execute(statement.bind(id).bind(previous).bind(hash.as_slice())).await?;
-        }
+        let ends = Ends::read(from, chain).await?;
+        ends.write(to, chain).await?;
+        highest = highest.max(ends.last.id).max(last);
     }
-    let ends = Ends::read(from).await?;
-    ends.write(to).await?;
     // The other engines continue after the highest key that a row has had.
-    let highest = ends.last.id.max(last);
     if to.engine() == Engine::Postgres && highest > 0 {
         let statement = sql("SELECT setval('host_audit_id_seq', ?, TRUE)").bind(highest);
         let _: (i64,) = to.fetch_one(statement).await?;
@@ -137,38 +123,9 @@ pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(
     Ok(())
 }
 
-/// Removes the oldest entries above the limit. They are selected by their keys, which takes the
-/// same time however many entries there are.
-async fn prune(transaction: &mut Connection, ends: &mut Ends, keep: i64) -> Result<(), Error> {
-    let (oldest,): (Option<i64>,) =
-        transaction.fetch_one(sql("SELECT min(id) FROM host_audit")).await?;
-    let Some(oldest) = oldest else { return Ok(()) };
-    let last = ends.last.id.saturating_sub(keep).min(oldest.saturating_add(REMOVED_AT_ONCE));
-    if last < oldest {
-        return Ok(());
-    }
-    let statement = sql("SELECT id, hash FROM host_audit_chain WHERE id <= ? \
-         ORDER BY id DESC LIMIT 1");
-    let removed: Option<(i64, Vec<u8>)> = transaction.fetch_optional(statement.bind(last)).await?;
-    // Entries from before there was a chain have none of it.
-    if let Some((id, hash)) = removed {
-        ends.anchor = Link { id, hash: whole(&hash) };
-    }
-    for statement in
-        ["DELETE FROM host_audit WHERE id <= ?", "DELETE FROM host_audit_chain WHERE id <= ?"]
-    {
-        transaction.execute(sql(statement).bind(last)).await?;
-    }
-    Ok(())
-}
-
-/// A stored hash, whose length the tables check.
-pub(super) fn whole(hash: &[u8]) -> Hash {
-    hash.try_into().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::ends::Hash;
     use super::super::entry::{Origin, Record};
     use super::*;
 

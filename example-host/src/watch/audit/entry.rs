@@ -99,6 +99,10 @@ pub(crate) struct Entry {
     pub(crate) request: String,
     /// The id that the client sent, which need not be unique.
     pub(crate) request_of_client: Option<String>,
+    /// Whether it is kept for a number of days, however many others are written meanwhile: it is about
+    /// users, groups, rules, tokens, extensions or parameters, or about a command that administrators
+    /// rarely give. Nobody else can cause such entries.
+    pub(crate) lasting: bool,
 }
 
 impl Entry {
@@ -117,7 +121,14 @@ impl Entry {
             status: 0,
             request: String::new(),
             request_of_client: None,
+            lasting: false,
         }
+    }
+
+    /// Makes it a lasting one.
+    pub(crate) fn lasting(mut self) -> Self {
+        self.lasting = true;
+        self
     }
 
     /// Sets the user and the credentials.

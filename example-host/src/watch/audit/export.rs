@@ -1,5 +1,5 @@
-//! Exports of the audit trail, oldest first: all columns of each entry and its hash, as lines of JSON or
-//! as CSV. They are made a page at a time, so that their memory does not depend on their length.
+//! Exports of the audit trail, oldest first: all columns of each entry, its hash and its chain, as lines of
+//! JSON or as CSV. They are made a page at a time, so that their memory does not depend on their length.
 
 use csv::{Terminator, WriterBuilder};
 use serde_json::{Map, Value};
@@ -9,6 +9,9 @@ use crate::database::Database;
 
 use super::list::{Cursor, Filter, lines};
 use super::rows::{AT_ONCE, COLUMNS, Line, Place};
+
+/// The names of what follows the columns of an entry.
+const OF_LINK: [&str; 2] = ["hash", "chain"];
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +68,9 @@ fn as_json(lines: &[Line]) -> Result<Vec<u8>, std::io::Error> {
         let values = line.stored.values(line.place.id);
         let mut object: Map<String, Value> =
             COLUMNS.into_iter().map(str::to_owned).zip(values).collect();
-        object.insert("hash".to_owned(), hash(line).into());
+        for (name, text) in OF_LINK.into_iter().zip(link(line)) {
+            object.insert(name.to_owned(), text.into());
+        }
         serde_json::to_writer(&mut text, &object)?;
         text.push(b'\n');
     }
@@ -75,17 +80,19 @@ fn as_json(lines: &[Line]) -> Result<Vec<u8>, std::io::Error> {
 fn as_csv(lines: &[Line], with_names: bool) -> Result<Vec<u8>, std::io::Error> {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     if with_names {
-        writer.write_record(COLUMNS.into_iter().chain(["hash"]))?;
+        writer.write_record(COLUMNS.into_iter().chain(OF_LINK))?;
     }
     for line in lines {
-        let texts = line.stored.texts(line.place.id).into_iter().chain([hash(line)]);
+        let texts = line.stored.texts(line.place.id).into_iter().chain(link(line));
         writer.write_record(texts.map(|text| harmless(text.unwrap_or_default())))?;
     }
     writer.into_inner().map_err(|error| error.into_error())
 }
 
-fn hash(line: &Line) -> Option<String> {
-    line.hash.as_ref().map(hex::encode)
+/// The values of [`OF_LINK`]; none for an entry from before there was a chain.
+fn link(line: &Line) -> [Option<String>; 2] {
+    let link = line.link.as_ref().map(|(chain, hash)| [hex::encode(hash), chain.name().to_owned()]);
+    link.map_or([None, None], |texts| texts.map(Some))
 }
 
 /// A text that no spreadsheet takes for a formula.

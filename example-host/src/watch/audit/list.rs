@@ -8,7 +8,7 @@ use crate::base::text::fold;
 use crate::database::{Database, Statement, sql};
 
 use super::entry::{Entry, Origin, Record};
-use super::rows::{Line, Place, Row, columns, line};
+use super::rows::{Line, Place, columns};
 
 /// The number of entries on a page.
 const PAGE: usize = 50;
@@ -62,7 +62,7 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
         Cursor::After(_) => (newest, oldest.filter(|_| more)),
         Cursor::Before(_) => (newest.filter(|_| more), oldest),
     };
-    let entries = lines.into_iter().map(|line| line.stored.into()).collect();
+    let entries = lines.into_iter().map(Entry::from).collect();
     Ok(Listed { entries, newer, older })
 }
 
@@ -136,6 +136,5 @@ pub(super) async fn lines(
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
     let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
-    let rows: Vec<Row> = database.fetch_all(statement.bind(count)).await?;
-    Ok(rows.into_iter().map(line).collect())
+    database.fetch_all(statement.bind(count)).await
 }

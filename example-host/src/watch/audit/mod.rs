@@ -1,8 +1,11 @@
 //! The audit trail: who changed what, in the administration, through the API and on the command
-//! line. Its entries form a chain that shows whether one was changed afterwards.
+//! line. Its entries form two chains that show whether one was changed afterwards: one of lasting
+//! entries, which are kept for a number of days, and one of all others, of which the newest are kept.
 
 mod actor;
+mod bounds;
 mod chain;
+mod ends;
 mod entry;
 mod export;
 mod list;
@@ -12,6 +15,7 @@ mod verify;
 mod writer;
 
 pub(crate) use self::actor::Actor;
+pub(crate) use self::bounds::Bounds;
 pub(crate) use self::chain::copy;
 pub(crate) use self::entry::{Entry, Means, Origin, Record};
 pub(crate) use self::export::{Export, Format};

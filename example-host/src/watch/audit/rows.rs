@@ -1,6 +1,7 @@
 //! Entries as rows of the database: writing, reading and copying them.
 
 use serde_json::Value;
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
@@ -8,6 +9,7 @@ use crate::base::moment;
 use crate::base::text::fold;
 use crate::database::{Connection, Statement, sql};
 
+use super::ends::Chain;
 use super::entry::{Entry, Origin, Record};
 
 /// How many entries are read at a time.
@@ -32,11 +34,12 @@ pub(super) const COLUMNS: [&str; 15] = [
     "client_request_id",
 ];
 
-/// The columns of an entry and its hash, in the order of [`Row`].
+/// The columns of an entry and its hash in either chain, in the order of [`Line`].
 macro_rules! columns {
     () => {
         "SELECT id, done_on, user_id, username, username_fold, means, origin, method, route, what, \
          record_type, record_id, status, request_id, client_request_id, \
+         (SELECT hash FROM host_audit_lasting_chain chain WHERE chain.id = host_audit.id), \
          (SELECT hash FROM host_audit_chain chain WHERE chain.id = host_audit.id) FROM host_audit"
     };
 }
@@ -73,8 +76,8 @@ pub(super) struct Stored {
 pub(super) struct Line {
     pub(super) place: Place,
     pub(super) stored: Stored,
-    /// `None` for an entry from before there was a chain.
-    pub(super) hash: Option<Vec<u8>>,
+    /// Its chain and its hash; `None` for an entry from before there was a chain.
+    pub(super) link: Option<(Chain, Vec<u8>)>,
 }
 
 impl Stored {
@@ -158,8 +161,8 @@ impl Stored {
     }
 }
 
-impl From<Stored> for Entry {
-    fn from(stored: Stored) -> Self {
+impl From<Line> for Entry {
+    fn from(Line { stored, link, .. }: Line) -> Self {
         Self {
             at: stored.at,
             user: stored.user,
@@ -174,6 +177,7 @@ impl From<Stored> for Entry {
             status: u16::try_from(stored.status).unwrap_or_default(),
             request: stored.request,
             request_of_client: stored.request_of_client,
+            lasting: matches!(link, Some((Chain::Lasting, _))),
         }
     }
 }
@@ -181,8 +185,7 @@ impl From<Stored> for Entry {
 /// The entries after this key, in the order of their keys.
 pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Line>, Error> {
     let statement = sql(concat!(columns!(), " WHERE id > ? ORDER BY id LIMIT ?"));
-    let rows: Vec<Row> = connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?;
-    Ok(rows.into_iter().map(line).collect())
+    Ok(connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?)
 }
 
 /// Copies every entry to another database under the same key, which is a part of its hash.
@@ -200,47 +203,40 @@ pub(super) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(
     }
 }
 
-pub(super) type Row = (
-    i64,
-    PrimitiveDateTime,
-    i64,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    i64,
-    String,
-    Option<String>,
-    Option<Vec<u8>>,
-);
-
-/// An entry as it was read.
-pub(super) fn line(row: Row) -> Line {
-    #[rustfmt::skip]
-    let (
-        id, at, user, username, username_fold, means, origin, method, route, what, kind, record,
-        status, request, request_of_client, hash,
-    ) = row;
-    let stored = Stored {
-        at,
-        user,
-        username,
-        username_fold,
-        means,
-        origin,
-        method,
-        route,
-        what,
-        kind,
-        record,
-        status,
-        request,
-        request_of_client,
-    };
-    Line { place: Place { at, id }, stored, hash }
+impl<'r, R> FromRow<'r, R> for Line
+where
+    R: Row,
+    usize: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
+    Option<Vec<u8>>: Decode<'r, R::Database> + Type<R::Database>,
+    PrimitiveDateTime: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        let at = row.try_get(1)?;
+        let lasting: Option<Vec<u8>> = row.try_get(15)?;
+        let other: Option<Vec<u8>> = row.try_get(16)?;
+        let lasting = lasting.map(|hash| (Chain::Lasting, hash));
+        Ok(Self {
+            place: Place { at, id: row.try_get(0)? },
+            stored: Stored {
+                at,
+                user: row.try_get(2)?,
+                username: row.try_get(3)?,
+                username_fold: row.try_get(4)?,
+                means: row.try_get(5)?,
+                origin: row.try_get(6)?,
+                method: row.try_get(7)?,
+                route: row.try_get(8)?,
+                what: row.try_get(9)?,
+                kind: row.try_get(10)?,
+                record: row.try_get(11)?,
+                status: row.try_get(12)?,
+                request: row.try_get(13)?,
+                request_of_client: row.try_get(14)?,
+            },
+            link: lasting.or(other.map(|hash| (Chain::Other, hash))),
+        })
+    }
 }

@@ -1,4 +1,4 @@
-//! Verifying the chain of the audit trail, a page at a time, in one snapshot of the database: hosts
+//! Verifying the chains of the audit trail, a page at a time, in one snapshot of the database: hosts
 //! may write meanwhile, and the memory does not depend on the number of entries.
 
 use std::collections::BTreeMap;
@@ -10,10 +10,11 @@ use crate::base::error::Error;
 use crate::base::moment;
 use crate::database::{Connection, Database, sql};
 
-use super::chain::{self, Ends, Link, Linked, whole};
+use super::chain::{self, Linked};
+use super::ends::{Chain, Ends, Link, whole};
 use super::rows::{self, AT_ONCE, Line};
 
-/// A chain without a fault.
+/// A trail without a fault.
 #[derive(Debug)]
 pub(crate) struct Verified {
     entries: u64,
@@ -21,7 +22,8 @@ pub(crate) struct Verified {
     between: Option<(PrimitiveDateTime, PrimitiveDateTime)>,
     /// How many entries are from before there was a chain.
     unchained: i64,
-    last: Link,
+    /// The last entry of each chain.
+    last: [(Chain, Link); 2],
 }
 
 /// The first entry with a fault.
@@ -35,96 +37,167 @@ pub(crate) struct Broken {
 enum Fault {
     /// An entry of this time does not have the columns that it was written with.
     Changed(PrimitiveDateTime),
-    /// An entry of this time is not in the chain.
+    /// An entry of this time is not in a chain.
     Inserted(PrimitiveDateTime),
-    /// The entry was removed; the time is that of the entry before it, if there is one.
+    /// The entry was removed; the time is that of the entry before it in its chain, if there is one.
     Missing(Option<PrimitiveDateTime>),
 }
 
-/// Compares every entry with the chain.
+/// Compares every entry with its chain.
 pub(crate) async fn verify(database: &Database) -> Result<Result<Verified, Broken>, Error> {
     let mut snapshot = database.begin_read().await?;
-    let verified = walk(&mut snapshot).await;
+    let verified = compare(&mut snapshot).await;
     snapshot.finish(verified).await
 }
 
-async fn walk(snapshot: &mut Connection) -> Result<Result<Verified, Broken>, Error> {
-    let ends = Ends::read(snapshot).await?;
-    let statement = sql("SELECT count(*) FROM host_audit WHERE id <= ?").bind(ends.unchained);
-    let (unchained,): (i64,) = snapshot.fetch_one(statement).await?;
-    let mut walk = Walk { at: ends.anchor, entries: 0, between: None };
-    let mut done = ends.unchained;
+async fn compare(snapshot: &mut Connection) -> Result<Result<Verified, Broken>, Error> {
+    if let Some(broken) = before_all(snapshot).await? {
+        return Ok(Err(broken));
+    }
+    let [lasting, other] = Chain::ALL;
+    let (lasting, other) =
+        (Ends::read(snapshot, lasting).await?, Ends::read(snapshot, other).await?);
+    let unchained = other.unchained;
+    let statement = sql("SELECT count(*) FROM host_audit WHERE id <= ?").bind(unchained);
+    let (before_chains,): (i64,) = snapshot.fetch_one(statement).await?;
+    let mut walks = [lasting, other].map(Walk::from);
+    let (mut entries, mut between) = (0, None);
+    let mut done = unchained;
     while done < i64::MAX {
-        let (lines, links) =
-            (rows::after(snapshot, done).await?, chain::after(snapshot, done).await?);
-        // Beyond a page that is full, nothing is known of its table yet.
-        let of_lines = lines.get(AT_ONCE - 1).map_or(i64::MAX, |line| line.place.id);
-        let of_links = links.get(AT_ONCE - 1).map_or(i64::MAX, |(id, ..)| *id);
-        done = of_lines.min(of_links);
-        let mut both: BTreeMap<i64, (Option<Line>, Option<Linked>)> = BTreeMap::new();
-        for line in lines {
-            let entry = both.entry(line.place.id).or_default();
-            entry.0 = Some(line);
-        }
-        for link in links {
-            let entry = both.entry(link.0).or_default();
-            entry.1 = Some(link);
-        }
-        for (id, (line, link)) in both.range(..=done) {
-            if let Err(broken) = walk.step(*id, line.as_ref(), link.as_ref()) {
-                return Ok(Err(broken));
+        let page = Page::after(snapshot, done).await?;
+        for (id, Place { line, links }) in page.places.range(..=page.last) {
+            if let Some(line) = line
+                && links.iter().all(Option::is_none)
+            {
+                return Ok(Err(Broken { id: *id, fault: Fault::Inserted(line.place.at) }));
+            }
+            for (walk, link) in walks.iter_mut().zip(links) {
+                if let Some(link) = link
+                    && let Err(broken) = walk.step(line.as_ref(), link)
+                {
+                    return Ok(Err(broken));
+                }
+            }
+            if let Some(line) = line {
+                let at = line.place.at;
+                entries += 1;
+                between = Some((between.map_or(at, |(first, _)| first), at));
             }
         }
+        done = page.last;
     }
-    let Walk { at, entries, between } = walk;
-    Ok(match between.map(|(_, last)| last) {
-        _ if at == ends.last => Ok(Verified { entries, between, unchained, last: at }),
-        last if at.id < ends.last.id => {
-            Err(Broken { id: ends.last.id, fault: Fault::Missing(last) })
+    let broken = walks.iter().filter_map(Walk::end).min_by_key(|broken| broken.id);
+    Ok(match broken {
+        Some(broken) => Err(broken),
+        None => {
+            let [lasting, other] = walks;
+            let last = [(Chain::Lasting, lasting.at), (Chain::Other, other.at)];
+            Ok(Verified { entries, between, unchained: before_chains, last })
         }
-        Some(last) if at.id > ends.last.id => {
-            Err(Broken { id: at.id, fault: Fault::Inserted(last) })
-        }
-        Some(last) => Err(Broken { id: at.id, fault: Fault::Changed(last) }),
-        None => Err(Broken { id: at.id, fault: Fault::Missing(None) }),
     })
 }
 
-/// The entries that have been compared so far.
+/// An entry whose key precedes all that are given: keys begin with 1.
+async fn before_all(snapshot: &mut Connection) -> Result<Option<Broken>, Error> {
+    let statement = sql("SELECT id, done_on FROM host_audit WHERE id <= 0 ORDER BY id LIMIT 1");
+    let found: Option<(i64, PrimitiveDateTime)> = snapshot.fetch_optional(statement).await?;
+    Ok(found.map(|(id, at)| Broken { id, fault: Fault::Inserted(at) }))
+}
+
+/// What there is under some keys, in their order.
+struct Page {
+    places: BTreeMap<i64, Place>,
+    /// The key up to which everything is here.
+    last: i64,
+}
+
+/// What there is under one key.
+#[derive(Default)]
+struct Place {
+    line: Option<Line>,
+    /// In each chain.
+    links: [Option<Linked>; 2],
+}
+
+impl Page {
+    async fn after(snapshot: &mut Connection, id: i64) -> Result<Self, Error> {
+        let mut page = Self { places: BTreeMap::new(), last: i64::MAX };
+        let lines = rows::after(snapshot, id).await?;
+        page.ends_with(lines.get(AT_ONCE - 1).map(|line| line.place.id));
+        for line in lines {
+            let place = page.places.entry(line.place.id).or_default();
+            place.line = Some(line);
+        }
+        for (number, chain) in Chain::ALL.into_iter().enumerate() {
+            let links = chain::after(snapshot, chain, id).await?;
+            page.ends_with(links.get(AT_ONCE - 1).map(|(id, ..)| *id));
+            for link in links {
+                let place = page.places.entry(link.0).or_default();
+                place.links[number] = Some(link);
+            }
+        }
+        Ok(page)
+    }
+
+    /// Beyond the last row of a table whose page is full, nothing is known of it yet.
+    fn ends_with(&mut self, last: Option<i64>) {
+        self.last = self.last.min(last.unwrap_or(i64::MAX));
+    }
+}
+
+/// The entries of a chain that have been compared so far.
 struct Walk {
     /// The last of them.
     at: Link,
-    entries: u64,
-    between: Option<(PrimitiveDateTime, PrimitiveDateTime)>,
+    /// Its time.
+    before: Option<PrimitiveDateTime>,
+    /// Where the chain has to end.
+    end: Link,
+}
+
+impl From<Ends> for Walk {
+    fn from(ends: Ends) -> Self {
+        Self { at: ends.anchor, before: None, end: ends.last }
+    }
 }
 
 impl Walk {
-    /// Compares the next entry, or what is left of it, with the chain.
-    fn step(&mut self, id: i64, line: Option<&Line>, link: Option<&Linked>) -> Result<(), Broken> {
-        let before = self.between.map(|(_, last)| last);
-        let missing = |id| Err(Broken { id, fault: Fault::Missing(before) });
+    /// Compares the next entry of the chain, or what is left of it.
+    fn step(&mut self, line: Option<&Line>, link: &Linked) -> Result<(), Broken> {
+        let (id, previous, hash) = (link.0, link.1, whole(&link.2));
+        let missing = |id| Err(Broken { id, fault: Fault::Missing(self.before) });
         let Some(Line { place, stored, .. }) = line else { return missing(id) };
-        let broken = |fault| Err(Broken { id, fault });
-        let (previous, hash) = match link {
-            Some((_, previous, hash)) if id > self.at.id => (*previous, whole(hash)),
-            _ => return broken(Fault::Inserted(place.at)),
-        };
+        if id <= self.at.id {
+            return Err(Broken { id, fault: Fault::Inserted(place.at) });
+        }
         if previous > self.at.id {
             return missing(previous);
         }
         if previous < self.at.id
-            && let Some(before) = before
+            && let Some(before) = self.before
         {
             return Err(Broken { id: self.at.id, fault: Fault::Inserted(before) });
         }
         let next = self.at.next(id, stored);
         if next.hash != hash {
-            return broken(Fault::Changed(place.at));
+            return Err(Broken { id, fault: Fault::Changed(place.at) });
         }
         self.at = next;
-        self.entries += 1;
-        self.between = Some((self.between.map_or(place.at, |(first, _)| first), place.at));
+        self.before = Some(place.at);
         Ok(())
+    }
+
+    /// The fault at the end of the chain, once all of its entries were compared.
+    fn end(&self) -> Option<Broken> {
+        let Self { at, before, end } = self;
+        let (id, fault) = match before {
+            _ if at == end => return None,
+            before if at.id < end.id => (end.id, Fault::Missing(*before)),
+            Some(before) if at.id > end.id => (at.id, Fault::Inserted(*before)),
+            Some(before) => (at.id, Fault::Changed(*before)),
+            None => (at.id, Fault::Missing(None)),
+        };
+        Some(Broken { id, fault })
     }
 }
 
@@ -137,7 +210,12 @@ impl fmt::Display for Verified {
         if self.unchained > 0 {
             write!(f, "; {} earlier ones are from before there was a chain", self.unchained)?;
         }
-        write!(f, "; the last is {} with the hash {}", self.last.id, hex::encode(self.last.hash))
+        // A chain without entries has no last one.
+        for (chain, Link { id, hash }) in self.last.into_iter().filter(|(_, last)| last.id > 0) {
+            let (name, hash) = (chain.name(), hex::encode(hash));
+            write!(f, "; the last {name} entry is {id} with the hash {hash}")?;
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::base::error::Error;
 use crate::database::{Connection, Database, transact};
 use crate::watch::metrics::Metrics;
 
+use super::bounds::Bounds;
 use super::chain::append;
 use super::entry::Entry;
 use super::seldom::Seldom;
@@ -42,8 +43,7 @@ pub(crate) struct Audit {
     /// The number of lost entries since the last log line about them.
     lost: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
-    /// How many entries are kept.
-    keep: i64,
+    bounds: Bounds,
 }
 
 impl Audit {
@@ -53,7 +53,7 @@ impl Audit {
         transaction: &mut Connection,
         entry: &Entry,
     ) -> Result<(), Error> {
-        append(transaction, std::slice::from_ref(entry), Some(self.keep)).await
+        append(transaction, std::slice::from_ref(entry), Some(self.bounds)).await
     }
 
     /// Counts entries whose transaction was committed.
@@ -97,12 +97,15 @@ impl Writing {
     }
 }
 
-/// Starts the writer. The newest `keep` entries are kept.
-pub(crate) fn begin(database: &Database, metrics: &Arc<Metrics>, keep: u64) -> (Audit, Writing) {
+/// Starts the writer. Entries that are beyond the bounds are removed.
+pub(crate) fn begin(
+    database: &Database,
+    metrics: &Arc<Metrics>,
+    bounds: Bounds,
+) -> (Audit, Writing) {
     let (notes, noted) = mpsc::channel(WAITING);
     let (stop, stopping) = oneshot::channel();
     let (lost, seldom) = (Arc::new(AtomicU64::new(0)), Arc::new(Seldom::default()));
-    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
     let writer = Writer {
         database: database.clone(),
         metrics: Arc::clone(metrics),
@@ -110,9 +113,9 @@ pub(crate) fn begin(database: &Database, metrics: &Arc<Metrics>, keep: u64) -> (
         noted,
         seldom: Arc::clone(&seldom),
         stopping: Some(stopping),
-        keep,
+        bounds,
     };
-    let audit = Audit { notes, seldom, lost, metrics: Arc::clone(metrics), keep };
+    let audit = Audit { notes, seldom, lost, metrics: Arc::clone(metrics), bounds };
     (audit, Writing { stop, task: tokio::spawn(writer.write()) })
 }
 
@@ -124,7 +127,7 @@ struct Writer {
     seldom: Arc<Seldom>,
     /// `None` once the writer has to stop.
     stopping: Option<oneshot::Receiver<()>>,
-    keep: i64,
+    bounds: Bounds,
 }
 
 impl Writer {
@@ -177,8 +180,9 @@ impl Writer {
     async fn put(&mut self, batch: &[Entry]) -> bool {
         let batch: Arc<[Entry]> = batch.into();
         for number in 1..=ATTEMPTS {
-            let (database, batch, keep) = (self.database.clone(), Arc::clone(&batch), self.keep);
-            match attempt(async move { write(&database, &batch, keep).await }).await {
+            let (database, batch, bounds) =
+                (self.database.clone(), Arc::clone(&batch), self.bounds);
+            match attempt(async move { write(&database, &batch, bounds).await }).await {
                 Ok(()) => return true,
                 // The error is logged once and not every second.
                 Err(error) if number == 1 => {
@@ -225,8 +229,8 @@ async fn attempt(
 }
 
 /// Writes entries in one transaction.
-async fn write(database: &Database, entries: &[Entry], keep: i64) -> Result<(), Error> {
-    transact!(database, |transaction| append(transaction, entries, Some(keep)).await)
+async fn write(database: &Database, entries: &[Entry], bounds: Bounds) -> Result<(), Error> {
+    transact!(database, |transaction| append(transaction, entries, Some(bounds)).await)
 }
 
 #[cfg(test)]

@@ -1,0 +1,22 @@
+-- Entries of the audit trail about users, groups, rules, tokens, extensions and parameters are lasting: they
+-- are kept for a number of days, however many other entries are written meanwhile. They have a chain of
+-- their own, so that the entries of each chain are still removed at its oldest end only, and both can be
+-- verified. host_audit_chain and host_audit_head go on as the chain of all other entries, with the lasting
+-- ones from before this migration.
+CREATE TABLE host_audit_lasting_chain (
+    id INTEGER NOT NULL PRIMARY KEY,
+    previous INTEGER NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+
+-- Its columns are those of host_audit_head. No entry is from before this chain.
+CREATE TABLE host_audit_lasting_head (
+    id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    last_id INTEGER NOT NULL,
+    last_hash BLOB NOT NULL CHECK (length(last_hash) = 32),
+    anchor_id INTEGER NOT NULL,
+    anchor_hash BLOB NOT NULL CHECK (length(anchor_hash) = 32),
+    unchained_id INTEGER NOT NULL
+) STRICT;
+INSERT INTO host_audit_lasting_head (id, last_id, last_hash, anchor_id, anchor_hash, unchained_id)
+    VALUES (1, 0, zeroblob(32), 0, zeroblob(32), 0);
