@@ -13,3 +13,4 @@ pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod users;
 pub(crate) mod uses;
+mod window;

@@ -1,83 +1,94 @@
-//! The rates of tokens: how many requests a minute one may send, over all hosts of a site. A host counts in
-//! memory and exchanges the counts with the others through the database twice a second, and only for tokens
-//! that were used: together they exceed a rate by what arrives within that time.
+//! The rates of tokens: how many requests one may send in any 60 seconds, over all hosts of a site. A host
+//! counts its own requests exactly, in memory. It exchanges the counts with the others through the database
+//! twice a second, and only for tokens that were used: together they exceed a rate by what arrives within
+//! that time.
 //!
-//! Requests are counted by minutes. The last minute is estimated: the requests of the current minute, and of
-//! the one before the part that is less than a minute old, as if they had come evenly.
+//! Hosts measure time by clocks that nobody can set. In the database requests are counted by the minutes of
+//! its own clock, and what others have added since the last exchange has come just now. Where a host has no
+//! such exchange to compare with, it takes the requests of a minute to have come evenly.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use host_service::RateLimit;
 
 use crate::base::error::Error;
 use crate::database::{Connection, Database, sql, transact};
 
+use super::window::{self, Window};
+
 /// How often the counts are exchanged.
 const EXCHANGE_EVERY: Duration = Duration::from_millis(500);
 
-/// The seconds in which as many requests are allowed as the rate says.
-const WINDOW: u64 = 60;
+/// How old an exchange may be for the next one to be compared with it.
+const RECENT: Duration = Duration::from_secs(5);
+
+/// How long a token is remembered after its last request has left the window: longer than its counts in
+/// the database are read, so that a host does not take its own for those of others.
+const REMEMBERED: Duration = Duration::from_secs(180);
+
+/// A minute of the clock of the database, in milliseconds.
+const MINUTE: i64 = 60_000;
 
 /// The counts of the tokens with a rate that were used lately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rates {
-    counts: Mutex<HashMap<i64, Counts>>,
+    begun: Instant,
+    tokens: Mutex<HashMap<i64, Used>>,
 }
 
-/// The requests of a token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    /// The number of the minute, since 1970.
-    minute: u64,
-    /// In this minute.
-    current: Count,
-    /// In the minute before.
-    before: Count,
-}
-
-/// The requests of a token in a minute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
-    /// On all hosts, as far as they have exchanged their counts.
-    known: u64,
-    /// On this host, and not exchanged yet.
-    own: u64,
-}
-
-impl Count {
-    fn all(self) -> u64 {
-        self.known + self.own
+impl Default for Rates {
+    fn default() -> Self {
+        Self { begun: Instant::now(), tokens: Mutex::default() }
     }
 }
 
-/// A number of requests on this host that the others are yet to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Own {
-    token: i64,
-    minute: u64,
-    count: u64,
+/// The requests of a token.
+#[derive(Debug, Default)]
+struct Used {
+    rate: u64,
+    /// On all hosts, as far as they have exchanged their counts.
+    window: Window,
+    /// On this host, and not exchanged yet.
+    unsent: u64,
+    /// When there was a request last.
+    last: Duration,
+    /// The last exchange, and the counts of all hosts by minutes, as they were then.
+    exchanged: Option<(Duration, Vec<Shared>)>,
 }
+
+/// A minute and the requests of all hosts in it.
+type Shared = (i64, u64);
 
 impl Rates {
     /// Counts a request with a token. The error is for one request too many, which does not count.
     pub(crate) fn count(&self, token: i64, rate: u32) -> Result<RateLimit, RateLimit> {
-        self.count_at(token, rate, since_1970())
+        self.count_at(token, rate, self.begun.elapsed())
     }
 
     fn count_at(&self, token: i64, rate: u32, now: Duration) -> Result<RateLimit, RateLimit> {
-        let mut all = self.lock();
-        let counts = all.entry(token).or_default();
-        counts.advance(now.as_secs() / WINDOW);
+        let mut tokens = self.lock();
+        let used = tokens.entry(token).or_default();
         let rate = u64::from(rate);
-        let counted = counts.estimate(now) < rate;
+        (used.rate, used.last) = (rate, now);
+        used.window.advance(now);
+        let counted = used.window.count() < rate;
         if counted {
-            counts.current.own += 1;
+            used.window.add(1, rate, now);
+            used.unsent += 1;
         }
-        let remaining = rate.saturating_sub(counts.estimate(now));
-        let wait = if remaining > 0 { counts.rest(now) } else { counts.wait(rate, now) };
-        let limit = RateLimit { quota: rate, window: WINDOW, remaining, reset: wait };
+        let count = used.window.count();
+        let remaining = rate.saturating_sub(count);
+        // More are allowed as soon as the oldest leaves; with none left, as soon as there is room.
+        let wait = used.window.until_below(if remaining > 0 { count } else { rate }, now);
+        let reset = wait.as_millis().div_ceil(1000).max(1);
+        let limit = RateLimit {
+            quota: rate,
+            window: window::LENGTH.as_secs(),
+            remaining,
+            reset: u64::try_from(reset).unwrap_or(u64::MAX),
+        };
         if counted { Ok(limit) } else { Err(limit) }
     }
 
@@ -94,165 +105,158 @@ impl Rates {
 
     /// Tells the other hosts what was counted here, and reads what they have counted.
     async fn exchange(&self, database: &Database) -> Result<(), Error> {
-        let minute = since_1970().as_secs() / WINDOW;
-        let own = self.own(minute);
-        if own.is_empty() {
+        let unsent = self.unsent(self.begun.elapsed());
+        if unsent.is_empty() {
             return Ok(());
         }
-        let known = transact!(database, |transaction| {
-            let mut known = Vec::with_capacity(own.len());
-            for own in &own {
-                known.push((*own, add(transaction, *own).await?));
+        let (clock, shared) = transact!(database, |transaction| {
+            let clock = transaction.now().await?;
+            let mut shared = Vec::with_capacity(unsent.len());
+            for (token, count) in &unsent {
+                shared.push(share(transaction, *token, *count, clock / MINUTE).await?);
             }
-            Ok(known)
+            Ok((clock, shared))
         })?;
-        let mut all = self.lock();
-        for (Own { token, minute, count }, known) in known {
-            let Some(counts) = all.get_mut(&token) else { continue };
-            if let Some(counted) = counts.of(minute) {
-                counted.known = known;
-                // More may have been counted meanwhile.
-                counted.own = counted.own.saturating_sub(count);
+        let now = self.begun.elapsed();
+        let mut tokens = self.lock();
+        for ((token, sent), shared) in unsent.into_iter().zip(shared) {
+            if let Some(used) = tokens.get_mut(&token) {
+                used.learn(sent, shared, clock, now);
             }
         }
         Ok(())
     }
 
-    /// What was counted here for the tokens that were used in the last two minutes, in a fixed order. For
-    /// the current minute also if nothing was, since other hosts may have counted. Other tokens are
-    /// forgotten.
-    fn own(&self, minute: u64) -> Vec<Own> {
-        let mut all = self.lock();
-        let mut own = Vec::new();
-        all.retain(|token, counts| {
-            counts.advance(minute);
-            let Counts { before, current, .. } = *counts;
-            let used = current.all() > 0 || before.all() > 0;
-            if before.own > 0 {
-                own.push(Own { token: *token, minute: minute - 1, count: before.own });
+    /// The tokens with requests in the window, in a fixed order, each with what was counted here. If nothing
+    /// was, other hosts may have counted. Tokens that were not used for long are forgotten.
+    fn unsent(&self, now: Duration) -> Vec<(i64, u64)> {
+        let mut tokens = self.lock();
+        let mut unsent = Vec::new();
+        tokens.retain(|token, used| {
+            used.window.advance(now);
+            // After an outage, what has left the window is of no interest any more.
+            used.unsent = used.unsent.min(used.window.count());
+            if used.window.count() > 0 {
+                unsent.push((*token, used.unsent));
             }
-            if used {
-                own.push(Own { token: *token, minute, count: current.own });
-            }
-            used
+            used.window.count() > 0 || now.saturating_sub(used.last) < REMEMBERED
         });
         // All hosts lock the rows in the same order.
-        own.sort_unstable_by_key(|own| (own.token, own.minute));
-        own
+        unsent.sort_unstable();
+        unsent
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Counts>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Counts {
-    /// Goes on to another minute.
-    fn advance(&mut self, minute: u64) {
-        match minute.checked_sub(self.minute) {
-            Some(0) | None => return,
-            Some(1) => self.before = self.current,
-            Some(_) => self.before = Count::default(),
-        }
-        (self.minute, self.current) = (minute, Count::default());
-    }
-
-    fn of(&mut self, minute: u64) -> Option<&mut Count> {
-        match self.minute.checked_sub(minute) {
-            Some(0) => Some(&mut self.current),
-            Some(1) => Some(&mut self.before),
-            _ => None,
-        }
-    }
-
-    /// The requests of the last minute, rounded up.
-    fn estimate(&self, now: Duration) -> u64 {
-        (self.before.all() * self.rest(now)).div_ceil(WINDOW) + self.current.all()
-    }
-
-    /// The seconds until the next minute begins, rounded up.
-    fn rest(&self, now: Duration) -> u64 {
-        WINDOW - now.as_secs() % WINDOW
-    }
-
-    /// The seconds until there is room for a request.
-    fn wait(&self, rate: u64, now: Duration) -> u64 {
-        let (rest, current, before) = (self.rest(now), self.current.all(), self.before.all());
-        if current < rate && before > 0 {
-            // What is left of the minute before has to be less than the room of this one.
-            let fits = ((rate - current - 1) * WINDOW) / before;
-            return rest.saturating_sub(fits).max(1);
-        }
-        // In the next minute, this one is what has to become less.
-        let fits = (rate.saturating_sub(1) * WINDOW) / current.max(1);
-        rest + WINDOW.saturating_sub(fits)
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Used>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Adds to the count of a token that all hosts share, and returns the sum; 0 for a token that was revoked.
-async fn add(transaction: &mut Connection, own: Own) -> Result<u64, Error> {
-    let Own { token, minute, count } = own;
-    let (minute, count) = (minute.cast_signed(), count.cast_signed());
-    let read = || {
-        sql("SELECT used FROM host_api_token_rates WHERE token_id = ? AND minute = ?")
-            .bind(token)
-            .bind(minute)
-    };
-    let found: Option<(i64,)> = transaction.fetch_optional(read()).await?;
-    match found {
-        Some(_) if count == 0 => {}
-        Some(_) => {
-            let statement = sql("UPDATE host_api_token_rates SET used = used + ? \
-                 WHERE token_id = ? AND minute = ?");
-            transaction.execute(statement.bind(count).bind(token).bind(minute)).await?;
+impl Used {
+    /// Adds what others have counted, after an exchange at this time of the database's clock.
+    fn learn(&mut self, sent: u64, shared: Vec<Shared>, clock: i64, now: Duration) {
+        // More may have been counted meanwhile.
+        self.unsent = self.unsent.saturating_sub(sent);
+        let passed = Duration::from_millis(clock.rem_euclid(MINUTE).unsigned_abs());
+        for (minute, count) in &shared {
+            let is_current = *minute == clock / MINUTE;
+            let own = if is_current { sent } else { 0 };
+            let (recent, known) = self.known(*minute, now);
+            let others = count.saturating_sub(known + own);
+            if recent {
+                self.window.add(others, self.rate, now);
+            } else {
+                let end = if is_current { Duration::ZERO } else { passed };
+                let begin = if is_current { passed } else { passed + window::LENGTH };
+                self.window.spread(others, (end, begin), now);
+            }
         }
-        None => {
-            let old = sql("DELETE FROM host_api_token_rates WHERE token_id = ? AND minute < ?");
-            transaction.execute(old.bind(token).bind(minute - 1)).await?;
+        self.exchanged = Some((now, shared));
+    }
+
+    /// Whether the last exchange is a recent one, and the count of a minute as it was then.
+    fn known(&self, minute: i64, now: Duration) -> (bool, u64) {
+        let Some((at, shared)) = &self.exchanged else { return (false, 0) };
+        let known = shared.iter().find(|(of, _)| *of == minute).map_or(0, |(_, count)| *count);
+        (now.saturating_sub(*at) < RECENT, known)
+    }
+}
+
+/// Adds to the count of a token that all hosts share, and returns its counts of this minute and of the one
+/// before; none for a token that was revoked.
+async fn share(
+    transaction: &mut Connection,
+    token: i64,
+    count: u64,
+    minute: i64,
+) -> Result<Vec<Shared>, Error> {
+    if count > 0 {
+        let count = count.cast_signed();
+        let statement = sql("UPDATE host_api_token_rates SET used = used + ? \
+             WHERE token_id = ? AND minute = ?");
+        let statement = statement.bind(count).bind(token).bind(minute);
+        if transaction.execute(statement).await? == 0 {
+            // Minutes to come are there if the clock was set back.
+            let other = sql("DELETE FROM host_api_token_rates \
+                 WHERE token_id = ? AND (minute < ? OR minute > ?)");
+            transaction.execute(other.bind(token).bind(minute - 1).bind(minute)).await?;
             let statement = sql("INSERT INTO host_api_token_rates (token_id, minute, used) \
                  SELECT id, ?, ? FROM host_api_tokens WHERE id = ?");
             transaction.execute(statement.bind(minute).bind(count).bind(token)).await?;
         }
     }
-    let sum: Option<(i64,)> = transaction.fetch_optional(read()).await?;
-    Ok(sum.map_or(0, |(used,)| used.unsigned_abs()))
-}
-
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    let statement = sql("SELECT minute, used FROM host_api_token_rates \
+         WHERE token_id = ? AND minute >= ? AND minute <= ?");
+    let found: Vec<(i64, i64)> =
+        transaction.fetch_all(statement.bind(token).bind(minute - 1).bind(minute)).await?;
+    Ok(found.into_iter().map(|(minute, used)| (minute, used.unsigned_abs())).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const START: Duration = Duration::from_secs(60 * 1_000_000);
+    /// A time of the database's clock at which a minute begins.
+    const CLOCK: i64 = MINUTE * 1_000_000;
+
+    const fn seconds(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
 
     fn sent(rates: &Rates, rate: u32, at: Duration, count: usize) -> usize {
-        (0..count).filter(|_| rates.count_at(1, rate, START + at).is_ok()).count()
+        (0..count).filter(|_| rates.count_at(1, rate, at).is_ok()).count()
+    }
+
+    /// An exchange of token 1 that finds these counts.
+    fn exchange(rates: &Rates, shared: &[Shared], clock: i64, now: Duration) {
+        let unsent = rates.unsent(now);
+        let mut tokens = rates.lock();
+        if let (Some(used), [(1, sent)]) = (tokens.get_mut(&1), unsent.as_slice()) {
+            used.learn(*sent, shared.to_vec(), clock, now);
+        }
     }
 
     #[test]
-    fn as_many_requests_as_the_rate_are_allowed_in_a_minute() {
-        let (rates, second) = (Rates::default(), Duration::from_secs(1));
-        assert_eq!(sent(&rates, 60, second * 10, 40), 40);
-        assert_eq!(sent(&rates, 60, second * 59, 40), 20);
-        // At the beginning of the next minute nearly all of them still count.
-        assert_eq!(sent(&rates, 60, second * 61, 10), 1);
-        assert_eq!(sent(&rates, 60, second * 90, 60), 29);
-        assert_eq!(sent(&rates, 60, second * 240, 100), 60);
+    fn no_minute_has_more_requests_than_the_rate() {
+        let rates = Rates::default();
+        assert_eq!(sent(&rates, 60, seconds(59), 70), 60);
+        for second in 60..119 {
+            assert_eq!(sent(&rates, 60, seconds(second), 1), 0, "{second}");
+        }
+        assert_eq!(sent(&rates, 60, seconds(119), 40), 40);
+        assert_eq!(sent(&rates, 60, seconds(150), 40), 20);
+        assert_eq!(sent(&rates, 60, seconds(178), 40), 0);
+        assert_eq!(sent(&rates, 60, seconds(179), 60), 40);
     }
 
     #[test]
     fn the_limit_names_what_remains_and_how_long_to_wait() {
-        let (rates, at) = (Rates::default(), START + Duration::from_secs(15));
+        let (rates, at) = (Rates::default(), seconds(15));
         let limit = |remaining, reset| RateLimit { quota: 2, window: 60, remaining, reset };
-        assert_eq!(rates.count_at(1, 2, at), Ok(limit(1, 45)));
-        assert_eq!(rates.count_at(1, 2, at), Ok(limit(0, 75)));
-        assert_eq!(rates.count_at(1, 2, at), Err(limit(0, 75)));
-        let (early, then) = (at + Duration::from_secs(74), at + Duration::from_secs(75));
-        assert!(rates.count_at(1, 2, early).is_err());
-        assert!(rates.count_at(1, 2, then).is_ok());
+        assert_eq!(rates.count_at(1, 2, at), Ok(limit(1, 60)));
+        assert_eq!(rates.count_at(1, 2, at + seconds(20)), Ok(limit(0, 40)));
+        assert_eq!(rates.count_at(1, 2, at + seconds(30)), Err(limit(0, 30)));
+        assert!(rates.count_at(1, 2, at + seconds(59)).is_err());
+        assert_eq!(rates.count_at(1, 2, at + seconds(60)), Ok(limit(0, 20)));
         assert!(rates.count_at(2, 2, at).is_ok(), "another token has a count of its own");
     }
 
@@ -260,28 +264,67 @@ mod tests {
     fn after_the_time_to_wait_a_request_is_allowed() {
         for rate in [1, 2, 3, 7, 60, 1000] {
             let rates = Rates::default();
-            let mut at = Duration::from_secs(13);
+            let mut at = Duration::from_millis(13_400);
             for _ in 0..5 {
                 let refused = loop {
-                    if let Err(limit) = rates.count_at(1, rate, START + at) {
-                        break limit;
+                    match rates.count_at(1, rate, at) {
+                        Ok(_) => at += Duration::from_micros(700),
+                        Err(limit) => break limit,
                     }
                 };
-                at += Duration::from_secs(refused.reset);
-                assert!(rates.count_at(1, rate, START + at).is_ok(), "{rate} after {refused:?}");
+                at += seconds(refused.reset);
+                assert!(rates.count_at(1, rate, at).is_ok(), "{rate} after {refused:?}");
             }
         }
     }
 
     #[test]
     fn counts_of_another_host_count_here() {
-        let rates = Rates::default();
-        assert_eq!(sent(&rates, 10, Duration::ZERO, 3), 3);
-        let minute = START.as_secs() / WINDOW;
-        assert_eq!(rates.own(minute), [Own { token: 1, minute, count: 3 }]);
-        if let Some(count) = rates.lock().get_mut(&1).and_then(|counts| counts.of(minute)) {
-            *count = Count { known: 9, own: 0 };
-        }
-        assert_eq!(sent(&rates, 10, Duration::ZERO, 3), 1);
+        let (rates, minute) = (Rates::default(), CLOCK / MINUTE);
+        assert_eq!(sent(&rates, 10, seconds(100), 3), 3);
+        exchange(&rates, &[(minute, 3)], CLOCK + 1000, seconds(100));
+        assert_eq!(rates.unsent(seconds(100)), [(1, 0)]);
+        // Six of another host, which has come to know of these three.
+        exchange(&rates, &[(minute, 9)], CLOCK + 1500, seconds(101));
+        assert_eq!(sent(&rates, 10, seconds(101), 3), 1);
+        // In the next minute the other host reports one more of this one.
+        let next = CLOCK + MINUTE + 200;
+        exchange(&rates, &[(minute, 10), (minute + 1, 1)], next, seconds(102));
+        assert_eq!(sent(&rates, 10, seconds(160), 9), 2, "the first three have left");
+        assert_eq!(sent(&rates, 10, seconds(161), 9), 7);
+    }
+
+    #[test]
+    fn what_is_known_of_no_exchange_has_come_evenly() {
+        let (rates, minute) = (Rates::default(), CLOCK / MINUTE);
+        assert_eq!(sent(&rates, 100, seconds(100), 1), 1);
+        // Half a minute has passed: half of those of the minute before, and all of this one.
+        let shared = [(minute - 1, 60), (minute, 31)];
+        exchange(&rates, &shared, CLOCK + 30_000, seconds(100));
+        assert_eq!(sent(&rates, 100, seconds(100), 100), 100 - 1 - 30 - 30);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_harms_nobody() {
+        let (rates, minute) = (Rates::default(), CLOCK / MINUTE);
+        assert_eq!(sent(&rates, 10, seconds(100), 9), 9);
+        exchange(&rates, &[(minute, 9)], CLOCK + 1000, seconds(100));
+        exchange(&rates, &[(minute - 60, 0)], CLOCK - 60 * MINUTE, seconds(101));
+        assert_eq!(sent(&rates, 10, seconds(101), 9), 1);
+        exchange(&rates, &[(minute - 60, 1)], CLOCK - 60 * MINUTE + 500, seconds(102));
+        assert_eq!(sent(&rates, 10, seconds(160), 20), 9);
+    }
+
+    #[test]
+    fn own_counts_in_the_database_are_not_taken_for_those_of_others() {
+        let (rates, minute) = (Rates::default(), CLOCK / MINUTE);
+        assert_eq!(sent(&rates, 10, seconds(100), 10), 10);
+        exchange(&rates, &[(minute, 10)], CLOCK + 1000, seconds(100));
+        assert_eq!(rates.unsent(seconds(161)), [], "its requests have left the window");
+        assert_eq!(sent(&rates, 10, seconds(162), 1), 1);
+        exchange(&rates, &[(minute, 10), (minute + 1, 1)], CLOCK + MINUTE + 3000, seconds(162));
+        assert_eq!(sent(&rates, 10, seconds(162), 20), 9);
+        assert_eq!(rates.unsent(seconds(500)), []);
+        assert!(rates.lock().is_empty());
     }
 }
