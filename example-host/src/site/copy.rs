@@ -35,7 +35,7 @@ const COUNTED: [(&str, &str); 9] = [
 
 /// The statements that empty a database, referring rows first. Some engines do not allow a table
 /// that refers to itself to be emptied, so those references are removed before.
-const EMPTY: [&str; 18] = [
+const EMPTY: [&str; 19] = [
     "DELETE FROM host_audit",
     "DELETE FROM host_audit_chain",
     "DELETE FROM host_audit_lasting_chain",
