@@ -198,6 +198,11 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     let answer = create_manufacturer(&store).await;
     assert_eq!(answer.status(), 503, "{}", String::from_utf8_lossy(answer.body()));
     assert!(proxy.has_lost());
+    // The server may still be committing.
+    eventually("the record is there", async || {
+        (store.database.number(MANUFACTURERS).await > 0).then_some(())
+    })
+    .await;
     assert_eq!(store.database.number(MANUFACTURERS).await, 1);
 }
 
