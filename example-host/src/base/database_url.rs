@@ -93,6 +93,17 @@ impl DatabaseUrl {
         self
     }
 
+    /// A file of the same name in another folder. A server stays where it is.
+    pub(crate) fn moved_to(self, folder: &Path) -> Self {
+        match &self.kind {
+            Kind::File(path) => {
+                let file = folder.join(path.file_name().unwrap_or_default());
+                Self { kind: Kind::File(file), ..self }
+            }
+            Kind::Postgres(_) | Kind::MySql(_) => self,
+        }
+    }
+
     /// The host's own database file, on SQLite.
     pub fn path(&self) -> Option<&Path> {
         match &self.kind {

@@ -3,6 +3,7 @@
 //! which it could read the tables of the host. Opens no connection.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::base::database_url::{DatabaseUrl, DatabaseUrlError};
 
@@ -153,6 +154,11 @@ impl Databases {
     pub fn own_reports(mut self, replicas: OwnDatabases) -> Self {
         self.own_reports = replicas;
         self
+    }
+
+    /// The same site with its files in another folder, on SQLite.
+    pub(crate) fn moved_to(self, folder: &Path) -> Self {
+        Self { host: self.host.moved_to(folder), ..self }
     }
 
     /// The host's own database.

@@ -1,6 +1,7 @@
 //! The arguments of the program: commands, options and their help. What a command does is in
 //! `commands.rs`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -28,6 +29,8 @@ Examples:
       Create an API token for ann; it is shown only once.
   example-host permission explain ann store.delete com_shop.products
       Explain why a user may or may not do something.
+  example-host backup /srv/backups --keep 14
+      Back a site up while it is served, and keep the newest 14 backups.
   COPY_TO_URL=postgres://site:secret@localhost/site example-host copy --from sqlite://data/host.db
       Copy a stopped site to a database server.
 
@@ -137,13 +140,30 @@ pub(super) enum Command {
     Check(Form),
     /// Correct the stored counts and sums that differ from the records, and print them.
     Recount(Form),
-    /// Note that the databases were restored from a backup, before hosts serve them: clients that keep a
+    /// Back the site up while hosts serve it, into a new folder below FOLDER, and print its path.
+    Backup(BackupArgs),
+    /// Restore a backup to the database, which must be new: nothing is ever replaced. Clients that keep a
+    /// copy of the data then start over.
+    Restore {
+        /// The folder that `backup` has printed.
+        backup: PathBuf,
+    },
+    /// Note that the databases were restored by other means than `restore`, before hosts serve them: clients that keep a
     /// copy of the data then start over.
     Restored,
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
     /// Print the OpenAPI document of the extensions' routes.
     Openapi,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BackupArgs {
+    /// The folder for all backups; it is created if it does not exist.
+    pub(super) folder: PathBuf,
+    /// Keep only so many of the newest complete backups there, and remove older ones.
+    #[arg(long, value_name = "N")]
+    pub(super) keep: Option<NonZeroU32>,
 }
 
 #[derive(Args)]

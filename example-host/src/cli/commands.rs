@@ -62,12 +62,14 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Recount(_) => Some("recount"),
         Command::Restored => Some("restored"),
         Command::Copy(_) => Some("copy"),
+        Command::Restore { .. } => Some("restore"),
         Command::Group(GroupCommand::List(_))
         | Command::Permission(PermissionCommand::List(_) | PermissionCommand::Explain { .. })
         | Command::Extension(ExtensionCommand::List(_))
         | Command::Config(ConfigCommand::List(_) | ConfigCommand::Get { .. })
         | Command::Audit(_)
         | Command::Check(_)
+        | Command::Backup(_)
         | Command::Openapi
         | Command::Serve(_) => None,
     }
@@ -75,8 +77,10 @@ fn name(command: &Command) -> Option<&'static str> {
 
 async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
-        // The caller runs these two.
-        Command::Serve(_) | Command::Copy(_) => Ok(()),
+        // The caller runs these.
+        Command::Serve(_) | Command::Copy(_) | Command::Backup(_) | Command::Restore { .. } => {
+            Ok(())
+        }
         Command::User(command) => users(site, command).await,
         Command::Token(command) => tokens(site, command).await,
         Command::Group(GroupCommand::List(form)) => {

@@ -23,9 +23,9 @@ use clap::Parser;
 use crate::base::databases::{Databases, OwnDatabases};
 use crate::base::settings::Settings;
 use crate::base::text::one_line;
-use crate::site::{Libraries, Site, copy};
+use crate::site::{Libraries, Site, backup, copy, restore};
 
-use self::arguments::{Cli, Command, CopyArgs, DemoArgs};
+use self::arguments::{BackupArgs, Cli, Command, CopyArgs, DemoArgs};
 use self::commands::actor;
 use self::log::Log;
 use self::progress::Bar;
@@ -82,6 +82,18 @@ async fn run(
         .reports(reports)
         .own(OwnDatabases::from_env(OwnDatabases::EXTENSION)?)
         .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
+    match &cli.command {
+        Some(Command::Backup(BackupArgs { folder, keep })) => {
+            let keep = keep.map(|keep| usize::try_from(keep.get()).unwrap_or(usize::MAX));
+            let made = backup::backup(&databases, folder, keep).await?;
+            return print([made.display()]);
+        }
+        Some(Command::Restore { backup }) => {
+            let libraries = libraries?;
+            return Ok(restore::restore(backup, &databases, &libraries, actor("restore")).await?);
+        }
+        _ => {}
+    }
     let load = |libraries| Site::load(&databases, &libraries, &settings.mail);
     let loaded = libraries.and_then(|libraries| Ok(load(libraries)?));
     // Wrong usage is reported before a database is created.

@@ -4,6 +4,8 @@
 
 pub(crate) mod conflict;
 mod connection;
+pub(crate) mod dump;
+pub(crate) mod files;
 mod lease;
 mod migrations;
 mod pools;

@@ -4,7 +4,7 @@
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
-use crate::database::{Database, Engine, sql};
+use crate::database::{Database, Engine, dump, sql};
 
 /// The table that marks a database.
 const MARK: &str = "host_copying";
@@ -32,23 +32,15 @@ pub(super) async fn release(databases: &[&DatabaseUrl]) -> Result<(), Error> {
 }
 
 async fn mark(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
-    // The tables of the host may be in the same place. A table that the role of the extension may not
-    // read counts too.
-    let statement = match database.engine() {
-        Engine::Sqlite => return Ok(()),
-        Engine::Postgres => {
-            "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() \
-             AND (tablename = ? OR left(tablename, 5) <> 'host_')"
-        }
-        Engine::MySql => {
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = database() \
-             AND (table_name = ? OR left(table_name, 5) <> 'host_')"
-        }
-    };
-    let tables: Vec<(String,)> = database.fetch_all(sql(statement).bind(MARK)).await?;
-    if tables.iter().any(|(name,)| name == MARK) {
+    if database.engine() == Engine::Sqlite {
         return Ok(());
     }
+    let tables = dump::tables(database).await?;
+    if tables.iter().any(|name| name == MARK) {
+        return Ok(());
+    }
+    // The tables of the host may be in the same place.
+    let tables: Vec<_> = tables.iter().filter(|name| !name.starts_with("host_")).collect();
     if !tables.is_empty() {
         return Err(Error::Invalid(format!("{url} contains tables; copy to an empty database")));
     }

@@ -99,7 +99,7 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
 }
 
 /// Fails if the database contains no site; opening it would create one.
-async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
+pub(super) async fn has_site(url: &DatabaseUrl) -> Result<(), Error> {
     if let Some(path) = url.path() {
         std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
     }

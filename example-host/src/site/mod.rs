@@ -1,6 +1,7 @@
 //! A site: the host's database and its plugins. Opening a site installs missing tables and data.
 
 mod administer;
+pub(crate) mod backup;
 mod claims;
 pub(crate) mod copy;
 mod events;
@@ -10,6 +11,7 @@ mod libraries;
 mod maintenance;
 pub(crate) mod quickstart;
 mod reminders;
+pub(crate) mod restore;
 pub(crate) mod services;
 pub(crate) mod snapshot;
 pub(crate) mod state;
@@ -305,6 +307,11 @@ impl Loaded {
         let descriptions: Vec<&Description> =
             self.created.iter().map(|created| created.extension.description()).collect();
         demo::options(&descriptions)
+    }
+
+    /// Whether an extension is among them.
+    pub(crate) fn has(&self, extension: &str) -> bool {
+        self.created.iter().any(|created| created.extension.name() == extension)
     }
 
     /// The same on behalf of an actor, with whom the rules of new extensions are recorded.

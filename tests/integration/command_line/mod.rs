@@ -2,6 +2,7 @@
 
 mod audit_chain;
 mod audited_commands;
+mod backups;
 mod commands;
 mod copies;
 mod lists;

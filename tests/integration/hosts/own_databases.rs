@@ -218,6 +218,50 @@ async fn an_interrupted_copy_to_a_database_of_its_own_starts_over() {
     own.remove(&target).await;
 }
 
+#[cfg_attr(engine = "sqlite", ignore = "an extension has a file of its own")]
+#[tokio::test]
+async fn a_backup_has_the_databases_of_extensions_too() {
+    let place = Place::of_the_store();
+    let site = place.site_url();
+    let own = Own::beside(&place.database).await;
+    let token = furnish(&place, Some(&own)).await;
+    let served = serve(&place, &site, Some(&own)).await;
+    let expected = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    served.stop().await;
+    let line = about(&place, &site, None, "backup backups").finish().await.fails();
+    assert!(line.contains(VARIABLE), "{line}");
+    let printed = about(&place, &site, Some(&own), "backup backups").finish().await.succeeds();
+
+    // The same role on PostgreSQL, whose tables are in the schema of its name.
+    let target = Database::new().await;
+    let other = match own.engine {
+        Engine::Postgres => {
+            target.execute(&format!("CREATE SCHEMA AUTHORIZATION {}", own.role)).await;
+            None
+        }
+        _ => Some(Own::beside(&target).await),
+    };
+    let name = target.url().rsplit_once('/').unwrap().1.to_owned();
+    let url = match &other {
+        Some(other) => other.url.clone(),
+        None => format!("{}/{name}", own.url.rsplit_once('/').unwrap().0),
+    };
+    let call = |words: &str| about(&place, &target.url(), None, words).env(VARIABLE, &url);
+    let without = about(&place, &target.url(), None, "restore").word(place.path(printed.trim()));
+    assert!(without.finish().await.fails().contains(VARIABLE));
+    call("restore").word(place.path(printed.trim())).finish().await.succeeds();
+    assert_eq!(call("check").finish().await.succeeds(), "");
+    let served = call("serve --listen 127.0.0.1:0").start().await;
+    let answer = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    assert_eq!(answer.json()["data"], expected.json()["data"]);
+    served.stop().await;
+    match other {
+        Some(other) => other.remove(&target).await,
+        None => target.execute(&format!("DROP OWNED BY {} CASCADE", own.role)).await,
+    }
+    own.remove(&place.database).await;
+}
+
 #[tokio::test]
 async fn an_address_that_no_extension_can_use_is_refused() {
     let place = Place::of_the_store();
