@@ -1,5 +1,7 @@
 //! Checking a name and a password. This is the only place where the administration does so.
-//! Guessing is slowed down, takes the same time for names that do not exist, and is recorded.
+//! Guessing is slowed down, takes the same time for names that do not exist, and is recorded. Users who
+//! are known from before, by their device or their session, have limits and places of their own, so that
+//! guesses of others do not keep them out.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,8 +12,11 @@ use axum::http::StatusCode;
 use tokio::sync::Semaphore;
 
 use crate::base::error::Error;
+use crate::base::secret::SecretHash;
 use crate::base::text::fold;
 use crate::database::sql;
+use crate::identity::devices::Devices;
+use crate::identity::failures::{self, Key};
 use crate::identity::names::name_of;
 use crate::identity::passwords;
 use crate::site::Site;
@@ -25,8 +30,9 @@ use super::throttle::Throttle;
 /// in place of the name.
 const SHOWN: usize = 3;
 
-/// The maximum number of passwords that are checked or wait for that. So a flood of attempts takes
-/// neither memory nor connections from others, and the rest is told at once.
+/// The maximum number of passwords that are checked or wait for that, and again as many of users who are
+/// known. So a flood of attempts takes neither memory nor connections from others, and the rest is told
+/// at once.
 const PLACES: usize = 16;
 
 /// A request with a password, as it is recorded.
@@ -35,8 +41,28 @@ pub(crate) struct Asking<'a> {
     /// The name of the page.
     pub(crate) page: &'static str,
     pub(crate) client: IpAddr,
+    pub(crate) by: By<'a>,
     pub(crate) id: &'a str,
     pub(crate) id_of_client: Option<&'a str>,
+}
+
+/// What the user may be known by before the password is checked.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'a> {
+    /// The cookie of a device, if it has one.
+    Device(Option<&'a str>),
+    /// The session in which the password is asked for again.
+    Session(SecretHash),
+}
+
+/// The cookie is as good as a secret.
+impl fmt::Debug for By<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            By::Device(_) => "Device",
+            By::Session(_) => "Session",
+        })
+    }
 }
 
 /// A user whose password was correct.
@@ -79,9 +105,19 @@ pub(crate) enum Refusal<'a> {
 pub(crate) struct Authenticator {
     pub(crate) site: Site,
     pub(crate) audit: Arc<Audit>,
+    pub(crate) devices: Devices,
     throttle: Throttle,
     places: Semaphore,
+    places_of_known: Semaphore,
     pace: Pace,
+}
+
+/// A user, as far as a sign-in needs it.
+struct Found {
+    id: i64,
+    username: String,
+    blocked: bool,
+    hash: Option<String>,
 }
 
 impl Authenticator {
@@ -89,8 +125,10 @@ impl Authenticator {
         Self {
             site,
             audit,
+            devices: Devices::default(),
             throttle: Throttle::default(),
             places: Semaphore::new(PLACES),
+            places_of_known: Semaphore::new(PLACES),
             pace: Pace::new(),
         }
     }
@@ -102,7 +140,7 @@ impl Authenticator {
         username: &str,
         password: &str,
     ) -> Result<Attempt, Error> {
-        let (client, database) = (asking.client, self.site.state().database());
+        let database = self.site.state().database();
         // All invalid names count as one name. They are neither looked up nor hashed.
         let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
         let later = |later| {
@@ -110,29 +148,60 @@ impl Authenticator {
             Ok(Attempt::Later(later))
         };
         let throttled = |wait: Duration| later(Later::Throttled(wait.as_secs() + 1));
-        if let Some(wait) = self.throttle.wait(&name, client) {
+        let known = self.known(asking.by, &name).await?;
+        let is_known = known.is_some();
+        let keys = known.unwrap_or_else(|| failures::of_new_device(&name, asking.client));
+        if let Some(wait) = self.throttle.wait(&keys) {
             return throttled(wait);
         }
-        let Ok(_place) = self.places.try_acquire() else { return later(Later::Busy) };
-        if let Some(wait) = self.throttle.begin(database, &name, client).await? {
+        let places = if is_known { &self.places_of_known } else { &self.places };
+        let Ok(_place) = places.try_acquire() else { return later(Later::Busy) };
+        if let Some(wait) = self.throttle.begin(database, &keys).await? {
             return throttled(wait);
         }
         let unknown = || Ok(self.rejected(asking, (0, ""), Refusal::UnknownName(username)));
         if name.is_empty() {
             return unknown();
         }
-        let statement = sql("SELECT id, username, blocked, password_hash FROM host_users \
-             WHERE username_fold = ?");
-        let row: Option<(i64, String, bool, Option<String>)> =
-            database.fetch_optional(statement.bind(name.as_str())).await?;
-        let kept = row.as_ref().and_then(|(.., hash)| hash.clone());
-        let right = self.pace.check(passwords::verify(password.to_owned(), kept)).await?;
-        let Some((id, username, blocked, hash)) = row else { return unknown() };
+        let found = self.find(&name).await?;
+        let kept = found.as_ref().and_then(|found| found.hash.clone());
+        let check = passwords::verify(password.to_owned(), kept);
+        let right = match is_known {
+            true => self.pace.check_at_once(check).await?,
+            false => self.pace.check(check).await?,
+        };
+        let Some(Found { id, username, blocked, hash }) = found else { return unknown() };
         if !right {
             return Ok(self.rejected(asking, (id, &username), Refusal::WrongPassword));
         }
-        self.throttle.succeed(database, &name, client).await?;
+        self.throttle.succeed(database, &keys).await?;
         Ok(Attempt::Accepted(VerifiedUser { id, username, blocked, hash }))
+    }
+
+    /// What the attempts of a user who is known are counted for. Only a cookie that this site has signed
+    /// costs a look-up.
+    async fn known(&self, by: By<'_>, name: &str) -> Result<Option<Vec<Key>>, Error> {
+        let cookie = match by {
+            By::Session(session) => return Ok(Some(failures::of_session(session))),
+            By::Device(None) => return Ok(None),
+            By::Device(Some(cookie)) => cookie,
+        };
+        let database = self.site.state().database();
+        let Some(device) = self.devices.read(database, cookie).await? else { return Ok(None) };
+        let Some(Found { id, hash: Some(hash), .. }) = self.find(name).await? else {
+            return Ok(None);
+        };
+        let is_known = self.devices.is_of(database, &device, id, &hash).await?;
+        Ok(is_known.then(|| failures::of_device(device.hash)))
+    }
+
+    async fn find(&self, name: &str) -> Result<Option<Found>, Error> {
+        let statement = sql("SELECT id, username, blocked, password_hash FROM host_users \
+             WHERE username_fold = ?");
+        let database = self.site.state().database();
+        let row: Option<(i64, String, bool, Option<String>)> =
+            database.fetch_optional(statement.bind(name)).await?;
+        Ok(row.map(|(id, username, blocked, hash)| Found { id, username, blocked, hash }))
     }
 
     /// Records that a user was refused; the key is 0 if the user is not known. Anybody can cause
@@ -143,7 +212,7 @@ impl Authenticator {
         (user, username): (i64, &str),
         why: Refusal<'_>,
     ) {
-        let Asking { page, client, id, id_of_client } = asking;
+        let Asking { page, client, id, id_of_client, .. } = asking;
         let record = match user {
             0 => Record::default(),
             _ => Record { kind: "user".to_owned(), id: user.to_string() },

@@ -1,12 +1,13 @@
-//! The two cookies of the administration: the secret of the session, and the notice that the next
-//! page shows. Scripts cannot read them, and pages of other sites cannot send them.
+//! The cookies of the administration: the secret of the session, what makes the device known after a
+//! sign-in, and the notice that the next page shows. Scripts cannot read them, and pages of other sites
+//! cannot send them.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::identity::sessions;
+use crate::identity::{devices, sessions};
 
 use super::page_request::PageRequest;
 use super::paths::BASE;
@@ -17,12 +18,16 @@ use super::view::Notice;
 const SECURE_SESSION: &str = "__Host-administration";
 /// Its name over plain HTTP.
 const PLAIN_SESSION: &str = "administration";
+/// The names of the cookie of a device, in the same way.
+const SECURE_DEVICE: &str = "__Host-administration-device";
+const PLAIN_DEVICE: &str = "administration-device";
 const NOTICE: &str = "administration-notice";
 
 /// The cookies of a request, and those of its answer.
 pub(crate) struct Cookies {
     encrypted: bool,
     session: Option<String>,
+    device: Option<String>,
     notice: Option<Notice>,
     written: Vec<String>,
 }
@@ -30,10 +35,12 @@ pub(crate) struct Cookies {
 impl Cookies {
     pub(crate) fn of(request: &PageRequest) -> Self {
         let encrypted = request.encrypted;
-        let session = if encrypted { SECURE_SESSION } else { PLAIN_SESSION };
-        let notice = value(&request.headers, NOTICE)
+        let (session, device) = names(encrypted);
+        let sent = |name| value(&request.headers, name);
+        let notice = sent(NOTICE)
             .and_then(|notice| Notice::read(&percent_decode_str(&notice).decode_utf8_lossy()));
-        Self { encrypted, session: value(&request.headers, session), notice, written: Vec::new() }
+        let (session, device) = (sent(session), sent(device));
+        Self { encrypted, session, device, notice, written: Vec::new() }
     }
 
     /// The secret of the session.
@@ -41,12 +48,21 @@ impl Cookies {
         self.session.as_deref()
     }
 
+    /// What makes the device known.
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     pub(crate) fn begin_session(&mut self, secret: &str) {
-        self.write_session(secret, sessions::LONGEST.as_secs());
+        self.keep_private(names(self.encrypted).0, secret, sessions::LONGEST.as_secs());
     }
 
     pub(crate) fn end_session(&mut self) {
-        self.write_session("", 0);
+        self.keep_private(names(self.encrypted).0, "", 0);
+    }
+
+    pub(crate) fn remember_device(&mut self, device: &str) {
+        self.keep_private(names(self.encrypted).1, device, devices::KNOWN.as_secs());
     }
 
     /// The notice for this page; it is shown only once.
@@ -74,11 +90,9 @@ impl Cookies {
         }
     }
 
-    fn write_session(&mut self, secret: &str, seconds: u64) {
-        match self.encrypted {
-            true => self.keep(SECURE_SESSION, secret, "/", seconds),
-            false => self.keep(PLAIN_SESSION, secret, BASE, seconds),
-        }
+    /// The prefix of a name over HTTPS requires a path.
+    fn keep_private(&mut self, name: &'static str, value: &str, seconds: u64) {
+        self.keep(name, value, if self.encrypted { "/" } else { BASE }, seconds);
     }
 
     fn write_notice(&mut self, text: &str, seconds: u64) {
@@ -93,6 +107,14 @@ impl Cookies {
             .same_site(SameSite::Strict)
             .secure(self.encrypted);
         self.written.push(cookie.to_string());
+    }
+}
+
+/// The names of the cookies of the session and of the device.
+fn names(encrypted: bool) -> (&'static str, &'static str) {
+    match encrypted {
+        true => (SECURE_SESSION, SECURE_DEVICE),
+        false => (PLAIN_SESSION, PLAIN_DEVICE),
     }
 }
 

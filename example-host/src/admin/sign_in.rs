@@ -11,7 +11,7 @@ use crate::database::transact;
 use crate::identity::sessions::{self, Session};
 use crate::watch::audit::{Actor, Record};
 
-use super::authenticator::{Asking, Attempt, Authenticator, Refusal};
+use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -83,6 +83,7 @@ pub(crate) async fn answer(
     let asking = Asking {
         page: SIGN_IN_PAGE,
         client: request.client,
+        by: By::Device(cookies.device()),
         id: &request.id,
         id_of_client: request.id_of_client.as_deref(),
     };
@@ -105,6 +106,8 @@ pub(crate) async fn answer(
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
     let secret = secret::random_text().map_err(Error::from)?;
+    let hash = user.hash.as_deref().unwrap_or_default();
+    let device = authenticator.devices.sign(state.database(), user.id, hash).await?;
     let actor = Actor::of_page(
         SIGN_IN_PAGE,
         (user.id, user.username.clone()),
@@ -127,6 +130,7 @@ pub(crate) async fn answer(
     }
     authenticator.audit.has_written(1);
     cookies.begin_session(&secret);
+    cookies.remember_device(&device);
     tracing::info!(target: "administration", user = user.id, "signed in");
     Ok(redirect(&inside(next).unwrap_or_else(|| href("/"))))
 }

@@ -4,7 +4,6 @@
 //! the password was correct there, is kept up here.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use crate::base::error::Error;
 use crate::database::Database;
 use crate::identity::failures::{self, Key, REMEMBERED, Waits};
 
-/// The waits of names and addresses.
+/// The waits of names, addresses, devices and sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     known: Mutex<Known>,
@@ -23,10 +22,10 @@ pub(crate) struct Throttle {
 struct Known(HashMap<Key, Instant>);
 
 impl Throttle {
-    /// How long to wait, as far as this host knows.
-    pub(crate) fn wait(&self, name: &str, address: IpAddr) -> Option<Duration> {
+    /// How long an attempt with these keys has to wait, as far as this host knows.
+    pub(crate) fn wait(&self, keys: &[Key]) -> Option<Duration> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.wait(failures::keys(name, address), Instant::now())
+        known.wait(keys, Instant::now())
     }
 
     /// Begins an attempt, or returns how long to wait. An attempt counts as a failure until it
@@ -34,23 +33,17 @@ impl Throttle {
     pub(crate) async fn begin(
         &self,
         database: &Database,
-        name: &str,
-        address: IpAddr,
+        keys: &[Key],
     ) -> Result<Option<Duration>, Error> {
-        let begun = failures::begin(database, failures::keys(name, address)).await?;
+        let begun = failures::begin(database, keys).await?;
+        let longest = begun.waits.iter().map(|(_, wait)| *wait).max();
         self.learn(begun.waits);
-        let longest = begun.waits.into_iter().map(|(_, wait)| wait).max();
         Ok(longest.filter(|_| !begun.allowed))
     }
 
-    /// Takes the failure that [`Throttle::begin`] counted back: the password was correct.
-    pub(crate) async fn succeed(
-        &self,
-        database: &Database,
-        name: &str,
-        address: IpAddr,
-    ) -> Result<(), Error> {
-        self.learn(failures::succeed(database, failures::keys(name, address)).await?);
+    /// Takes the failures that [`Throttle::begin`] counted back: the password was correct.
+    pub(crate) async fn succeed(&self, database: &Database, keys: &[Key]) -> Result<(), Error> {
+        self.learn(failures::succeed(database, keys).await?);
         Ok(())
     }
 
@@ -61,7 +54,7 @@ impl Throttle {
 }
 
 impl Known {
-    fn wait(&self, keys: [Key; 2], now: Instant) -> Option<Duration> {
+    fn wait(&self, keys: &[Key], now: Instant) -> Option<Duration> {
         let ends = keys.iter().filter_map(|key| self.0.get(key)).max()?;
         Some(ends.saturating_duration_since(now)).filter(|wait| !wait.is_zero())
     }
@@ -93,22 +86,25 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
-    fn keys(number: usize) -> [Key; 2] {
-        failures::keys(&format!("user{number}"), IpAddr::V4((number as u32).into()))
+    fn keys(number: usize) -> Vec<Key> {
+        let address = IpAddr::V4((number as u32).into());
+        failures::of_new_device(&format!("user{number}"), address)
     }
 
     fn waits(number: usize, name: u64, address: u64) -> Waits {
-        let [of_name, of_address] = keys(number);
-        [(of_name, Duration::from_secs(name)), (of_address, Duration::from_secs(address))]
+        let seconds = [name, address, 0].map(Duration::from_secs);
+        keys(number).into_iter().zip(seconds).collect()
     }
 
     #[test]
     fn the_longer_wait_counts_and_each_ends() {
         let (mut known, now) = (Known::default(), Instant::now());
         let wait = |known: &Known, after: u64| {
-            known.wait(keys(1), now + Duration::from_secs(after)).map(|wait| wait.as_secs())
+            known.wait(&keys(1), now + Duration::from_secs(after)).map(|wait| wait.as_secs())
         };
         assert_eq!(wait(&known, 0), None);
         known.learn(waits(1, 4, 9), now);
@@ -116,7 +112,7 @@ mod tests {
             [0, 4, 8, 9, 10].map(|after| wait(&known, after)),
             [Some(9), Some(5), Some(1), None, None]
         );
-        assert_eq!(known.wait(keys(2), now), None);
+        assert_eq!(known.wait(&keys(2), now), None);
         known.learn(waits(1, 4, 0), now);
         assert_eq!(wait(&known, 0), Some(4));
         known.learn(waits(1, 0, 0), now);
@@ -130,7 +126,7 @@ mod tests {
             known.learn(waits(number, 1, 2), now);
         }
         assert_eq!(known.0.len(), 2 * REMEMBERED);
-        assert!(known.wait(keys(REMEMBERED + 49), now).is_some());
+        assert!(known.wait(&keys(REMEMBERED + 49), now).is_some());
         known.learn(waits(REMEMBERED + 51, 1, 1), now + Duration::from_secs(1));
         assert!(known.0.len() < 2 * REMEMBERED, "those that were over are gone");
     }

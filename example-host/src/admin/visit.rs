@@ -16,7 +16,7 @@ use crate::database::Connection;
 use crate::identity::sessions::Session;
 use crate::site::Site;
 
-use super::authenticator::{Asking, Authenticator};
+use super::authenticator::{Asking, Authenticator, By};
 use super::catalogue::Catalogue;
 use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, may};
@@ -157,7 +157,8 @@ impl Visit {
     /// The request, if it comes with a password.
     pub(crate) fn asking(&self) -> Asking<'_> {
         let Self { page, client, id, id_of_client, .. } = self;
-        Asking { page, client: *client, id, id_of_client: id_of_client.as_deref() }
+        let by = By::Session(self.session_hash());
+        Asking { page, client: *client, by, id, id_of_client: id_of_client.as_deref() }
     }
 
     /// The hash of the session's secret.

@@ -34,6 +34,7 @@ pub(super) const SQLITE: Files = files![
     "0011_own_databases",
     "0012_files",
     "0013_audit_lasting",
+    "0014_devices",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -48,6 +49,7 @@ pub(super) const POSTGRES: Files = files![
     "0009_tokens",
     "0010_own_databases",
     "0011_audit_lasting",
+    "0012_devices",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -62,6 +64,7 @@ pub(super) const MYSQL: Files = files![
     "0009_tokens",
     "0010_own_databases",
     "0011_audit_lasting",
+    "0012_devices",
 ];
 
 /// A migrator for these files.

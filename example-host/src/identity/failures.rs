@@ -1,10 +1,18 @@
-//! The failed sign-ins to the administration, by name and by address, which all hosts of a site count
-//! together: after a few failures each further one doubles the wait. Names are treated alike whether
-//! they exist or not. Of a name and of an address only a hash is kept, and the number of both is
-//! limited.
+//! The failed attempts to enter a password of the administration, which all hosts of a site count together.
+//! After a few failures each further one doubles the wait. Names are treated alike whether they exist or
+//! not. Only hashes of names and addresses are kept, and their number is limited.
 //!
-//! Crates for rate limits are not used, because they refill at a fixed rate: none doubles the wait,
-//! takes an attempt back when the password was correct, or counts for several hosts.
+//! An attempt counts for whatever it comes from:
+//!
+//! - On a device on which its user has signed in before, and in a session, it counts for that device or
+//!   session only. So whoever guesses elsewhere keeps nobody out who was in.
+//! - On any other device it counts for the address, whatever the name; for the client, which is the
+//!   address together with the name; and for the name alone, whatever the address. The last of these
+//!   limits how many guesses there are in all, and a part of it is kept for clients that have hardly
+//!   failed. So a few addresses that guess a name do not keep its owner out at another one.
+//!
+//! Crates for rate limits are not used, because none doubles the wait, takes an attempt back when the
+//! password was correct, and counts for several hosts.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,21 +26,50 @@ use crate::database::{Connection, Database, sql, transact};
 /// After this time failures no longer count.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of names, and of addresses, that are kept.
+/// The maximum number of names, of addresses and so on, that are kept.
 pub(crate) const REMEMBERED: usize = 10_000;
+
+/// How many failures a client may have that still is one that has hardly failed.
+const HARDLY: i64 = 2;
+
+/// After how many failures of a name other clients have to wait. Together with [`PASSED`] these are not
+/// more attempts than if each failure doubled the wait up to a minute.
+const OF_NAME: i64 = 6;
+
+/// The same for clients that have hardly failed.
+const OF_NAME_IN_ALL: i64 = 10;
+
+/// After each such time there is one failure of a name less. A password of twelve characters is safe at
+/// one guess a minute.
+const PASSED: Duration = Duration::from_secs(60);
+
+/// How much of an IPv6 address is the network of one subscriber, who has 65,536 addresses of the kind that
+/// otherwise are one client. An IPv4 address is not counted with its neighbours, who are strangers.
+const OF_SUBSCRIBER: u32 = 48;
+
+/// How much of an IPv6 address is the network of one client.
+const OF_CLIENT: u32 = 64;
 
 /// What failures are counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
+    /// A name, on all devices that are not known.
     Name,
+    /// An address, with all names.
     Address,
+    /// An address with one name.
+    Client,
+    /// A device on which the user has signed in.
+    Device,
+    /// A session.
+    Session,
 }
 
-/// A name or an address: its kind and its hash.
+/// What failures are counted for, with its hash.
 pub(crate) type Key = (Kind, SecretHash);
 
-/// How long to wait before the next attempt, for the name and for the address.
-pub(crate) type Waits = [(Key, Duration); 2];
+/// How long to wait before the next attempt, for each key.
+pub(crate) type Waits = Vec<(Key, Duration)>;
 
 /// What came of an attempt to begin a sign-in.
 pub(crate) struct Begun {
@@ -41,53 +78,89 @@ pub(crate) struct Begun {
     pub(crate) waits: Waits,
 }
 
-/// The keys of a sign-in.
-pub(crate) fn keys(name: &str, address: IpAddr) -> [Key; 2] {
-    let address = network(address).to_string();
+/// The keys of an attempt on a device that is not known.
+pub(crate) fn of_new_device(name: &str, address: IpAddr) -> Vec<Key> {
     let hash = |text: &str| Sha256::digest(text).into();
-    [(Kind::Name, hash(name)), (Kind::Address, hash(&address))]
+    let client = format!("{}\n{name}", network(address, OF_SUBSCRIBER));
+    let address = network(address, OF_CLIENT).to_string();
+    vec![(Kind::Name, hash(name)), (Kind::Address, hash(&address)), (Kind::Client, hash(&client))]
+}
+
+/// The key of an attempt on a device on which the user has signed in.
+pub(crate) fn of_device(device: SecretHash) -> Vec<Key> {
+    vec![(Kind::Device, device)]
+}
+
+/// The key of an attempt in a session.
+pub(crate) fn of_session(session: SecretHash) -> Vec<Key> {
+    vec![(Kind::Session, session)]
 }
 
 /// Begins an attempt, unless it has to wait. It counts as a failure until it succeeds, so that
 /// concurrent attempts are counted too. The time is that of the database, which all hosts share.
-pub(crate) async fn begin(database: &Database, keys: [Key; 2]) -> Result<Begun, Error> {
+pub(crate) async fn begin(database: &Database, keys: &[Key]) -> Result<Begun, Error> {
     transact!(database, |transaction| {
         let now = transaction.now().await?;
-        let [name, address] = keys;
-        let known = [read(transaction, name).await?, read(transaction, address).await?];
-        let waits = |failures: [Failures; 2]| {
-            let [of_name, of_address] = failures;
-            [(name, of_name.wait(name.0, now)), (address, of_address.wait(address.0, now))]
-        };
-        let before = waits(known.map(Option::unwrap_or_default));
+        let known = read_all(transaction, keys).await?;
+        let counted =
+            |key: &Key, known: &Option<Failures>| (*key, known.unwrap_or_default().at(key.0, now));
+        let counted: Vec<(Key, Failures)> =
+            keys.iter().zip(&known).map(|(key, known)| counted(key, known)).collect();
+        let before = waits(&counted, now);
         if before.iter().any(|(_, wait)| !wait.is_zero()) {
             return Ok(Begun { allowed: false, waits: before });
         }
-        let failures = known.map(|known| known.unwrap_or_default().and_one(now));
-        for ((key, known), failures) in keys.into_iter().zip(known).zip(failures) {
-            write(transaction, key, failures, known.is_none()).await?;
+        let one_more = |(key, failures): (Key, Failures)| (key, failures.and_one(key.0, now));
+        let counted: Vec<(Key, Failures)> = counted.into_iter().map(one_more).collect();
+        for ((key, failures), known) in counted.iter().zip(known) {
+            write(transaction, *key, *failures, known.is_none()).await?;
         }
-        Ok(Begun { allowed: true, waits: waits(failures) })
+        Ok(Begun { allowed: true, waits: waits(&counted, now) })
     })
 }
 
-/// Takes the failures that [`begin`] counted back: the password was correct.
-pub(crate) async fn succeed(database: &Database, keys: [Key; 2]) -> Result<Waits, Error> {
+/// Takes the failures that [`begin`] counted back: the password was correct. Of a name and of an
+/// address this is only one, because a user with a password could otherwise guess those of others
+/// without a wait, and those who guess could wait for the user to sign in.
+pub(crate) async fn succeed(database: &Database, keys: &[Key]) -> Result<Waits, Error> {
     transact!(database, |transaction| {
         let now = transaction.now().await?;
-        let [name, address] = keys;
-        let removal = sql("DELETE FROM host_sign_in_failures WHERE kind = ? AND hash = ?");
-        let removal = removal.bind(name.0.name()).bind(name.1.as_slice());
-        transaction.execute(removal).await?;
-        // Only one failure of the address is taken back, because a user with a password could
-        // otherwise guess those of others without a wait.
-        let mut failures = read(transaction, address).await?.unwrap_or_default();
-        if failures.count > 0 {
-            failures.count -= 1;
-            write(transaction, address, failures, false).await?;
+        let known = read_all(transaction, keys).await?;
+        let mut left = Vec::new();
+        for (key, known) in keys.iter().zip(known) {
+            let failures = match key.0 {
+                Kind::Name | Kind::Address => known.unwrap_or_default().at(key.0, now).less_one(),
+                Kind::Client | Kind::Device | Kind::Session => Failures::default(),
+            };
+            if known.is_some() && failures.count > 0 {
+                write(transaction, *key, failures, false).await?;
+            } else {
+                let removal = sql("DELETE FROM host_sign_in_failures WHERE kind = ? AND hash = ?");
+                let removal = removal.bind(key.0.name()).bind(key.1.as_slice());
+                transaction.execute(removal).await?;
+            }
+            left.push((*key, failures));
         }
-        Ok([(name, Duration::ZERO), (address, failures.wait(address.0, now))])
+        Ok(waits(&left, now))
     })
+}
+
+/// How long to wait, for each key. The wait of a name is that of all clients; where it is longer for a
+/// client that has failed before, that is the wait of this client.
+fn waits(counted: &[(Key, Failures)], now: i64) -> Waits {
+    let of = |kind| counted.iter().find(|((of, _), _)| *of == kind).map(|(_, failures)| *failures);
+    let (name, client) = (of(Kind::Name), of(Kind::Client));
+    let has_failed = client.is_some_and(|client| client.count > HARDLY);
+    let of_name = name.filter(|_| has_failed).map(|name| name.until_below(OF_NAME, now));
+    let wait = |(key, failures): &(Key, Failures)| {
+        let wait = match key.0 {
+            Kind::Name => failures.until_below(OF_NAME_IN_ALL, now),
+            Kind::Client => failures.wait(key.0, now).max(of_name.unwrap_or_default()),
+            Kind::Address | Kind::Device | Kind::Session => failures.wait(key.0, now),
+        };
+        (*key, wait)
+    };
+    counted.iter().map(wait).collect()
 }
 
 impl Kind {
@@ -95,43 +168,73 @@ impl Kind {
         match self {
             Kind::Name => "name",
             Kind::Address => "address",
+            Kind::Client => "client",
+            Kind::Device => "device",
+            Kind::Session => "session",
         }
     }
 
-    /// How many failures have no wait after them, and the longest wait. That of a name is short,
-    /// because any client can make another user wait; a password of twelve characters is safe at
-    /// one guess a minute. An address may be shared by several people.
+    /// How many failures have no wait after them, and the longest wait. An address may be shared by
+    /// several people.
     fn limits(self) -> (i64, Duration) {
         match self {
-            Kind::Name => (5, Duration::from_secs(60)),
             Kind::Address => (20, Duration::from_secs(15 * 60)),
+            Kind::Name | Kind::Client | Kind::Device | Kind::Session => {
+                (5, Duration::from_secs(60))
+            }
         }
     }
 }
 
-/// The failures of a name or an address.
+/// The failures of a key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Failures {
     count: i64,
-    /// When the last one was, in milliseconds since 1970.
+    /// When the last one was, in milliseconds since 1970; for a name, when the count was last this.
     last: i64,
 }
 
 impl Failures {
-    /// How long to wait before the next attempt.
-    fn wait(self, kind: Kind, now: i64) -> Duration {
-        let (free, longest) = kind.limits();
-        let passed = self.age(now);
-        let beyond = u32::try_from(self.count - free).ok().filter(|_| passed <= FORGOTTEN);
-        let Some(beyond) = beyond else { return Duration::ZERO };
-        let whole = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(beyond));
-        whole.min(longest).saturating_sub(passed)
+    /// What still counts.
+    fn at(self, kind: Kind, now: i64) -> Self {
+        let age = self.age(now);
+        if age > FORGOTTEN {
+            return Self::default();
+        }
+        if kind != Kind::Name {
+            return self;
+        }
+        // Hosts of earlier versions counted on.
+        let count = self.count.min(OF_NAME_IN_ALL);
+        let passed = millis(age) / millis(PASSED);
+        match count - passed {
+            count @ 1.. => Self { count, last: self.last + passed * millis(PASSED) },
+            _ => Self::default(),
+        }
     }
 
     /// The same and one more.
-    fn and_one(self, now: i64) -> Self {
-        let count = if self.age(now) > FORGOTTEN { 0 } else { self.count };
-        Self { count: count.saturating_add(1), last: now }
+    fn and_one(self, kind: Kind, now: i64) -> Self {
+        let last = if kind == Kind::Name && self.count > 0 { self.last } else { now };
+        Self { count: self.count.saturating_add(1), last }
+    }
+
+    fn less_one(self) -> Self {
+        Self { count: self.count.saturating_sub(1).max(0), ..self }
+    }
+
+    /// How long to wait before the next attempt, if each failure doubles the wait.
+    fn wait(self, kind: Kind, now: i64) -> Duration {
+        let (free, longest) = kind.limits();
+        let Ok(beyond) = u32::try_from(self.count - free) else { return Duration::ZERO };
+        let whole = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(beyond));
+        whole.min(longest).saturating_sub(self.age(now))
+    }
+
+    /// How long to wait until the count of a name is below this.
+    fn until_below(self, limit: i64, now: i64) -> Duration {
+        let Ok(beyond) = u32::try_from(self.count - limit + 1) else { return Duration::ZERO };
+        (PASSED * beyond).saturating_sub(self.age(now))
     }
 
     fn age(self, now: i64) -> Duration {
@@ -139,12 +242,23 @@ impl Failures {
     }
 }
 
-async fn read(transaction: &mut Connection, (kind, hash): Key) -> Result<Option<Failures>, Error> {
-    let statement = sql("SELECT failures, last_on FROM host_sign_in_failures \
-         WHERE kind = ? AND hash = ?");
-    let statement = statement.bind(kind.name()).bind(hash.as_slice());
-    let row: Option<(i64, i64)> = transaction.fetch_optional(statement).await?;
-    Ok(row.map(|(count, last)| Failures { count, last }))
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+async fn read_all(
+    transaction: &mut Connection,
+    keys: &[Key],
+) -> Result<Vec<Option<Failures>>, Error> {
+    let mut known = Vec::with_capacity(keys.len());
+    for (kind, hash) in keys {
+        let statement = sql("SELECT failures, last_on FROM host_sign_in_failures \
+             WHERE kind = ? AND hash = ?");
+        let statement = statement.bind(kind.name()).bind(hash.as_slice());
+        let row: Option<(i64, i64)> = transaction.fetch_optional(statement).await?;
+        known.push(row.map(|(count, last)| Failures { count, last }));
+    }
+    Ok(known)
 }
 
 async fn write(
@@ -167,7 +281,7 @@ async fn write(
 
 /// Removes what is forgotten, and beyond the limit what failed the longest time ago.
 async fn make_room(transaction: &mut Connection, kind: Kind, now: i64) -> Result<(), Error> {
-    let forgotten = now - i64::try_from(FORGOTTEN.as_millis()).unwrap_or(i64::MAX);
+    let forgotten = now - millis(FORGOTTEN);
     let statement = sql("SELECT last_on FROM host_sign_in_failures WHERE kind = ? \
          ORDER BY last_on DESC LIMIT 1 OFFSET ?");
     let statement = statement.bind(kind.name()).bind(REMEMBERED as i64 - 1);
@@ -179,11 +293,11 @@ async fn make_room(transaction: &mut Connection, kind: Kind, now: i64) -> Result
 }
 
 /// The network of an address: an IPv6 client usually has a whole network of addresses.
-fn network(address: IpAddr) -> IpAddr {
+fn network(address: IpAddr, of_ipv6: u32) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
-            let network = u128::from(address) & !u128::from(u64::MAX);
+            let network = u128::from(address) & !(u128::MAX >> of_ipv6);
             IpAddr::V6(network.into())
         }
     }
@@ -193,18 +307,22 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
+    const NOW: i64 = 1_000_000_000;
+
     /// The wait after so many failures, the last of which was so many seconds ago.
     fn wait(kind: Kind, count: i64, ago: i64) -> u64 {
-        Failures { count, last: 1_000_000 }.wait(kind, 1_000_000 + ago * 1000).as_secs()
+        Failures { count, last: NOW - ago * 1000 }.wait(kind, NOW).as_secs()
     }
 
     #[test]
     fn each_failure_doubles_the_wait() {
         let waits = |kind, counts: [i64; 9]| counts.map(|count| wait(kind, count, 0));
-        assert_eq!(
-            waits(Kind::Name, [0, 4, 5, 6, 7, 10, 11, 12, 9999]),
-            [0, 0, 1, 2, 4, 32, 60, 60, 60]
-        );
+        for kind in [Kind::Client, Kind::Device, Kind::Session] {
+            assert_eq!(
+                waits(kind, [0, 4, 5, 6, 7, 10, 11, 12, 9999]),
+                [0, 0, 1, 2, 4, 32, 60, 60, 60]
+            );
+        }
         assert_eq!(
             waits(Kind::Address, [0, 19, 20, 21, 22, 29, 30, 31, 9999]),
             [0, 0, 1, 2, 4, 512, 900, 900, 900]
@@ -213,17 +331,129 @@ mod tests {
 
     #[test]
     fn time_passes_and_failures_are_forgotten() {
-        assert_eq!([0, 1, 31, 32, 33].map(|ago| wait(Kind::Name, 10, ago)), [32, 31, 1, 0, 0]);
-        let failures = Failures { count: 10, last: 1_000_000 };
-        assert_eq!(failures.and_one(1_000_000 + 3_600_000).count, 11);
-        assert_eq!(failures.and_one(1_000_000 + 3_600_001).count, 1);
-        assert_eq!(failures.and_one(5).count, 11, "a clock that was set back");
+        assert_eq!([0, 1, 31, 32, 33].map(|ago| wait(Kind::Client, 10, ago)), [32, 31, 1, 0, 0]);
+        let failures = Failures { count: 10, last: NOW };
+        let one_more = |now| failures.at(Kind::Client, now).and_one(Kind::Client, now).count;
+        assert_eq!(one_more(NOW + 3_600_000), 11);
+        assert_eq!(one_more(NOW + 3_600_001), 1);
+        assert_eq!(one_more(5), 11, "a clock that was set back");
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_address() {
-        let address = |text: &str| text.parse().map(network).ok();
-        assert_eq!(address("2001:db8:1:2:3:4:5:6"), address("2001:db8:1:2::1"));
-        assert_ne!(address("2001:db8:1:2::1"), address("2001:db8:1:3::1"));
+    fn a_name_has_one_failure_less_each_minute() {
+        let left = |count, seconds: i64| {
+            let failures = Failures { count, last: NOW };
+            let left = failures.at(Kind::Name, NOW + seconds * 1000);
+            (left.count, if left.count > 0 { (left.last - NOW) / 1000 } else { 0 })
+        };
+        assert_eq!(
+            [0, 59, 60, 119, 120].map(|seconds| left(2, seconds)),
+            [(2, 0), (2, 0), (1, 60), (1, 60), (0, 0)]
+        );
+        assert_eq!(left(9999, 0), (10, 0), "by a host of an earlier version");
+        // The next minute has begun already when the next failure comes.
+        let now = NOW + 90_000;
+        let next = Failures { count: 2, last: NOW }.at(Kind::Name, now).and_one(Kind::Name, now);
+        assert_eq!((next.count, next.last), (2, NOW + 60_000));
+        assert_eq!(next.until_below(2, now), Duration::from_secs(30));
+        assert_eq!(next.until_below(1, now), Duration::from_secs(90));
+        assert_eq!(next.until_below(3, now), Duration::ZERO);
+    }
+
+    /// The failures of a name, and of the clients that try it without end, and how many tries they get.
+    #[derive(Default)]
+    struct Guessed {
+        name: Failures,
+        clients: Vec<Failures>,
+        tries: usize,
+    }
+
+    impl Guessed {
+        /// Lets a client try, if it does not have to wait. The address has its own limit, which is left out.
+        fn tries(&mut self, client: usize, now: i64) -> bool {
+            let count = self.clients.len().max(client + 1);
+            self.clients.resize(count, Failures::default());
+            let Some(of_client) = self.clients.get_mut(client) else { return false };
+            let (name, known) = (self.name.at(Kind::Name, now), of_client.at(Kind::Client, now));
+            let counted = [((Kind::Name, [0; 32]), name), ((Kind::Client, [0; 32]), known)];
+            let allowed = waits(&counted, now).iter().all(|(_, wait)| wait.is_zero());
+            if allowed {
+                self.name = name.and_one(Kind::Name, now);
+                *of_client = known.and_one(Kind::Client, now);
+                self.tries += 1;
+            }
+            allowed
+        }
+    }
+
+    /// How many tries a name has had after so many seconds if each failure doubles the wait.
+    fn by_doubling(seconds: i64) -> usize {
+        let mut failures = Failures::default();
+        let tries = (0..=seconds).flat_map(|second| (0..9).map(move |_| NOW + second * 1000));
+        tries
+            .filter(|now| {
+                let allowed = failures.wait(Kind::Client, *now).is_zero();
+                if allowed {
+                    failures = failures.and_one(Kind::Client, *now);
+                }
+                allowed
+            })
+            .count()
+    }
+
+    #[test]
+    fn few_clients_that_guess_a_name_leave_room_for_another_one() {
+        let time = 3 * 60 * 60;
+        // A client that has not had a try for an hour has hardly failed again, so three of them keep others
+        // out for some minutes of each hour.
+        for (clients, least) in [(1, time), (2, time), (3, time * 9 / 10)] {
+            let mut guessed = Guessed::default();
+            let rooms = (0..time).filter(|second| {
+                let now = NOW + second * 1000;
+                for client in 0..10 * clients {
+                    guessed.tries(client % clients, now);
+                }
+                let name = ((Kind::Name, [0; 32]), guessed.name.at(Kind::Name, now));
+                let owner = ((Kind::Client, [1; 32]), Failures::default());
+                waits(&[name, owner], now).iter().all(|(_, wait)| wait.is_zero())
+            });
+            let rooms = i64::try_from(rooms.count()).unwrap_or_default();
+            assert!(rooms >= least, "{clients} clients left room for {rooms} s of {time}");
+        }
+    }
+
+    #[test]
+    fn guesses_are_not_more_than_if_each_doubled_the_wait() {
+        for clients in [1, 2, 50, 100] {
+            let mut guessed = Guessed::default();
+            for second in 0..60 * 60 {
+                for client in 0..clients {
+                    // As many as a client has before it waits.
+                    while guessed.tries(client, NOW + second * 1000) {}
+                }
+                // From the first minute on, which has no more than ten of them.
+                if second % 600 == 63 {
+                    let most = by_doubling(second);
+                    assert!(guessed.tries <= most, "{clients} after {second} s: {}", guessed.tries);
+                }
+            }
+            assert!(guessed.tries > 60, "{clients}: {}", guessed.tries);
+        }
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address_and_that_of_a_subscriber_one_client() {
+        let keys = |text: &str| {
+            let address = text.parse().ok();
+            address.map(|address| of_new_device("ann", address)).unwrap_or_default()
+        };
+        let equal = |one: &str, other: &str| -> Vec<bool> {
+            keys(one).iter().zip(keys(other)).map(|(one, other)| *one == other).collect()
+        };
+        let [name, address, client] = [0, 1, 2].map(|_| true);
+        assert_eq!(equal("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::1"), [name, address, client]);
+        assert_eq!(equal("2001:db8:1:2::1", "2001:db8:1:3::1"), [name, !address, client]);
+        assert_eq!(equal("2001:db8:1::1", "2001:db8:2::1"), [name, !address, !client]);
+        assert_eq!(equal("192.0.2.1", "192.0.2.2"), [name, !address, !client]);
     }
 }

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use crate::support::databases::Engine;
 use crate::support::harness::{Setup, Shop};
 use crate::support::process::{Place, Served};
-use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id, shop};
+use crate::support::visitor::{PASSWORD, Visitor, add, give_passwords, id, shop};
 use crate::support::waiting::eventually;
 
 #[tokio::test]
@@ -87,22 +87,29 @@ async fn failures_of_a_name_and_of_an_address_are_counted_by_all_hosts_of_a_site
     assert_eq!(counted[0].parse::<usize>().unwrap(), wrong, "{answers:?}");
     assert!(wrong >= 5);
 
-    // The right password has to wait at both, and from everywhere.
+    // The right password has to wait at both, and gets in from elsewhere.
     for host in [&left, &right] {
         assert_eq!(guess(host, "192.0.2.2", "bob", "not the password").await, 422);
         assert_eq!(guess(host, "192.0.2.2", "bob", "not the password").await, 422);
     }
     assert_eq!(guess(&left, "192.0.2.2", "bob", "not the password").await, 422);
-    for host in [&left, &right] {
-        assert_eq!(guess(host, "192.0.2.3", "bob", PASSWORD).await, 429);
-    }
+    assert_eq!(guess(&right, "192.0.2.2", "bob", PASSWORD).await, 429);
+    assert_eq!(guess(&right, "192.0.2.3", "bob", PASSWORD).await, 303);
     eventually("the wait is over", async || {
-        (guess(&left, "192.0.2.3", "bob", PASSWORD).await == 303).then_some(())
+        (guess(&left, "192.0.2.2", "bob", PASSWORD).await == 303).then_some(())
     })
     .await;
-    // The right password has ended the count of the name.
+    // The right password has ended the count of its client.
     for _ in 0..2 {
-        assert_eq!(guess(&right, "192.0.2.3", "bob", "not the password").await, 422);
+        assert_eq!(guess(&right, "192.0.2.2", "bob", "not the password").await, 422);
+    }
+    // However many addresses guess, a name has few attempts in all, and then it waits everywhere.
+    for number in 0..20 {
+        let host = if number % 2 == 0 { &left } else { &right };
+        guess(host, &format!("198.51.100.{number}"), "bob", "not the password").await;
+    }
+    for host in [&left, &right] {
+        assert_eq!(guess(host, "203.0.113.1", "bob", PASSWORD).await, 429);
     }
 
     // An address has more attempts, for all names; IPv6 clients have whole networks of addresses.
@@ -130,7 +137,7 @@ async fn the_number_of_remembered_failures_is_limited() {
     let now = OffsetDateTime::now_utc().unix_timestamp() * 1000;
     let tenth = "SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION \
          SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9";
-    for (kind, age) in [("name", 1_000), ("address", 3_700_000)] {
+    for (kind, age) in [("name", 1_000), ("address", 3_700_000), ("client", 1_000)] {
         let statement = format!(
             "INSERT INTO host_sign_in_failures (kind, hash, failures, last_on) \
              SELECT '{kind}', {hash}, 1, {now} - {age} - n FROM (\
@@ -144,17 +151,107 @@ async fn the_number_of_remembered_failures_is_limited() {
     for (count, expected) in [
         ("SELECT count(*) FROM host_sign_in_failures WHERE kind = 'name'", 10_000),
         ("SELECT count(*) FROM host_sign_in_failures WHERE kind = 'address'", 1),
+        ("SELECT count(*) FROM host_sign_in_failures WHERE kind = 'client'", 10_000),
     ] {
         assert_eq!(shop.database.number(count).await, expected, "{count}");
     }
 }
 
-#[tokio::test]
-async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
+/// Sends wrong passwords of a user from many addresses, until the name has to wait everywhere.
+async fn guess_everywhere(shop: &Shop, name: &str) {
+    for number in 0.. {
+        let from = format!("198.51.100.{number}");
+        let mut guest = Visitor::of(&shop.url("")).with("x-forwarded-for", &from);
+        if guest.sign_in(name, "not the password").await.status == 429 {
+            return;
+        }
+    }
+}
+
+/// A shop behind a trusted proxy, where every role has the password.
+async fn shop_behind_a_proxy() -> Shop {
     let proxies = vec!["127.0.0.1/32".parse().unwrap()];
     let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
     give_passwords(&shop.site).await;
+    shop
+}
+
+#[tokio::test]
+async fn a_device_on_which_its_user_has_signed_in_has_a_count_of_its_own() {
+    let shop = shop_behind_a_proxy().await;
+    let mut desk = Visitor::signed_in(&shop, "superuser").await;
+    let mut phone = Visitor::signed_in(&shop, "superuser").await;
+    desk.fill("/", "/sign-out", &[]).await;
+    guess_everywhere(&shop, "superuser").await;
+    let new = async |name| Visitor::of(&shop.url("")).sign_in(name, PASSWORD).await.status;
+    assert_eq!(new("superuser").await, 429, "a device that is not known has to wait");
+    assert_eq!(desk.sign_in("superuser", PASSWORD).await.status, 303);
+    // Not even another name on the same device, which then is like any other.
+    guess_everywhere(&shop, "administrator").await;
+    assert_eq!(desk.sign_in("administrator", PASSWORD).await.status, 429);
+
+    for _ in 0..5 {
+        assert_eq!(desk.sign_in("superuser", "not the password").await.status, 422);
+    }
+    assert_eq!(desk.sign_in("superuser", PASSWORD).await.status, 429, "it has a limit, too");
+    assert_eq!(phone.sign_in("superuser", PASSWORD).await.status, 303);
+    eventually("the wait is over", async || {
+        let mut desk = Visitor::of(&shop.url(""));
+        desk.cookies.clone_from(&phone.cookies);
+        (desk.sign_in("superuser", PASSWORD).await.status == 303).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_cookie_of_a_device_is_strict_and_worthless_without_its_user_and_password() {
+    let shop = shop_behind_a_proxy().await;
+    let cookie = async |visitor: Visitor| {
+        let mut visitor = visitor;
+        let seen = visitor.sign_in("superuser", PASSWORD).await;
+        let cookie = seen.headers.get_all("set-cookie").iter().nth(1).unwrap().to_str().unwrap();
+        let (name, rest) = cookie.split_once('=').unwrap();
+        let (_, attributes) = rest.split_once("; ").unwrap();
+        (name.to_owned(), attributes.to_owned(), visitor)
+    };
+    let (name, attributes, plain) = cookie(Visitor::of(&shop.url(""))).await;
+    assert_eq!(name, "administration-device");
+    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/administrator; Max-Age=7776000");
+    let behind = Visitor::of(&shop.url("")).with("x-forwarded-proto", "https");
+    let (name, attributes, _) = cookie(behind).await;
+    assert_eq!(name, "__Host-administration-device");
+    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=7776000");
+
+    let device = plain.cookies["administration-device"].clone();
+    let sign_in = async |name: &str, password: &str, device: &str| {
+        let mut visitor = Visitor::of(&shop.url(""));
+        visitor.cookies.insert("administration-device".to_owned(), device.to_owned());
+        let seen = visitor.sign_in(name, password).await;
+        (seen.status, visitor.cookies["administration-device"].clone())
+    };
+    guess_everywhere(&shop, "superuser").await;
+    let (user, rest) = device.split_once('.').unwrap();
+    let changed = format!("{}.{rest}", user.parse::<i64>().unwrap() + 1);
+    for wrong in ["x", &device[1..], &format!("{device}0"), &changed] {
+        assert_eq!(sign_in("superuser", PASSWORD, wrong).await.0, 429, "{wrong}");
+    }
+    let (status, device) = sign_in("superuser", PASSWORD, &device).await;
+    assert_eq!(status, 303);
+    shop.site.set_password("superuser", "another password".to_owned()).await.unwrap();
+    assert_eq!(sign_in("superuser", "another password", &device).await.0, 429);
+
+    // Nor is it of use for another user of the same name.
+    let (_, device) = sign_in("administrator", PASSWORD, "").await;
+    guess_everywhere(&shop, "administrator").await;
+    shop.site.remove_user("administrator").await.unwrap();
+    add(&shop.site, "administrator", "Super Users").await;
+    assert_eq!(sign_in("administrator", PASSWORD, &device).await.0, 429);
+}
+
+#[tokio::test]
+async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
+    let shop = shop_behind_a_proxy().await;
     let cookie = async |visitor: Visitor| {
         let mut visitor = visitor;
         let seen = visitor.sign_in("superuser", PASSWORD).await;

@@ -329,6 +329,22 @@ async fn guessing_the_password_in_an_open_session_is_throttled() {
     assert_eq!(seen.status, 429);
     assert!(seen.headers.contains_key("retry-after"));
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
+
+    // They count in these sessions only, and nothing elsewhere counts in a session.
+    for name in ["superuser", "administrator"] {
+        let mut new = Visitor::of(&shop.url(""));
+        assert_eq!(new.sign_in(name, PASSWORD).await.status, 303, "{name}");
+    }
+    let mut carol = Visitor::signed_in(&shop, "superuser").await;
+    for _ in 0..5 {
+        let mut guest = Visitor::of(&shop.url(""));
+        assert_eq!(guest.sign_in("superuser", "not the password").await.status, 422);
+    }
+    assert_eq!(Visitor::of(&shop.url("")).sign_in("superuser", PASSWORD).await.status, 429);
+    set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
+    carol.fill(&page, &page, &[]).await;
+    let seen = confirm(&mut carol, &page, &[("confirmation", PASSWORD)]).await;
+    assert_eq!(seen.status, 200);
 }
 
 #[tokio::test]

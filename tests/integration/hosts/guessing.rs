@@ -1,5 +1,7 @@
-//! A flood of wrong passwords: it changes neither the memory of a host nor what its API answers.
+//! Wrong passwords in any number: a flood of them changes neither the memory of a host nor what its API
+//! answers, and few addresses that guess a name do not keep its owner out.
 //!
+//! With `TEST_SIGN_INS=100` the owner signs in so often, every ten seconds.
 //! With `TEST_GUESSES=1000000` there are that many, the flood has the pace of the variable
 //! `TEST_GUESSES_PER_SECOND`, and the times of the API with and without it are compared.
 
@@ -33,6 +35,12 @@ const PARTS: usize = 10;
 
 /// How long the API is measured before each of them.
 const QUIET: Duration = Duration::from_secs(5);
+
+/// Within what time users get in.
+const SOON: Duration = Duration::from_secs(10);
+
+/// The clients that use the API while a name is guessed.
+const CLIENTS: usize = 24;
 
 /// How much more memory the host may use.
 const MEMORY: usize = 20 * 1024 * 1024;
@@ -174,6 +182,20 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
     for part in 1..=parts {
         quiet.extend(times(&served, &token, tokio::time::sleep(QUIET)).await);
         let sent = flood.send(served.address, all * part / parts, pace);
+        let mut again = Visitor::of(&served.url("")).with("x-forwarded-for", "192.0.2.1");
+        again.cookies.clone_from(&ann.cookies);
+        again.cookies.remove("administration");
+        let known = async {
+            // Once there is a flood.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let begun = Instant::now();
+            assert_eq!(again.sign_in("ann", PASSWORD).await.status, 303);
+            begun.elapsed()
+        };
+        let sent = async {
+            let ((), took) = tokio::join!(sent, known);
+            assert!(took < SOON, "a known device waited for {took:?}");
+        };
         loud.extend(times(&served, &token, sent).await);
     }
     let after = served.memory();
@@ -188,7 +210,8 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
         assert!(loud < quiet * 3 / 2, "99 of 100 answers took {loud:?} instead of {quiet:?}");
     }
 
-    // Whoever is in stays in, and whoever waits and knows the password gets in.
+    // Whoever is in stays in, who was in on the same device gets in, and so does whoever waits and knows
+    // the password.
     assert!(ann.is_in().await);
     eventually("the wait of the name is over", async || {
         let mut again = Visitor::of(&served.url("")).with("x-forwarded-for", "192.0.2.2");
@@ -204,4 +227,91 @@ async fn a_flood_of_wrong_passwords_costs_neither_memory_nor_the_api() {
     let refused = u64::try_from(refused.count()).unwrap();
     assert!((2..=minutes * 5).contains(&refused), "{refused} entries");
     place.run("audit verify").await;
+}
+
+/// Guesses the password of a user from an address without end, on several connections.
+async fn guess(host: &str, address: &str, tries: &AtomicUsize) {
+    let connections = (0..4).map(|_| async {
+        let mut guest = Visitor::of(host).with("x-forwarded-for", address);
+        loop {
+            match guest.sign_in("ann", "not the password").await.status {
+                422 => drop(tries.fetch_add(1, Ordering::Relaxed)),
+                429 | 503 => tokio::time::sleep(Duration::from_millis(10)).await,
+                status => panic!("a guess got {status}"),
+            }
+        }
+    });
+    futures_util::future::join_all(connections).await;
+}
+
+/// How many tries a name has if each failure from the fifth on doubles the wait, up to a minute.
+fn tries_by_doubling(time: Duration) -> usize {
+    let mut next = Duration::ZERO;
+    let waits = (0..).map(|number| Duration::from_secs(60.min(1 << 6.min(number))));
+    5 + waits
+        .take_while(|wait| {
+            next += *wait;
+            next <= time
+        })
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_of_a_name_gets_in_while_two_addresses_guess_it_without_end() {
+    let sign_ins = number("TEST_SIGN_INS");
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let token = place.user("bob", "Administrator").await;
+    let environment =
+        [("HOST_TRUSTED_PROXIES", "127.0.0.1"), ("HOST_LOG", "info,access=off,administration=off")];
+    let served = Arc::new(place.serve_with(&environment).await);
+    let mut desk = Visitor::of(&served.url("")).with("x-forwarded-for", "203.0.113.1");
+    assert_eq!(desk.sign_in("ann", PASSWORD).await.status, 303);
+
+    let (tries, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut others = tokio::task::JoinSet::new();
+    let begun = Instant::now();
+    for address in ["192.0.2.1", "192.0.2.2"] {
+        let (host, tries) = (served.url(""), Arc::clone(&tries));
+        others.spawn(async move { guess(&host, address, &tries).await });
+    }
+    for _ in 0..CLIENTS {
+        let (served, token, asked) = (Arc::clone(&served), token.clone(), Arc::clone(&asked));
+        others.spawn(async move {
+            loop {
+                let path = format!("{ROOT}/countries?page[limit]=20");
+                Answer::to(served.get(&path, &token)).await.expect(200);
+                asked.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    eventually("both have to wait", async || (tries.load(Ordering::Relaxed) >= 6).then_some(()))
+        .await;
+    // From a third address, on a device that is known and on new ones.
+    let (count, pause) = sign_ins.map_or((10, Duration::ZERO), |count| (count, SOON));
+    let (mut known, mut new) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let fresh = Visitor::of(&served.url("")).with("x-forwarded-for", "192.0.2.3");
+        for (visitor, times) in [(&mut desk, &mut known), (&mut { fresh }, &mut new)] {
+            let asked = Instant::now();
+            let status = visitor.sign_in("ann", PASSWORD).await.status;
+            times.push((status, asked.elapsed()));
+        }
+        tokio::time::sleep(pause).await;
+    }
+    let (guessing, tries) = (begun.elapsed(), tries.load(Ordering::Relaxed));
+    others.abort_all();
+    while others.join_next().await.is_some() {}
+    println!("{tries} guesses and {} requests in {guessing:?}", asked.load(Ordering::Relaxed));
+    for (what, times) in [("known", &known), ("new", &new)] {
+        let in_time = times.iter().filter(|(status, took)| *status == 303 && *took < SOON).count();
+        let slowest = times.iter().map(|(_, took)| took).max().unwrap();
+        println!("{what}: {in_time} of {count}, the slowest after {slowest:?}");
+        assert!(in_time * 10 >= count * 9, "{what}: {times:?}");
+    }
+    // Some of those of the first minute come earlier.
+    let most = tries_by_doubling(guessing.max(Duration::from_secs(63)));
+    assert!(tries <= most, "{tries} guesses in {guessing:?}");
+    let served = Arc::into_inner(served).unwrap();
+    served.stop().await;
 }
