@@ -5,7 +5,7 @@
 //! Each comparison reads one snapshot. A repair is done in short transactions, and is right whatever has
 //! been written since the snapshot.
 //!
-//! A difference must be repaired only once. A [`Run`] stores its number in a table of one row when it
+//! A difference must be repaired only once. A run (`run`) stores its number in a table of one row when it
 //! begins, and each of its transactions updates that row on condition that it still holds that
 //! number. So if a second run begins, the first one stops before its next transaction, and the
 //! second one reads its snapshots after all writes of the first one.
