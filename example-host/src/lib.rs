@@ -61,6 +61,7 @@ pub use extensions::registry::{ExtensionEntry, TOKEN_AUTH};
 pub use identity::acl::{
     CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, Decision, ROOT, RuleEntry, Setting,
 };
+pub use identity::administrators::Force;
 pub use identity::groups::GroupEntry;
 pub use identity::tokens::{NewToken, TokenEntry};
 pub use identity::users::{NewUser, UserEntry};

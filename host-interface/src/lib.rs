@@ -124,12 +124,14 @@ pub use log::{Level, LogRecord};
 pub use mail::Mail;
 pub use metric::{Metric, MetricKind, Sample};
 pub use names::{capability, fact};
-pub use panel::{Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table};
+pub use panel::{
+    Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table, with_separators,
+};
 pub use parameter::{Limits, Parameter, ParameterKind};
 pub use plugin::{Difference, Plugin};
 pub use progress::{Progress, ProgressHandle};
 pub use request::{Headers, Params, Request, RequestBuilder};
-pub use response::{Response, ResponseHeader};
+pub use response::{CHANGE_OUTCOME, Response, ResponseHeader};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
 pub use user::{User, UserQuery};

@@ -283,6 +283,34 @@ impl Table {
     }
 }
 
+/// A decimal with a comma between thousands, as people write it in panels and on pages. Any other text stays
+/// as it is.
+///
+/// ```
+/// use host_interface::with_separators;
+///
+/// assert_eq!(with_separators(1_234_567), "1,234,567");
+/// assert_eq!(with_separators("-1234.5000"), "-1,234.5000");
+/// assert_eq!(with_separators("4 May"), "4 May");
+/// ```
+pub fn with_separators(number: impl ToString) -> String {
+    let number = number.to_string();
+    let unsigned = number.trim_start_matches(['-', '+']);
+    let whole = unsigned.split('.').next().unwrap_or(unsigned);
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number;
+    }
+    let (sign, fraction) = (&number[..number.len() - unsigned.len()], &unsigned[whole.len()..]);
+    let mut written = String::from(sign);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            written.push(',');
+        }
+        written.push(digit);
+    }
+    written + fraction
+}
+
 fn known_charts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Chart>, D::Error> {
     let charts = Vec::<Value>::deserialize(deserializer)?;
     Ok(charts.into_iter().filter_map(|chart| serde_json::from_value(chart).ok()).collect())

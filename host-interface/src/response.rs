@@ -11,6 +11,9 @@ use crate::chunk::Chunk;
 
 use raw::RawExtra_TO;
 
+/// The header, in lower case, of [`Response::with_unknown_outcome`].
+pub const CHANGE_OUTCOME: &str = "change-outcome";
+
 /// The answer to a [`Request`](crate::Request). Frozen for the major version; `extra` is where more
 /// may be added.
 #[repr(C)]
@@ -63,6 +66,13 @@ impl Response {
         self.headers
             .push(ResponseHeader { name: RCowStr::from(name), value: RCowStr::from(value.into()) });
         self
+    }
+
+    /// Marks the answer to a change that may or may not have been made, by the header
+    /// [`CHANGE_OUTCOME`]: a database, for example, has not answered to a commit. A host can record such a
+    /// change, and a client knows to look, or to repeat the request under its key of idempotency.
+    pub fn with_unknown_outcome(self) -> Self {
+        self.with_header(CHANGE_OUTCOME, "unknown")
     }
 
     /// Sets the whole body, which is taken over, not copied.

@@ -232,6 +232,9 @@ pub enum Error {
     /// The connection was lost before anything was committed; the work may be repeated.
     #[error("the connection to the database was lost")]
     Lost(#[source] sqlx::Error),
+    /// The database has not answered to a commit, so the change may or may not have been made.
+    #[error("the database did not answer to a commit")]
+    Undecided(#[source] sqlx::Error),
     /// The answers under way take as much memory as they may.
     #[error("the answers under way take too much memory")]
     Crowded,
@@ -350,6 +353,7 @@ impl Error {
             | Error::Unwritable(_)
             | Error::Conflict(_)
             | Error::Lost(_)
+            | Error::Undecided(_)
             | Error::Crowded => true,
             Error::Shared(error) => error.passes(),
             _ => false,

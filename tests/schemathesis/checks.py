@@ -52,7 +52,7 @@ DETAILS = {
     "is found by an offset, or by a cursor that no page has",
     r"sort cannot be combined with": "two orders of one list",
     r"must be a cursor as links\.next has it": "a cursor that no store has made",
-    r"more than 1000 records to include": "a page with too many items",
+    r"more than 5000 records to include": "a page with too many items",
     r"refer to different records": "an attribute and a relationship that disagree",
     r"^id must be": "the id of another record than that in the path",
     r"must not contain a noncharacter": "U+FFFE, for example: languages write patterns of those beyond the basic plane "

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, StatusCode, header};
+use host_interface::CHANGE_OUTCOME;
 use host_service::{Asked, Refusal, Streamed, is_change};
 use http_body_util::BodyExt;
 use serde::Deserialize;
@@ -45,6 +46,11 @@ impl Notes {
             // The extension has repeated an earlier answer, and changed nothing.
             let replayed = response.headers().contains_key(REPLAYED);
             self.audit.note(if replayed { entry.saying("replayed") } else { entry });
+            return response;
+        }
+        if response.headers().contains_key(CHANGE_OUTCOME) {
+            let entry = entry(&asked, None, status.as_u16());
+            self.audit.note(entry.saying("may or may not have been done"));
             return response;
         }
         match status {

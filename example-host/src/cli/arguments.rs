@@ -231,6 +231,10 @@ pub(super) enum UserCommand {
     Block {
         /// The name of the user.
         name: String,
+        /// Do it even if the site then has no administrator, a user with core.admin. The audit trail
+        /// has a note of it.
+        #[arg(long)]
+        force: bool,
     },
     /// Unblock a user; the same token and password work again.
     Unblock {
@@ -241,6 +245,10 @@ pub(super) enum UserCommand {
     Remove {
         /// The name of the user.
         name: String,
+        /// Do it even if the site then has no administrator, a user with core.admin. The audit trail
+        /// has a note of it.
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -341,6 +349,10 @@ pub(super) enum PermissionCommand {
         asset: String,
         /// The effect of the rule; inherit removes it.
         setting: SettingArg,
+        /// Do it even if the site then has no administrator, a user with core.admin. The audit trail
+        /// has a note of it.
+        #[arg(long)]
+        force: bool,
     },
     /// Explain whether a user may do something, and which rule decides.
     Explain {

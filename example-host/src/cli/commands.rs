@@ -7,6 +7,7 @@ use host_interface::Difference;
 use serde_json::Value;
 
 use crate::identity::acl::Setting;
+use crate::identity::administrators::Force;
 use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
 use crate::site::Site;
@@ -153,9 +154,9 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             let user = site.user(&name).await?;
             Ok(site.set_password(&user.username, ask_password(&user.username)?).await?)
         }
-        UserCommand::Block { name } => Ok(site.set_blocked(&name, true).await?),
-        UserCommand::Unblock { name } => Ok(site.set_blocked(&name, false).await?),
-        UserCommand::Remove { name } => Ok(site.remove_user(&name).await?),
+        UserCommand::Block { name, force } => Ok(site.block_user(&name, forced(force)).await?),
+        UserCommand::Unblock { name } => Ok(site.unblock_user(&name).await?),
+        UserCommand::Remove { name, force } => Ok(site.remove_user(&name, forced(force)).await?),
     }
 }
 
@@ -184,13 +185,13 @@ async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Fail
         PermissionCommand::List(form) => {
             form.print(site.rules().await?.into_iter().map(rows::Rule::from))
         }
-        PermissionCommand::Set { group, action, asset, setting } => {
+        PermissionCommand::Set { group, action, asset, setting, force } => {
             let setting = match setting {
                 SettingArg::Allow => Setting::Allow,
                 SettingArg::Deny => Setting::Deny,
                 SettingArg::Inherit => Setting::Inherit,
             };
-            Ok(site.set_rule(&group, &action, &asset, setting).await?)
+            Ok(site.set_rule(&group, &action, &asset, setting, forced(force)).await?)
         }
         PermissionCommand::Explain { user, action, asset, token, form } => {
             let decision = match token {
@@ -248,6 +249,10 @@ async fn audit(site: &Site, command: AuditCommand) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+fn forced(force: bool) -> Force {
+    if force { Force::Yes } else { Force::No }
 }
 
 fn json(text: &str) -> Result<Value, Failure> {

@@ -11,6 +11,7 @@ use sqlx::{FromRow, MySql, Postgres, Sqlite};
 
 use crate::base::error::Error;
 
+use super::cancel::Cancel;
 use super::conflict::refused_for_others;
 use super::statement::{Engine, Statement, arguments, sql};
 
@@ -39,9 +40,10 @@ impl<T> Record for T where
 /// A connection from one of the pools.
 ///
 /// A connection that is dropped while an answer is outstanding, or within a transaction, is closed
-/// and not returned to the pool, because its state is unknown.
+/// and not returned to the pool, because its state is unknown. Its statement is ended.
 pub(crate) struct Connection {
     raw: Raw,
+    cancel: Cancel,
     /// Whether a statement has been sent and not answered.
     pending: bool,
     /// The open transaction, if any.
@@ -81,8 +83,8 @@ macro_rules! on {
 }
 
 impl Connection {
-    pub(super) fn new(raw: Raw) -> Self {
-        Self { raw, pending: false, transaction: None }
+    pub(super) fn new(raw: Raw, cancel: Cancel) -> Self {
+        Self { raw, cancel, pending: false, transaction: None }
     }
 
     /// The engine of the database.
@@ -225,12 +227,12 @@ impl Connection {
         self.answered(answer)
     }
 
-    /// Records that the database has answered, unless the answer timed out.
+    /// Records that the database has answered. If it took too long, the statement is ended.
     fn answered<T>(
         &mut self,
         answer: Result<Result<T, sqlx::Error>, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        let answer = answer?;
+        let answer = answer.inspect_err(|_| self.cancel.now())?;
         self.pending = false;
         answer
     }
@@ -238,6 +240,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if self.pending {
+            self.cancel.now();
+        }
         if self.pending || self.transaction.is_some() {
             on!(self.raw, |connection| connection.close_on_drop());
         }

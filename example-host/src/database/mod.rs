@@ -2,6 +2,7 @@
 //! table that this room uses itself is `host_state`, at whose row all changes wait for each other.
 //! It never touches the tables of an extension.
 
+mod cancel;
 pub(crate) mod conflict;
 mod connection;
 pub(crate) mod dump;

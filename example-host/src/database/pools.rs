@@ -9,14 +9,15 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Executor, MySql, Pool};
+use sqlx::{AssertSqlSafe, Executor, MySql, PgConnection, Pool};
 
 use crate::base::error::Error;
 use crate::base::private;
 
 use crate::base::database_url::{self, DatabaseUrl, DatabaseUrlError, Kind};
 
-use super::connection::{Connection, Raw, Record, TIMEOUT, TransactionSql};
+use super::cancel::Cancel;
+use super::connection::{Connection, Raw, Record, TIMEOUT, TransactionSql, in_time};
 use super::statement::{Engine, Statement, sql};
 
 /// The maximum number of connections to a server. A request needs one only while a token that is
@@ -55,7 +56,9 @@ impl Database {
             Kind::Postgres(url) => {
                 let options = database_url::postgres(url).ok_or_else(unknown)?;
                 let options = options.application_name(env!("CARGO_PKG_NAME"));
-                Ok(Self::Postgres(server_pool(PgPoolOptions::new()).connect_lazy_with(options)))
+                let pool = server_pool(PgPoolOptions::new())
+                    .after_connect(|connection, _| Box::pin(async { bounded(connection).await }));
+                Ok(Self::Postgres(pool.connect_lazy_with(options)))
             }
             Kind::MySql(url) => {
                 let options = database_url::mysql(url).ok_or_else(unknown)?;
@@ -184,15 +187,26 @@ impl Database {
     }
 
     async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
-        let raw = match self {
-            Self::Sqlite { writer, readers } => Raw::Sqlite(match access {
-                Access::Read => readers.acquire().await?,
-                Access::Write => writer.acquire().await?,
-            }),
-            Self::Postgres(pool) => Raw::Postgres(pool.acquire().await?),
-            Self::MySql(pool) => Raw::MySql(pool.acquire().await?),
-        };
-        Ok(Connection::new(raw))
+        Ok(match self {
+            Self::Sqlite { writer, readers } => {
+                let pool = match access {
+                    Access::Read => readers,
+                    Access::Write => writer,
+                };
+                let mut connection = pool.acquire().await?;
+                let cancel = Cancel::of_sqlite(&mut connection).await?;
+                Connection::new(Raw::Sqlite(connection), cancel)
+            }
+            Self::Postgres(pool) => {
+                Connection::new(Raw::Postgres(pool.acquire().await?), Cancel::Closed)
+            }
+            Self::MySql(pool) => {
+                let mut connection = pool.acquire().await?;
+                let options = pool.connect_options();
+                let cancel = in_time(Cancel::of_mysql(&mut connection, options)).await??;
+                Connection::new(Raw::MySql(connection), cancel)
+            }
+        })
     }
 }
 
@@ -215,12 +229,32 @@ async fn answers(connection: &mut impl sqlx::Connection) -> Result<bool, sqlx::E
     }
 }
 
+/// Lets the server end statements that nothing waits for any more. Not every server can check whether the
+/// connection is still open.
+async fn bounded(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let session = format!(
+        "SET statement_timeout = {}; DO $$ BEGIN SET client_connection_check_interval = 500; \
+         EXCEPTION WHEN OTHERS THEN NULL; END $$",
+        TIMEOUT.as_millis()
+    );
+    connection.execute(sqlx::raw_sql(AssertSqlSafe(session))).await.map(drop)
+}
+
 /// Sets the session up independently of the server's defaults: text that is too long is an error
-/// and is not truncated, and a transaction reads a snapshot.
+/// and is not truncated, a transaction reads a snapshot, and no statement takes longer than this host waits
+/// (on MySQL, none that reads).
 async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
     connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
     // Long enough for a list of ten thousand keys, which would be truncated otherwise.
     connection.execute("SET SESSION group_concat_max_len = 1048576").await?;
+    let limits = format!(
+        "SET SESSION innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
+         /*!50708 , max_execution_time = {} */",
+        TIMEOUT.as_secs(),
+        TIMEOUT.as_secs(),
+        TIMEOUT.as_millis()
+    );
+    connection.execute(AssertSqlSafe(limits)).await?;
     connection
         .execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")
         .await

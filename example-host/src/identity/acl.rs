@@ -49,7 +49,6 @@ pub struct Decision {
     pub reason: String,
 }
 
-/// One line, the outcome and the reason separated by a tab.
 /// Every rule of the site.
 pub(crate) async fn rules(database: &Database) -> Result<Vec<RuleEntry>, Error> {
     let statement = sql("SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
@@ -237,6 +236,16 @@ impl Access {
     /// Whether there is such a user, who is not blocked.
     pub(crate) fn admits(&self, user: i64) -> bool {
         self.members.contains_key(&user)
+    }
+
+    /// Whether a user who is not blocked may do everything.
+    pub(crate) fn has_administrator(&self) -> bool {
+        let (Some(&admin), Some(&root)) =
+            (self.action_index.get(CORE_ADMIN), self.asset_index.get(ROOT))
+        else {
+            return false;
+        };
+        self.sets.iter().any(|set| self.decide(&set.closure, admin, root).0)
     }
 
     /// Whether the action occurs in a rule or an extension.

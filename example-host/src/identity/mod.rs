@@ -1,6 +1,7 @@
 //! Identity and permissions: users, groups, rules, tokens, passwords and sessions.
 
 pub(crate) mod acl;
+pub(crate) mod administrators;
 pub(crate) mod devices;
 pub(crate) mod directory;
 pub(crate) mod failures;

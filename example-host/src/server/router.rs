@@ -10,6 +10,7 @@ use axum::http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest,
     Response as HttpResponse, header,
 };
+use host_interface::CHANGE_OUTCOME;
 use host_service::{Handled, REQUEST_ID, Refusal, RequestId, Streamed, body, compressed_tag};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
@@ -203,6 +204,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             HeaderName::from_static(REQUEST_ID),
             header::LOCATION,
             header::ETAG,
+            HeaderName::from_static(CHANGE_OUTCOME),
             HeaderName::from_static("idempotent-replayed"),
             HeaderName::from_static("preference-applied"),
             HeaderName::from_static("ratelimit-policy"),

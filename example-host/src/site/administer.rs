@@ -16,6 +16,7 @@ use crate::extensions::demo;
 use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
 use crate::identity::acl::{self, Decision, RuleEntry, Setting};
+use crate::identity::administrators::{Administrators, Force};
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::tokens::{self, NewToken, TokenEntry};
@@ -56,17 +57,30 @@ impl Site {
         users::by_name(self.state().database(), username).await
     }
 
-    /// Blocks or unblocks a user. The user's token stops working at once, and works again after
-    /// unblocking.
+    /// Blocks a user. The user's tokens and sessions stop working at once.
+    ///
+    /// # Errors
+    /// When there is no such user, it is the last administrator and the change is not forced, or the
+    /// database fails.
+    pub async fn block_user(&self, username: &str, force: Force) -> Result<(), Error> {
+        change!(self.state(), |transaction| {
+            let administrators = Administrators::before(transaction).await?;
+            let id = users::find(transaction, username).await?;
+            users::block(transaction, id, true).await?;
+            let what = administrators.after(transaction, force, "block a user").await?;
+            self.record(transaction, "user", id, &what).await
+        })
+    }
+
+    /// Unblocks a user. The tokens and the password from before work again.
     ///
     /// # Errors
     /// When there is no such user, or the database fails.
-    pub async fn set_blocked(&self, username: &str, blocked: bool) -> Result<(), Error> {
+    pub async fn unblock_user(&self, username: &str) -> Result<(), Error> {
         change!(self.state(), |transaction| {
             let id = users::find(transaction, username).await?;
-            users::block(transaction, id, blocked).await?;
-            let what = if blocked { "block a user" } else { "unblock a user" };
-            self.record(transaction, "user", id, what).await
+            users::block(transaction, id, false).await?;
+            self.record(transaction, "user", id, "unblock a user").await
         })
     }
 
@@ -87,12 +101,15 @@ impl Site {
     /// extension may ask for the event.
     ///
     /// # Errors
-    /// When there is no such user, or the database fails.
-    pub async fn remove_user(&self, username: &str) -> Result<(), Error> {
+    /// When there is no such user, it is the last administrator and the change is not forced, or the
+    /// database fails.
+    pub async fn remove_user(&self, username: &str, force: Force) -> Result<(), Error> {
         let user = change!(self.state(), |transaction| {
+            let administrators = Administrators::before(transaction).await?;
             let id = users::find(transaction, username).await?;
             users::remove(transaction, id).await?;
-            self.record(transaction, "user", id, "delete a user").await?;
+            let what = administrators.after(transaction, force, "delete a user").await?;
+            self.record(transaction, "user", id, &what).await?;
             Ok(id)
         })?;
         self.state().events().report(&Event::user_removed(user));
@@ -216,13 +233,15 @@ impl Site {
     /// Sets or removes a rule.
     ///
     /// # Errors
-    /// When there is no such group, action or asset, or the database fails.
+    /// When there is no such group, action or asset, the change would leave the site without an
+    /// administrator and is not forced, or the database fails.
     pub async fn set_rule(
         &self,
         group: &str,
         action: &str,
         asset: &str,
         setting: Setting,
+        force: Force,
     ) -> Result<(), Error> {
         if !self.state().snapshot().access.has_action(action) {
             return Err(Error::not_found("action", action));
@@ -234,9 +253,11 @@ impl Site {
         };
         let what = format!("change permissions: {verb} {action} for {group}");
         change!(self.state(), |transaction| {
+            let administrators = Administrators::before(transaction).await?;
             let group = groups::find(transaction, group).await?;
             let key = acl::find_asset(transaction, asset).await?;
             acl::put_rule(transaction, key, group, action, allowed).await?;
+            let what = administrators.after(transaction, force, &what).await?;
             self.record(transaction, "asset", asset, &what).await
         })
     }

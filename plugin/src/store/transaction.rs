@@ -253,8 +253,8 @@ impl Transaction {
     /// Commits.
     ///
     /// # Errors
-    /// When the commit fails; nothing is written then. If the connection is lost meanwhile, the
-    /// outcome is unknown, and the work must not be repeated.
+    /// When the commit fails; nothing is written then. If the database does not answer to it, the outcome is
+    /// unknown ([`Error::Undecided`]), and the work must not be repeated.
     pub async fn commit(mut self) -> Result<(), Error> {
         let commit = match self.access {
             Access::Write => self.dialect().commit,
@@ -268,7 +268,10 @@ impl Transaction {
                 }
                 Ok(())
             }
-            Err(Error::Lost(cause)) => Err(Error::Unavailable(cause)),
+            Err(Error::Lost(cause) | Error::Unavailable(cause)) => match self.access {
+                Access::Write => Err(Error::Undecided(cause)),
+                Access::Read | Access::Snapshot => Err(Error::Unavailable(cause)),
+            },
             Err(error) => Err(error),
         }
     }

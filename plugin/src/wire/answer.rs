@@ -33,6 +33,7 @@ fn digest(body: &[u8]) -> String {
 
 /// The response to a request that failed. If the cause is not the client's fault, it is logged.
 pub fn failure(error: &Error, request_id: &str) -> Response {
+    let undecided = matches!(error, Error::Undecided(_));
     let faults = match error.faults() {
         Some(faults) => faults.to_vec(),
         None => {
@@ -43,6 +44,10 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
                 false => FaultKind::Internal,
             };
             let advice = match kind {
+                _ if undecided => {
+                    "The database did not answer to the commit, so the change may or may not have been \
+                     made; send the request again under its Idempotency-Key, or look first."
+                }
                 FaultKind::Unavailable => "The store is temporarily unavailable; try again.",
                 _ => "The store failed to answer.",
             };
@@ -57,6 +62,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
         Some(challenge) => response.with_header("www-authenticate", String::from(challenge)),
         None => response,
     };
+    let response = if undecided { response.with_unknown_outcome() } else { response };
     match status {
         415 => response.with_header("accept-encoding", "identity"),
         409 | 503 => response.with_header("retry-after", "1"),

@@ -9,8 +9,9 @@ use crate::model::relation::{Many, Relation};
 use crate::model::resource::Resource;
 use crate::model::value::Cell;
 
-/// The greatest number of records that a document includes.
-pub const MAX_INCLUDED: usize = 1_000;
+/// The greatest number of records that a document includes. It is enough for all items, shipments and entries
+/// of the longest order.
+pub const MAX_INCLUDED: usize = 5_000;
 
 /// The records that a document includes.
 #[derive(Debug)]

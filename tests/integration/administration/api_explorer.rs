@@ -1,6 +1,6 @@
 //! The pages about the API: every route with its description, and a form that sends requests to it.
 
-use example_host::Setting;
+use example_host::{Force, Setting};
 use serde_json::json;
 
 use super::audit_trail::audited;
@@ -161,7 +161,7 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     bob.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
     shop.site
-        .set_rule("Administrator", "store.view", "com_shop.manufacturers", Setting::Deny)
+        .set_rule("Administrator", "store.view", "com_shop.manufacturers", Setting::Deny, Force::No)
         .await
         .unwrap();
     bob.get(&route("list")).await.says("<span class=\"unseen\">: why?</span>");
@@ -169,7 +169,10 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     seen.says("403 Forbidden");
     seen.says("You lack the permission store.view on com_shop.manufacturers.");
     ann.fill(&route("list"), &route("list"), &[]).await.says("200 OK");
-    shop.site.set_rule("Administrator", "core.login.api", "root", Setting::Deny).await.unwrap();
+    shop.site
+        .set_rule("Administrator", "core.login.api", "root", Setting::Deny, Force::No)
+        .await
+        .unwrap();
     bob.fill(&route("list"), &route("list"), &[]).await.says("401 Unauthorized");
 
     // Forms from other sites are refused, too.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use example_host::{ServerSettings, Site};
+use example_host::{Force, ServerSettings, Site};
 use serde_json::json;
 
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, library};
@@ -132,7 +132,7 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
 #[tokio::test]
 async fn sign_ins_sign_outs_and_refusals_are_in_the_audit_trail_without_a_password() {
     let shop = shop().await;
-    shop.site.set_blocked("registered", true).await.unwrap();
+    shop.site.block_user("registered", Force::No).await.unwrap();
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     assert_eq!(ann.fill("/", "/sign-out", &[]).await.status, 303);
     for (name, password, status) in [

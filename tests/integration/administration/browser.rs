@@ -4,7 +4,7 @@
 //! `TEST_BROWSER` is the folder that `tests/browser/prepare.sh` prepares. Pictures of the pages are
 //! put there too; `tests/browser/pictures.py` takes those in the documents.
 
-use example_host::NewToken;
+use example_host::{Force, NewToken};
 use fantoccini::Locator;
 use serde_json::json;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
@@ -404,7 +404,7 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
 async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     let shop = shop().await;
     shop.fill().await;
-    shop.site.set_blocked("registered", true).await.unwrap();
+    shop.site.block_user("registered", Force::No).await.unwrap();
     busy(&shop).await;
     shop.site.set_parameter("store_name", &"Lamps and more".into()).await.unwrap();
     shop.site.set_parameter("order_mail_text", &"{{ status }}".into()).await.unwrap();

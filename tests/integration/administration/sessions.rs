@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use example_host::{ServerSettings, Setting};
+use example_host::{Force, ServerSettings, Setting};
 use time::OffsetDateTime;
 
 use crate::support::databases::Engine;
@@ -16,7 +16,7 @@ use crate::support::waiting::eventually;
 #[tokio::test]
 async fn a_refused_sign_in_does_not_reveal_which_users_exist() {
     let shop = shop().await;
-    shop.site.set_blocked("registered", true).await.unwrap();
+    shop.site.block_user("registered", Force::No).await.unwrap();
     let mut pages = BTreeSet::new();
     for name in ["superuser", "registered", "nobody-of-that-name", "'; DROP TABLE host_users"] {
         let mut guest = Visitor::of(&shop.url(""));
@@ -244,7 +244,7 @@ async fn the_cookie_of_a_device_is_strict_and_worthless_without_its_user_and_pas
     // Nor is it of use for another user of the same name.
     let (_, device) = sign_in("administrator", PASSWORD, "").await;
     guess_everywhere(&shop, "administrator").await;
-    shop.site.remove_user("administrator").await.unwrap();
+    shop.site.remove_user("administrator", Force::No).await.unwrap();
     add(&shop.site, "administrator", "Super Users").await;
     assert_eq!(sign_in("administrator", PASSWORD, &device).await.0, 429);
 }
@@ -350,11 +350,11 @@ async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permissio
     assert!(!admin.is_in().await);
     assert_eq!(admin.sign_in("administrator", PASSWORD).await.status, 422);
     assert_eq!(admin.sign_in("administrator", "another password").await.status, 303);
-    shop.site.remove_user("administrator").await.unwrap();
+    shop.site.remove_user("administrator", Force::No).await.unwrap();
     assert!(!admin.is_in().await);
 
     // The permission is removed.
-    shop.site.set_rule("Public", "core.admin", "root", Setting::Deny).await.unwrap();
+    shop.site.set_rule("Public", "core.admin", "root", Setting::Deny, Force::Yes).await.unwrap();
     assert!(!ann.is_in().await);
 }
 
@@ -377,7 +377,7 @@ async fn a_session_is_valid_and_ends_in_every_host_of_a_site() {
     let add = [("title", "Tills"), ("parent", "Public")];
     assert_eq!(there.fill("/groups/new", "/groups/new", &add).await.status, 303);
     ann.get("/groups").await.says("Tills");
-    place.run("user block ann").await;
+    place.run("user block ann --force").await;
     assert!(!ann.is_in().await && !there.is_in().await);
     left.stop().await;
     right.stop().await;

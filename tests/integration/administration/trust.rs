@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use example_host::{NewUser, Site};
+use example_host::{Force, NewUser, Site};
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, SqliteConnection};
 use time::macros::format_description;
@@ -458,7 +458,7 @@ async fn ids_of_removed_groups_and_users_are_never_reused() {
     assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
     let page = format!("/groups/{group}/delete");
     assert_eq!(ann.fill(&page, &page, &[]).await.status, 303);
-    site.remove_user("bob").await.unwrap();
+    site.remove_user("bob", Force::No).await.unwrap();
     let next = site.add_group("Desks", "Public").await.unwrap();
     assert!(next > group, "{next} after {group}");
     let page = format!("/groups/{next}/delete");

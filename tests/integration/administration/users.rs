@@ -1,7 +1,7 @@
 //! Users, tokens and permissions in the administration, and the limits of administrators with
 //! respect to each other.
 
-use example_host::NewUser;
+use example_host::{Force, NewUser};
 
 use crate::support::harness::Role;
 use crate::support::visitor::{Visitor, add, beside, field, id, shop};
@@ -105,7 +105,7 @@ async fn administrators_cannot_lock_themselves_out() {
             .filter(|user| !user.blocked && user.groups.contains(&"Super Users".to_owned()));
         assert_eq!(left.count(), 1);
         for name in ["bob", "superuser"] {
-            shop.site.set_blocked(name, false).await.unwrap();
+            shop.site.unblock_user(name).await.unwrap();
         }
     }
 }
@@ -196,7 +196,7 @@ async fn users_are_found_in_any_case_and_paged_without_repeats() {
         ann.fill(&format!("/users/{user}"), &format!("/users/{user}"), &profile).await.status,
         303
     );
-    shop.site.set_blocked("kunde08", true).await.unwrap();
+    shop.site.block_user("kunde08", Force::No).await.unwrap();
     for (query, found) in [
         ("search=JÜRGEN", vec!["kunde07"]),
         ("search=özt", vec!["kunde07"]),

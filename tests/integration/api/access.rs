@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use example_host::NewToken;
+use example_host::{Force, NewToken};
 use host_interface::Method;
 use serde_json::json;
 
@@ -285,7 +285,7 @@ async fn permission_is_checked_before_syntax_and_existence() {
 async fn a_rule_on_an_asset_applies_to_that_asset_only() {
     let shop = Shop::open().await;
     let deny = example_host::Setting::Deny;
-    shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny).await.unwrap();
+    shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny, Force::No).await.unwrap();
     shop.get("/zones").by(Role::Manager).send().await.expect(403);
     // The asset is that of the returned type, and not that of the beginning of the path.
     shop.get("/countries/1/zones").by(Role::Manager).send().await.expect(403);
@@ -294,7 +294,10 @@ async fn a_rule_on_an_asset_applies_to_that_asset_only() {
     shop.get("/zones").by(Role::Administrator).send().await.expect(403);
     shop.get("/zones").by(Role::SuperUser).send().await.expect(200);
     let inherit = example_host::Setting::Inherit;
-    shop.site.set_rule("Manager", "store.view", "com_shop.zones", inherit).await.unwrap();
+    shop.site
+        .set_rule("Manager", "store.view", "com_shop.zones", inherit, Force::No)
+        .await
+        .unwrap();
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
 }
 
@@ -322,14 +325,14 @@ async fn a_token_works_until_it_is_replaced_or_revoked_or_its_user_is_blocked() 
     assert_eq!(ask(&first).await, 200);
     let second = shop.site.generate_token("manager").await.unwrap();
     assert_eq!((ask(&first).await, ask(&second).await), (401, 200));
-    shop.site.set_blocked("manager", true).await.unwrap();
+    shop.site.block_user("manager", Force::No).await.unwrap();
     assert_eq!(ask(&second).await, 401);
-    shop.site.set_blocked("manager", false).await.unwrap();
+    shop.site.unblock_user("manager").await.unwrap();
     assert_eq!(ask(&second).await, 200);
     shop.site.revoke_token("manager", "default").await.unwrap();
     assert_eq!(ask(&second).await, 401);
     let third = shop.site.generate_token("manager").await.unwrap();
-    shop.site.remove_user("manager").await.unwrap();
+    shop.site.remove_user("manager", Force::No).await.unwrap();
     assert_eq!(ask(&third).await, 401);
 }
 

@@ -1,5 +1,6 @@
 //! What a client selects of a document: `fields`, `include` and `sort`, as JSON:API defines them.
 
+use example_host::Force;
 use serde_json::{Value, json};
 
 use crate::support::harness::{ROOT, Role, Shop};
@@ -266,18 +267,19 @@ async fn fields_narrow_what_is_included_and_never_what_is_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_includes_at_most_a_thousand_records() {
+async fn a_document_includes_at_most_5000_records() {
     let shop = Shop::open().await;
-    order_of(&shop, 992).await;
-    let five = "/orders?include=items,history,orderstatus";
-    for _ in 0..3 {
-        order_of(&shop, 1).await;
+    order_of(&shop, 994).await;
+    let five = "/orders?include=items,history,orderstatus&fields[orderitems]=order";
+    for _ in 0..4 {
+        order_of(&shop, 1_000).await;
     }
-    // 995 items, 4 entries and 1 status.
+    // 4,994 items, 5 entries and 1 status.
     let document = shop.get(five).send().await.expect(200).json();
-    assert_eq!(document["included"].as_array().unwrap().len(), 1_000);
+    assert_eq!(document["included"].as_array().unwrap().len(), 5_000);
     // The orders to which the items lead back are part of the list.
-    shop.get("/orders?include=items.order,history,orderstatus").send().await.expect(200);
+    let back = "/orders?include=items.order,history,orderstatus&fields[orderitems]=order";
+    shop.get(back).send().await.expect(200);
     shop.post("/orders/1/history", json!({"order_state_id": 5})).send().await.expect(201);
     let refused = shop.get(five).send().await.expect(400);
     assert_eq!(refused.errors(), ["400 invalid_parameter parameter include"]);
@@ -286,11 +288,30 @@ async fn a_document_includes_at_most_a_thousand_records() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_order_of_1000_items_includes_its_items_and_shipments() {
+    let shop = Shop::open().await;
+    let order = order_of(&shop, 1_000).await;
+    for item in 1..=3 {
+        let shipment = json!({"items": [{"orderitem_id": item, "quantity": 1}]});
+        shop.create(&format!("/orders/{order}/shipments"), shipment).await;
+    }
+    let path = format!("/orders/{order}?include=items,shipments,history.orderstatus");
+    let document = shop.get(&path).send().await.expect(200).json();
+    let included = document["included"].as_array().unwrap();
+    for (kind, number) in [("orderitems", 1_000), ("shipments", 3)] {
+        assert_eq!(included.iter().filter(|one| one["type"] == kind).count(), number, "{kind}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_included_needs_the_permission_to_view_it() {
     let shop = Shop::stocked().await;
     let deny = example_host::Setting::Deny;
-    shop.site.set_rule("Manager", "store.view", "com_shop.orderitems", deny).await.unwrap();
-    shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny).await.unwrap();
+    shop.site
+        .set_rule("Manager", "store.view", "com_shop.orderitems", deny, Force::No)
+        .await
+        .unwrap();
+    shop.site.set_rule("Manager", "store.view", "com_shop.zones", deny, Force::No).await.unwrap();
     for (path, missing) in [
         ("/orders?include=items", "orderitems"),
         ("/orders/1?include=history,items.order", "orderitems"),

@@ -2,7 +2,7 @@
 //! a second.
 
 use crate::support::harness::Answer;
-use crate::support::process::{MANUFACTURERS, Place, table};
+use crate::support::process::{ENTRIES, MANUFACTURERS, Place, table};
 use crate::support::waiting::eventually;
 
 #[tokio::test]
@@ -13,7 +13,7 @@ async fn a_user_is_added_and_listed() {
     assert_eq!(add, "1\n");
     let add = "user add bob --email bob@example.com --group Registered --group";
     assert_eq!(place.call(add).word("Super Users").finish().await.succeeds(), "2\n");
-    place.run("user block bob").await;
+    place.run("user block bob --force").await;
     assert_eq!(
         table(&place.run("user list").await),
         [
@@ -76,6 +76,54 @@ async fn errors_about_a_user_are_reported_in_one_line() {
         assert!(line.contains(says), "{arguments}: {line}");
     }
     assert_eq!(table(&place.run("user list").await).len(), 1, "nothing was changed");
+}
+
+#[tokio::test]
+async fn the_last_administrator_stays_unless_it_is_forced() {
+    let place = Place::of_the_fixture();
+    let call = |words: &str| place.call(words).env("DATABASE_URL", place.database.url());
+    let run = async |words: &str| call(words).finish().await.succeeds();
+    let refusal = async |words: &str| call(words).finish().await.fails();
+    let add = "user add ann --email ann@example.com --group";
+    call(add).word("Super Users").finish().await.succeeds();
+    let rules = run("permission list").await;
+    let rule = |setting: &str| {
+        let set = call("permission set").word("Super Users").word("core.admin").word("root");
+        setting.split(' ').fold(set, |call, word| call.word(word))
+    };
+    let reason = "this would leave the site without an administrator";
+    for command in ["user block ann", "user remove ann"] {
+        assert!(refusal(command).await.starts_with(reason), "{command}");
+    }
+    for setting in ["deny", "inherit"] {
+        assert!(rule(setting).finish().await.fails().starts_with(reason), "{setting}");
+    }
+    assert_eq!(table(&run("user list").await)[0][4], "active");
+    assert_eq!(run("permission list").await, rules, "nothing was changed");
+
+    // A blocked administrator is none. A user who is none is never kept.
+    let add = "user add bob --email bob@example.com --group";
+    call(add).word("Super Users").finish().await.succeeds();
+    run("user block bob").await;
+    assert!(refusal("user block ann").await.starts_with(reason));
+    run("user unblock bob").await;
+    run("user block ann").await;
+    run("user unblock ann").await;
+    run("user remove bob").await;
+
+    run("user block ann --force").await;
+    // There is no administrator left to keep.
+    run("user unblock ann").await;
+    rule("inherit --force").finish().await.succeeds();
+    run("user remove ann").await;
+    let trail = place.database.texts(ENTRIES).await;
+    let forced: Vec<&String> = trail.iter().filter(|entry| entry.contains("(forced")).collect();
+    let [blocked, ruled] = &forced[..] else { panic!("{forced:#?}") };
+    assert!(
+        blocked.contains("user block: block a user (forced, the last administrator): user 1"),
+        "{blocked}"
+    );
+    assert!(ruled.contains("Super Users (forced, the last administrator): asset root"), "{ruled}");
 }
 
 #[tokio::test]
@@ -221,7 +269,7 @@ async fn a_decision_is_explained_by_its_rule() {
     assert!(listed.contains("Public\tfixture.look\troot\tdeny\n"), "{listed}");
     place.run("permission set Public fixture.look root inherit").await;
     assert!(explain("ann").await.starts_with("allowed\t"));
-    place.run("user block sue").await;
+    place.run("user block sue --force").await;
     assert_eq!(explain("sue").await, "denied\tblocked\n");
 }
 

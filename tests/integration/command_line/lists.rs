@@ -53,7 +53,7 @@ async fn every_list_has_the_same_rows_as_lines_and_as_json() {
     place.user("ann", "Manager").await;
     let add = "user add bob --email bob@example.com --group Registered --group";
     place.call(add).word("Super Users").finish().await.succeeds();
-    place.run("user block bob").await;
+    place.run("user block bob --force").await;
     place.call("config set store_name").word("\"Lamps & more\"").finish().await.succeeds();
     spoil(&place).await;
     for (list, names) in LISTS {

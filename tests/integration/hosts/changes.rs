@@ -136,6 +136,19 @@ async fn a_change_that_times_out_is_recorded_with_its_outcome() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_unknown_outcome_is_recorded_as_such() {
+    let (place, served, token) = serve(&[]).await;
+    let path = format!("{CHANGE}/undecided");
+    let answer = Answer::to(served.ask("POST", &path, &token)).await.expect(503);
+    assert_eq!(answer.header("change-outcome"), "unknown");
+    served.stop().await;
+    let entries = entries(&place).await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!((&*entries[0].2, entries[0].3), ("undecided", 503));
+    assert_eq!(entries[0].4, "may or may not have been done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_concurrent_changes_is_limited() {
     let environment = [("HOST_REQUEST_TIMEOUT", "1"), ("HOST_CONNECTIONS", "2")];
     let (place, served, token) = serve(&environment).await;

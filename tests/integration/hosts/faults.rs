@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::permissive::PermissiveHost;
-use host_interface::{HostHandle, Method, Response};
+use host_interface::{CHANGE_OUTCOME, HostHandle, Method, Response};
 use plugin::app::App;
 use plugin::error::Error;
 use plugin::model::value::Kind;
@@ -197,6 +197,8 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     proxy.lose(Loss::OfAnswer, words);
     let answer = create_manufacturer(&store).await;
     assert_eq!(answer.status(), 503, "{}", String::from_utf8_lossy(answer.body()));
+    let outcome = answer.headers().iter().find(|header| header.name() == CHANGE_OUTCOME);
+    assert_eq!(outcome.map(|header| header.value()), Some("unknown"));
     assert!(proxy.has_lost());
     // The server may still be committing.
     eventually("the record is there", async || {
@@ -317,6 +319,42 @@ async fn a_statement_is_cancelled_soon_after_its_request_ends() {
     })
     .await;
     store.app.shop.store.close().await;
+}
+
+/// A statement of the host itself, which waits for a lock, ends with the request of its client.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "the host tests its own file")]
+async fn a_statement_of_the_host_ends_with_its_request() {
+    let place = Place::of_the_store();
+    let served = place.serve().await;
+    let (lock, waiting) = match place.database.engine {
+        Engine::MariaDb => (
+            "LOCK TABLES host_api_tokens WRITE",
+            "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+             AND info LIKE '%host_api_tokens%' AND id <> CONNECTION_ID()",
+        ),
+        _ => (
+            "LOCK TABLE host_api_tokens",
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+             AND state = 'active' AND query LIKE '%host_api_tokens%' AND pid <> pg_backend_pid()",
+        ),
+    };
+    let waiting = async || place.database.number(waiting).await;
+    let asked = async {
+        for round in 0..3 {
+            let token = format!("never given {round}");
+            let request = served.get(&format!("{ROOT}/manufacturers"), &token);
+            let asking = tokio::spawn(Answer::to(request));
+            eventually("it waits for the lock", async || (waiting().await == 1).then_some(()))
+                .await;
+            asking.abort();
+            let over = eventually("it ends", async || (waiting().await == 0).then_some(()));
+            // Sooner than the time limit of a statement.
+            tokio::time::timeout(Duration::from_secs(3), over).await.unwrap();
+        }
+    };
+    place.database.during(&[lock], asked).await;
+    served.stop().await;
 }
 
 /// A connection whose statement continued would be closed only at its end.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use example_host::{Error, NewUser, Site};
+use example_host::{Error, Force, NewUser, Site};
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection};
 use tokio::io::AsyncWriteExt;
@@ -121,7 +121,7 @@ async fn hosts_follow_each_other_in_both_directions() {
         for address in [&left.1, &right.1] {
             until(address, &token, 200).await;
         }
-        here.set_blocked(name, true).await.unwrap();
+        here.block_user(name, Force::No).await.unwrap();
         for address in [&left.1, &right.1] {
             until(address, &token, 401).await;
         }

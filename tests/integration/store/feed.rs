@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use example_host::Setting;
+use example_host::{Force, Setting};
 use host_interface::{HostHandle, Method};
 use plugin::model::value::Value as Cell;
 use plugin::resources::REGISTRY;
@@ -371,7 +371,7 @@ async fn the_feed_shows_each_user_the_types_that_they_may_view() {
     let shop = Shop::filled().await;
     let rule = async |kind: &str, setting| {
         let asset = format!("com_shop.{kind}");
-        shop.site.set_rule("Manager", "store.view", &asset, setting).await.unwrap();
+        shop.site.set_rule("Manager", "store.view", &asset, setting, Force::No).await.unwrap();
     };
     let ask = async |path: &str| shop.get(path).by(Role::Manager).send().await;
     let all = ask("/changes?page[size]=1000").await.expect(200).json();
@@ -467,7 +467,7 @@ async fn after_a_wait_token_and_permission_are_checked_again() {
             tokio::time::sleep(Duration::from_millis(500)).await;
             if loses == "permission" {
                 let (asset, deny) = ("com_shop.coupons", Setting::Deny);
-                shop.site.set_rule("Manager", "store.view", asset, deny).await.unwrap();
+                shop.site.set_rule("Manager", "store.view", asset, deny, Force::No).await.unwrap();
             } else {
                 shop.site.revoke_token("manager", "default").await.unwrap();
             }

@@ -1,6 +1,7 @@
 //! Stock: changes by differences, one and many at a time, orders that take their items, and the
 //! ledgers of stock and of vouchers.
 
+use example_host::Force;
 use std::collections::BTreeMap;
 
 use plugin::sql::Statement;
@@ -234,11 +235,17 @@ async fn the_ledger_of_a_voucher_shows_its_adjustments_newest_first() {
     assert_eq!(list.column("amount"), ["2.00001", "-12.50"]);
     // A rule on vouchers is one on their ledgers.
     let deny = example_host::Setting::Deny;
-    shop.site.set_rule("Manager", "store.view", "com_shop.vouchers", deny).await.unwrap();
+    shop.site
+        .set_rule("Manager", "store.view", "com_shop.vouchers", deny, Force::No)
+        .await
+        .unwrap();
     shop.get("/vouchers/1/ledger").by(Role::Manager).send().await.expect(403);
     shop.get("/inventory/1/ledger").by(Role::Manager).send().await.expect(200);
     let inherit = example_host::Setting::Inherit;
-    shop.site.set_rule("Manager", "store.view", "com_shop.vouchers", inherit).await.unwrap();
+    shop.site
+        .set_rule("Manager", "store.view", "com_shop.vouchers", inherit, Force::No)
+        .await
+        .unwrap();
     // It goes with its voucher.
     shop.delete("/vouchers/1").send().await.expect(204);
     assert_eq!(shop.get("/vouchers/1/ledger").send().await.expect(200).total(), 0);

@@ -27,7 +27,7 @@ pub struct Look {
 
 pub const DESK: Look = Look { width: 1280, height: 800, dark: false };
 
-pub const PHONE: Look = Look { width: 390, height: 844, dark: false };
+pub const PHONE: Look = Look { width: 360, height: 800, dark: false };
 
 pub const LOOKS: [(&str, Look); 4] = [
     ("desk-light", DESK),
@@ -257,6 +257,22 @@ pub fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("TEST_BROWSER").unwrap())
 }
 
+/// The words in tables of the shown page that are broken over two lines, without ids and the like.
+const BROKEN_WORDS: &str = "
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = [];
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        const of = text.parentElement;
+        if (!of.closest('td, th') || of.closest('code, pre, .unseen') || !of.checkVisibility()) continue;
+        for (const word of text.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+            const range = new Range();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            const tops = [...range.getClientRects()].map(rect => Math.round(rect.top));
+            if (new Set(tops).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken";
+
 /// The accessibility faults of the shown page.
 pub async fn faults_of(browser: &Browser, axe: &str, look: Look) -> Vec<String> {
     browser.client.execute(axe, Vec::new()).await.unwrap();
@@ -276,6 +292,8 @@ pub async fn faults_of(browser: &Browser, axe: &str, look: Look) -> Vec<String> 
     if measured[0] != 0 {
         faults.push(format!("is wider than its window by {}", measured[0]));
     }
+    let broken: Vec<String> = serde_json::from_value(browser.script(BROKEN_WORDS).await).unwrap();
+    faults.extend(broken.into_iter().map(|word| format!("breaks inside a word: {word}")));
     assert_eq!((&measured[1], &measured[2]), (&json!(look.dark), &json!(look.width)));
     assert_eq!(measured[3], "light dark", "the stylesheet applies");
     faults

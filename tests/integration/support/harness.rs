@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use example_host::{MailSettings, NewToken, NewUser, Running, ServerSettings, Setting, Site};
+use example_host::{
+    Force, MailSettings, NewToken, NewUser, Running, ServerSettings, Setting, Site,
+};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
@@ -274,7 +276,7 @@ impl Shop {
         let site = &self.site;
         site.add_group("Warehouse", "Registered").await.unwrap();
         let rule = ("store.fulfil", "com_shop.orders");
-        site.set_rule("Warehouse", rule.0, rule.1, Setting::Allow).await.unwrap();
+        site.set_rule("Warehouse", rule.0, rule.1, Setting::Allow, Force::No).await.unwrap();
         let user = NewUser {
             email: "packer@example.com".to_owned(),
             username: "packer".to_owned(),

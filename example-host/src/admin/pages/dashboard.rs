@@ -2,6 +2,7 @@
 //! requests, with links to the pages with details.
 
 use askama::Template;
+use host_interface::with_separators;
 
 use crate::extensions::registry::ExtensionEntry;
 use crate::identity::directory;
@@ -52,7 +53,10 @@ struct Hour {
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let state = visit.site.state();
     let users = directory::count(state.database(), COUNTED + 1).await?;
-    let users = if users > COUNTED { format!("over {COUNTED}") } else { users.to_string() };
+    let users = match users > COUNTED {
+        true => format!("over {}", with_separators(COUNTED)),
+        false => with_separators(users),
+    };
     // The health is checked first, before a query of this page can fail.
     let failing = health::failing(&visit.site).await;
     show(&Page {
@@ -81,15 +85,19 @@ fn hour(minutes: Vec<Minute>) -> Hour {
     let chart = |name, title, description, shown: fn(&Minute) -> Shown, most: u64| {
         let ends = ["An hour ago".to_owned(), "Now".to_owned()];
         let chart = Chart::new(name, title, description, ends, minutes.iter().map(shown).collect());
-        if most > 0 { chart.up_to(format!("{most} a minute")) } else { chart }
+        chart.up_to(format!("{} a minute", with_separators(most)))
     };
     let charts = [
         chart(
             "requests",
             "Requests in each minute of the last hour",
-            format!("Requests: {requests} in total, at most {busiest} in one minute."),
+            format!(
+                "Requests: {} in total, at most {} in one minute.",
+                with_separators(requests),
+                with_separators(busiest)
+            ),
             |minute| Shown {
-                label: format!("{}: {} requests", clock(minute), minute.requests),
+                label: format!("{}: {} requests", clock(minute), with_separators(minute.requests)),
                 amounts: vec![("usual", u128::from(minute.requests))],
             },
             busiest,
@@ -97,13 +105,18 @@ fn hour(minutes: Vec<Minute>) -> Hour {
         chart(
             "errors",
             "Errors in each minute of the last hour",
-            format!("Refused: {refused}, failed: {failed}, at most {worst} in one minute."),
+            format!(
+                "Refused: {}, failed: {}, at most {} in one minute.",
+                with_separators(refused),
+                with_separators(failed),
+                with_separators(worst)
+            ),
             |minute| Shown {
                 label: format!(
                     "{}: {} refused, {} failed",
                     clock(minute),
-                    minute.refused,
-                    minute.failed
+                    with_separators(minute.refused),
+                    with_separators(minute.failed)
                 ),
                 amounts: vec![
                     ("failed", u128::from(minute.failed)),

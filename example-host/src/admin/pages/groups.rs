@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use askama::Template;
+use host_interface::with_separators;
 
 use crate::base::error::Error;
 use crate::database::sql;

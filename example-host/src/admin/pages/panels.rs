@@ -175,10 +175,10 @@ fn aligned(table: Table) -> Rows {
     Rows { columns, rows }
 }
 
-/// Whether a cell is a decimal, or empty.
+/// Whether a cell is a decimal, with or without separators, or empty.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
-    digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    digits.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte))
 }
 
 /// A decimal as a whole number of its smallest unit, so that decimals can be compared. Negative
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_column_has_numbers_if_each_of_its_cells_is_one_or_empty() {
         let table = Table::new(["Day", "Sold", "Of", "Why"])
-            .row(["3 May", "-7", "1.50", ""])
+            .row(["3 May", "-7", "1,001.50", ""])
             .row(["4 May", "+12", "", "rain"]);
         let numbers = aligned(table).columns.into_iter().map(|(_, numbers)| numbers);
         assert_eq!(numbers.collect::<Vec<_>>(), [false, true, true, false]);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
+use host_interface::with_separators;
 
 use crate::base::error::Error;
 use crate::base::text::now;

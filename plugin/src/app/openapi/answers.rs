@@ -179,7 +179,7 @@ pub(super) const FAILURES: &[Failure] = &[
         by: By::Any,
         row: FaultKind::Unavailable.row(),
         description: "The store is temporarily unavailable; try again.",
-        headers: &["Retry-After"],
+        headers: &["Change-Outcome", "Retry-After"],
     },
     Failure {
         name: "Timeout",
@@ -256,6 +256,12 @@ pub(super) fn headers() -> Value {
             "required": true,
             "schema": {"type": "string"},
             "example": "private, no-cache",
+        },
+        "Change-Outcome": {
+            "description": "Sent if the change may or may not have been made: send the request again \
+                under its Idempotency-Key, or look first.",
+            "schema": {"type": "string", "const": "unknown"},
+            "example": "unknown",
         },
         "ETag": {
             "description": "The version of the record and a digest of the document, as a strong tag. \

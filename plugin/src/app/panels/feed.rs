@@ -1,7 +1,7 @@
 //! The panel of the feed of changes on the first page of the administration: how far behind it is, and
 //! from when on it can be followed.
 
-use host_interface::{PanelContent, Table};
+use host_interface::{PanelContent, Table, with_separators};
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
@@ -20,10 +20,10 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let (clock, backlog) = (shop.feed.clock().await?, shop.feed.backlog().await?);
     let behind = match backlog.behind {
         1 => "1 second".to_owned(),
-        seconds => format!("{seconds} seconds"),
+        seconds => format!("{} seconds", with_separators(seconds)),
     };
     let table = Table::new(["What", "Now"])
-        .row(["Changes without a place".to_owned(), backlog.queued.to_string()])
+        .row(["Changes without a place".to_owned(), with_separators(backlog.queued)])
         .row(["For at most".to_owned(), behind])
         .row(["Latest change".to_owned(), shown(moment_of(clock.seq))])
         .row(["Clients may go on from".to_owned(), shown(moment_of(clock.floor))]);

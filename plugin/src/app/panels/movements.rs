@@ -1,7 +1,7 @@
 //! The panels of movements: what a request has moved in a ledger, or what the ledger has of a record, newest
 //! first. The ledgers differ only in their descriptions here; what writes them is no concern of this file.
 
-use host_interface::{PanelContent, Subject, Table};
+use host_interface::{PanelContent, Subject, Table, with_separators};
 use time::macros::format_description;
 
 use crate::error::Error;
@@ -79,6 +79,9 @@ pub(super) static LEDGERS: [Ledger; 2] = [
     },
 ];
 
+/// The columns of amounts; the other numbers are ids.
+const AMOUNTS: [&str; 3] = ["Difference", "Before", "After"];
+
 /// How many movements a panel shows.
 const SHOWN: usize = 100;
 
@@ -111,7 +114,11 @@ pub(super) async fn content(
     }
     let table =
         rows.iter().take(SHOWN).fold(Table::new(ledger.columns.iter().copied()), |table, row| {
-            table.row(row.iter().zip(kinds).map(|(cell, kind)| text(cell, *kind)))
+            let cells = row.iter().zip(kinds).zip(ledger.columns);
+            table.row(cells.map(|((cell, kind), column)| match AMOUNTS.contains(column) {
+                true => with_separators(text(cell, *kind)),
+                false => text(cell, *kind),
+            }))
         });
     let content = PanelContent::new().table(table);
     Ok(match rows.len() > SHOWN {

@@ -1,7 +1,7 @@
 //! The panel of sales on the first page of the administration. It is made from the sums of the report, so
 //! that both always show the same numbers, and reads no table itself.
 
-use host_interface::{Chart, PanelContent, Table};
+use host_interface::{Chart, PanelContent, Table, with_separators};
 use time::Date;
 use time::macros::format_description;
 
@@ -39,8 +39,8 @@ fn drawn(sales: &Sales) -> PanelContent {
     content.table(totals.into_iter().fold(Table::new(columns), |table, (currency, sums)| {
         table.row([
             currency.to_owned(),
-            sums.orders.to_string(),
-            sums.items.to_string(),
+            with_separators(sums.orders),
+            with_separators(sums.items),
             money(sums.net()),
             money(sums.net_per_order()),
         ])
@@ -59,19 +59,24 @@ fn chart(sales: &Sales, currency: &str, total: &Sums) -> Chart {
     let chart =
         Chart::bars(currency, format!("Net sales in {currency} by day"), description).highest(most);
     days.fold(chart, |chart, (day, sums)| {
-        let (label, net) = (short(day), money(sums.net()));
-        let text = format!("{label}: {net} {currency}, {}", orders_in_words(sums.orders));
-        chart.point(label, text, &net)
+        let (label, net) = (short(day), sums.net());
+        let orders = orders_in_words(sums.orders);
+        let text = format!("{label}: {} {currency}, {orders}", money(net));
+        chart.point(label, text, decimal(net))
     })
 }
 
-/// An amount as the report shows it.
+/// An amount as the report shows it, with separators.
 fn money(units: i128) -> String {
+    with_separators(decimal(units))
+}
+
+fn decimal(units: i128) -> String {
     decimal_text(units, 5, 2)
 }
 
 fn orders_in_words(orders: i64) -> String {
-    if orders == 1 { "1 order".to_owned() } else { format!("{orders} orders") }
+    if orders == 1 { "1 order".to_owned() } else { format!("{} orders", with_separators(orders)) }
 }
 
 /// A day in a form for people.

@@ -55,18 +55,19 @@ fn shipped(terms: &Terms) -> Comparison {
     let steps = vec![
         // Locks the order, like everything that ships an item.
         Step {
-            text: "UPDATE shop_orders SET version = version + 1 WHERE shop_order_id = ?".to_owned(),
+            text: "UPDATE shop_orders SET version = version WHERE shop_order_id = ?".to_owned(),
             binds: &[0],
         },
         Step {
             text: format!(
-                "UPDATE shop_orderitems SET shipped = {counted} \
+                "UPDATE shop_orderitems SET version = version + 1, shipped = {counted} \
                  WHERE shop_orderitem_id = ? AND orderitem_quantity >= {counted}"
             ),
             binds: &[0, 1, 1, 0, 1],
         },
         Step {
-            text: "UPDATE shop_orders SET fulfilment_state = CASE WHEN NOT EXISTS \
+            text: "UPDATE shop_orders SET version = version + 1, \
+                fulfilment_state = CASE WHEN NOT EXISTS \
                 (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \
                 WHEN EXISTS (SELECT 1 FROM shop_orderitems WHERE order_key = shop_order_id \
                 AND shipped < orderitem_quantity) THEN 'partial' ELSE 'fulfilled' END \

@@ -1,0 +1,114 @@
+//! Ends the statement of a connection that nothing waits for any more: its request is over, or the answer
+//! takes too long. Each engine needs another way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, SqliteConnection};
+
+/// The number of its steps after which SQLite asks whether it may continue.
+const STEPS: i32 = 1_000;
+
+/// The id of a connection, and its server: another server may be behind the same address.
+const CONNECTION_ID: &str =
+    "SELECT concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir), connection_id()";
+
+/// A way to end the statement of a connection.
+pub(super) enum Cancel {
+    /// SQLite reads it while it works.
+    Flag(Arc<AtomicBool>),
+    /// PostgreSQL notices within a second that the connection is closed.
+    Closed,
+    /// MariaDB notices nothing, and is asked through another connection.
+    Kill(Arc<MySqlConnectOptions>, Place),
+}
+
+/// The server of a connection, and its id there.
+type Place = (String, u64);
+
+impl Cancel {
+    pub(super) async fn of_sqlite(connection: &mut SqliteConnection) -> Result<Self, sqlx::Error> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let read = Arc::clone(&flag);
+        let goes_on = move || !read.load(Ordering::Relaxed);
+        connection.lock_handle().await?.set_progress_handler(STEPS, goes_on);
+        Ok(Self::Flag(flag))
+    }
+
+    pub(super) async fn of_mysql(
+        connection: &mut MySqlConnection,
+        options: Arc<MySqlConnectOptions>,
+    ) -> Result<Self, sqlx::Error> {
+        Ok(Self::Kill(options, place(connection).await?))
+    }
+
+    /// Ends the statement. The connection is closed afterwards and never used again.
+    pub(super) fn now(&self) {
+        match self {
+            Self::Flag(flag) => flag.store(true, Ordering::Relaxed),
+            Self::Closed => {}
+            Self::Kill(options, place) => {
+                let (options, place) = (Arc::clone(options), place.clone());
+                // At the end of the process there is no runtime any more; the server then ends the
+                // statement at its time limit.
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.spawn(async move {
+                        if let Err(error) = kill(&options, &place).await {
+                            tracing::debug!(%error, "a statement goes on although its request is over");
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
+
+async fn kill(options: &MySqlConnectOptions, (server, id): &Place) -> Result<(), sqlx::Error> {
+    let mut connection = options.connect().await?;
+    if place(&mut connection).await?.0 == *server {
+        connection.execute(AssertSqlSafe(format!("KILL QUERY {id}"))).await?;
+    }
+    connection.close().await
+}
+
+async fn place(connection: &mut MySqlConnection) -> Result<Place, sqlx::Error> {
+    use sqlx::Row;
+    let row = sqlx::raw_sql(CONNECTION_ID).fetch_one(connection).await?;
+    Ok((row.try_get_unchecked(0)?, row.try_get_unchecked(1)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::time::Duration;
+
+    use crate::base::database_url::DatabaseUrl;
+    use crate::database::{Database, sql};
+
+    /// A connection whose statement goes on is closed only at its end.
+    #[tokio::test]
+    async fn a_statement_of_sqlite_ends_with_what_waits_for_it() -> Result<(), Box<dyn Error>> {
+        const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+             SELECT count(*) FROM n";
+        let file =
+            format!("{}/statement-{}.db", std::env::temp_dir().display(), std::process::id());
+        let url: DatabaseUrl = format!("sqlite://{file}").parse()?;
+        let database = Database::open(&url)?;
+        database.execute(sql("CREATE TABLE x (x INTEGER)")).await?;
+        for _ in 0..3 {
+            let reading = database.fetch_one::<(i64,)>(sql(ENDLESS));
+            let waited = tokio::time::timeout(Duration::from_millis(300), reading).await;
+            assert!(waited.is_err(), "it does not end by itself");
+            let over = async {
+                while database.connections()[1].1 > 0 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(3), over).await?;
+        }
+        database.close().await;
+        std::fs::remove_file(file)?;
+        Ok(())
+    }
+}
