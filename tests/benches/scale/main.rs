@@ -7,9 +7,11 @@
 //! cargo bench -p tests --bench scale                      # everything, on every engine that answers
 //! cargo bench -p tests --bench scale -- sqlite --part reads --large 100000,200000 --rounds 3
 //! cargo bench -p tests --bench scale -- sqlite --part crowd --minutes 10
+//! cargo bench -p tests --bench scale -- --part builds --before OTHER/target/release --small 20000,40000
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against` and `boundary`. Stores
+//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against` and `boundary`, and, if
+//! `--before FOLDER` has the program and the library of another build, `builds`. Stores
 //! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
 //! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
 //! load on the machine affects both alike, and the median of each number is printed.
@@ -27,6 +29,7 @@ mod against;
 mod bare;
 mod boundary;
 mod building;
+mod builds;
 mod cases;
 mod changes;
 mod crowd;
@@ -41,6 +44,7 @@ mod stores;
 mod writes;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -62,6 +66,8 @@ struct Settings {
     /// The duration of the crowd.
     crowded: Duration,
     fresh: bool,
+    /// The folder of another build, to compare this one with.
+    before: PathBuf,
     /// Only cases whose names contain this text.
     only: String,
 }
@@ -77,9 +83,11 @@ enum Part {
     Crowd,
     Against,
     Boundary,
+    Builds,
 }
 
 impl Part {
+    /// Those that need nothing else.
     const ALL: [Part; 8] = [
         Part::Reads,
         Part::Writes,
@@ -105,6 +113,7 @@ impl FromStr for Part {
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
+            "builds" => Ok(Part::Builds),
             _ => Err(format!("{text:?} is none of the parts")),
         }
     }
@@ -120,6 +129,7 @@ impl Settings {
             rounds: 5,
             crowded: Duration::from_secs(30),
             fresh: false,
+            before: PathBuf::new(),
             only: String::new(),
         };
         let mut arguments = std::env::args().skip(1);
@@ -133,6 +143,7 @@ impl Settings {
                 "--minutes" => {
                     settings.crowded = Duration::from_secs(60 * value().parse::<u64>().unwrap());
                 }
+                "--before" => settings.before = value().into(),
                 "--only" => settings.only = value(),
                 "--fresh" => settings.fresh = true,
                 // The argument that cargo passes to every benchmark.
@@ -182,6 +193,10 @@ fn main() {
             println!("`SELECT count(*) FROM shop_products` alone takes {count:.1} ms here\n");
             let stores = [settings.small, settings.large].map(prepare);
             runtime.block_on(reads::measure(&settings, *engine, &stores));
+        }
+        if settings.has(Part::Builds) {
+            let stores = builds::prepare(&settings, *engine, &settings.before);
+            runtime.block_on(builds::measure(&settings, &stores));
         }
         if settings.has(Part::Writes) {
             let stores = [EMPTY, settings.large].map(prepare);

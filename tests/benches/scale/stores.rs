@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -109,6 +109,8 @@ impl Size {
 pub struct Store {
     pub size: Size,
     folder: PathBuf,
+    /// The folder of the program and the library.
+    programs: PathBuf,
     /// The address of the host's database.
     url: String,
     /// The address of the store's own database.
@@ -118,19 +120,29 @@ pub struct Store {
 impl Store {
     /// A store of this size, which is created unless it exists.
     pub fn prepare(engine: Engine, size: Size) -> Store {
-        let store = Store::of(engine, size);
+        Store::of(engine, size, None).prepared(engine, true)
+    }
+
+    /// A store of this size that an earlier build has filled, whose program and library are in this folder.
+    /// It is not shaped for the warehouse, which that build may not know.
+    pub fn prepare_before(engine: Engine, size: Size, programs: &Path) -> Store {
+        Store::of(engine, size, Some(programs)).prepared(engine, false)
+    }
+
+    fn prepared(self, engine: Engine, warehouse: bool) -> Store {
+        let store = self;
         let finished = store.folder.join(FINISHED);
         if !finished.exists() {
             let _ = std::fs::remove_dir_all(&store.folder);
             std::fs::create_dir_all(&store.folder).unwrap();
             if engine != Engine::Sqlite {
-                let name = size.name();
+                let name = store.name();
                 let drop = format!("DROP DATABASE IF EXISTS {name}");
                 execute(engine, &engine.server(), &drop).unwrap();
                 execute(engine, &engine.server(), &format!("CREATE DATABASE {name}")).unwrap();
             }
             store.fill();
-            store.shape(engine);
+            store.shape(engine, warehouse);
             std::fs::write(finished, "").unwrap();
         }
         store
@@ -138,11 +150,16 @@ impl Store {
 
     /// Makes the store of this size be created again.
     pub fn forget(engine: Engine, size: Size) {
-        let _ = std::fs::remove_file(Store::of(engine, size).folder.join(FINISHED));
+        let _ = std::fs::remove_file(Store::of(engine, size, None).folder.join(FINISHED));
     }
 
-    fn of(engine: Engine, size: Size) -> Store {
-        let name = size.name();
+    /// The store of a size: that of this build, or that of an earlier one.
+    fn of(engine: Engine, size: Size, before: Option<&Path>) -> Store {
+        let name = match before {
+            None => size.name(),
+            Some(_) => format!("{}_before", size.name()),
+        };
+        let programs = before.map_or_else(|| target().join("release"), Path::to_path_buf);
         let folder = target().join("bench").join(format!("{engine:?}-{name}").to_lowercase());
         let url = match engine {
             Engine::Sqlite => format!("sqlite://{}", folder.join("host.db").display()),
@@ -152,16 +169,21 @@ impl Store {
             Engine::Sqlite => format!("sqlite://{}", folder.join("shop.db").display()),
             _ => url.clone(),
         };
-        Store { size, folder, url, tables }
+        Store { size, folder, programs, url, tables }
+    }
+
+    /// The name of its database.
+    fn name(&self) -> &str {
+        self.url.rsplit('/').next().unwrap()
     }
 
     fn command(&self) -> Command {
-        let release = target().join("release");
         let library =
             format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-        let mut command = Command::new(release.join("example-host"));
-        command.arg("--plugin").arg(release.join(library)).current_dir(&self.folder);
-        command.env("DATABASE_URL", &self.url);
+        let mut command = Command::new(self.programs.join("example-host"));
+        command.arg("--plugin").arg(self.programs.join(library)).current_dir(&self.folder);
+        // A token holds at most a tenth of the places of clients that wait.
+        command.env("DATABASE_URL", &self.url).env("HOST_WAITERS", "10000");
         command
     }
 
@@ -190,7 +212,7 @@ impl Store {
 
     /// Gives one customer many orders, leaves as many open in a store of any size, and lets the engine
     /// collect statistics.
-    fn shape(&self, engine: Engine) {
+    fn shape(&self, engine: Engine, warehouse: bool) {
         let orders =
             format!("UPDATE shop_orders SET user_id = {CUSTOMER} WHERE shop_order_id % 20 = 0");
         let last = self.size.orders.saturating_sub(OPEN);
@@ -209,7 +231,8 @@ impl Store {
                 "ANALYZE TABLE shop_products, shop_orders, shop_addresses, shop_variants"
             }
         };
-        for change in [&orders, &closed, &open] {
+        let changes = [&orders, &closed, &open];
+        for change in changes.into_iter().take(if warehouse { 3 } else { 1 }) {
             execute(engine, &self.tables, change).unwrap();
         }
         execute(engine, &self.tables, analyse).unwrap();

@@ -31,7 +31,7 @@ impl Write {
     pub const ALL: [Write; 5] =
         [Write::Product, Write::Price, Write::Order, Write::History, Write::Adjustment];
 
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Write::Product => "`POST /products`",
             Write::Price => "`PATCH /products/<id>`, price",
