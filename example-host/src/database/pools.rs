@@ -260,3 +260,37 @@ async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Erro
         .await
         .map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A connection whose statement goes on is closed only at its end.
+    #[tokio::test]
+    async fn a_statement_of_sqlite_ends_with_what_waits_for_it() -> Result<(), Box<dyn Error>> {
+        const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+             SELECT count(*) FROM n";
+        let file =
+            format!("{}/statement-{}.db", std::env::temp_dir().display(), std::process::id());
+        let url: DatabaseUrl = format!("sqlite://{file}").parse()?;
+        let database = Database::open(&url)?;
+        database.execute(sql("CREATE TABLE x (x INTEGER)")).await?;
+        for _ in 0..3 {
+            let reading = database.fetch_one::<(i64,)>(sql(ENDLESS));
+            let waited = tokio::time::timeout(Duration::from_millis(300), reading).await;
+            assert!(waited.is_err(), "it does not end by itself");
+            let over = async {
+                while database.connections()[1].1 > 0 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(3), over).await?;
+        }
+        database.close().await;
+        std::fs::remove_file(file)?;
+        Ok(())
+    }
+}

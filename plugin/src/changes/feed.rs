@@ -157,7 +157,7 @@ impl Feed {
     pub(crate) async fn forget(&self, days: i64) -> Result<(), Error> {
         const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
         let mut transaction = self.store.begin_read().await?;
-        let now = transaction.number(places::seconds(transaction.dialect())).await?;
+        let now = transaction.seconds().await?;
         transaction.end();
         forget(&self.store, (now - days * SECONDS_OF_DAY) * MICROSECONDS).await
     }

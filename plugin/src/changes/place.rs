@@ -40,7 +40,7 @@ async fn place_some(store: &Store, registry: Registry, until: i64) -> Result<usi
         return Ok(0);
     }
     let existing = queued.existing(&mut transaction, registry).await?;
-    let now = transaction.number(places::seconds(transaction.dialect())).await? * MICROSECONDS;
+    let now = transaction.seconds().await? * MICROSECONDS;
     let mut placed = Vec::with_capacity(queued.latest.len());
     for (kind, record) in queued.in_order() {
         clock.seq = now.max(clock.seq + 1);

@@ -86,7 +86,7 @@ pub async fn put(
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
     let Outgoing { mail, failure } = outgoing.into();
-    let now = seconds(transaction).await?;
+    let now = transaction.seconds().await?;
     let row = vec![
         Value::Text(mail.id),
         Value::Text(mail.to),
@@ -208,9 +208,9 @@ impl Sender {
     /// Sends the mails that are due, and returns the time until others may be.
     async fn send_due(&self) -> Result<Duration, Error> {
         let mut transaction = self.store.begin_read().await?;
-        let now = seconds(&mut transaction).await?;
+        let now = transaction.seconds().await?;
         let waiting = transaction.page(&next()).await?;
-        transaction.commit().await?;
+        transaction.end();
         let waiting = waiting.records(&MAILS)?;
         let due_at = waiting.iter().map(|mail| mail.need(&DUE_AT));
         let due_at = due_at.collect::<Result<Vec<i64>, Error>>()?;
@@ -245,7 +245,7 @@ impl Sender {
         }
         let until = self.pace.end_of_claim();
         let mut transaction = self.store.begin().await?;
-        let now = seconds(&mut transaction).await?;
+        let now = transaction.seconds().await?;
         for mail in mails {
             let token = token()?;
             let statement = Statement::fixed(
@@ -320,7 +320,7 @@ impl Claim {
     /// Renews the claim, and returns whether it still existed.
     async fn renew(&self, store: &Store, pace: Pace) -> Result<bool, Error> {
         let mut transaction = store.begin().await?;
-        let due_at = seconds(&mut transaction).await? + pace.claim_seconds();
+        let due_at = transaction.seconds().await? + pace.claim_seconds();
         let renewal = Statement::fixed(
             "UPDATE shop_mails SET due_at = ? WHERE shop_mail_id = ? AND claim = ?",
             vec![Value::Int(due_at), self.key(), self.token()],
@@ -343,7 +343,7 @@ impl Claim {
                 vec![Value::Text(why.clone()), self.key(), self.token()],
             ),
             Outcome::Later(pause, why) => {
-                let due_at = seconds(&mut transaction).await? + pause;
+                let due_at = transaction.seconds().await? + pause;
                 Statement::fixed(
                     "UPDATE shop_mails SET due_at = ?, failure = ?, claim = '' \
                      WHERE shop_mail_id = ? AND claim = ?",
@@ -423,8 +423,8 @@ fn is_final(error: &host_interface::Error) -> bool {
 
 /// The pause in seconds after this many attempts; it doubles each time.
 fn pause(attempts: i64) -> i64 {
-    let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(12);
-    2_i64.pow(doublings).min(LONGEST_PAUSE)
+    let doublings = u32::try_from(attempts - 1).unwrap_or(0);
+    2_i64.saturating_pow(doublings).min(LONGEST_PAUSE)
 }
 
 /// The waiting mails, in the order in which they are due. Each has a due time of its own, so mails
@@ -472,12 +472,6 @@ const BODY: Handle<String> = text("body", usize::MAX).words();
 const ATTEMPTS: Handle<i64> = int("attempts").number();
 const DUE_AT: Handle<i64> = int("due_at").between(0, i64::MAX).number();
 const GIVEN_UP: Handle<bool> = flag("given_up").truth();
-
-/// The database's time, in seconds since 1970.
-async fn seconds(transaction: &mut Transaction) -> Result<i64, Error> {
-    let asked = Statement::fixed(transaction.dialect().seconds, Vec::new());
-    transaction.number(asked).await
-}
 
 /// A random token, unique to a claim.
 fn token() -> Result<String, Error> {

@@ -204,8 +204,3 @@ pub fn count_queued(limit: i64) -> Statement {
         vec![Value::Int(limit)],
     )
 }
-
-/// The database's time, in seconds since 1970.
-pub fn seconds(dialect: &Dialect) -> Statement {
-    Statement::fixed(dialect.seconds, Vec::new())
-}

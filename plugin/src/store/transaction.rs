@@ -176,6 +176,15 @@ impl Transaction {
         self.explained(done).await
     }
 
+    /// The database's time, in seconds since 1970.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn seconds(&mut self) -> Result<i64, Error> {
+        let text = self.dialect().seconds;
+        self.number(Statement::fixed(text, Vec::new())).await
+    }
+
     /// Reads one number, of a row that is always there.
     ///
     /// # Errors

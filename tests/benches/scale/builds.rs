@@ -29,8 +29,8 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
     let hosts = [before.serve(), now.serve()];
     let mut clients =
         [Client::of(hosts[0].door.clone()).await, Client::of(hosts[1].door.clone()).await];
-    let (mut ratios, mut missed) = (Vec::new(), Vec::new());
-    for case in cases::reads().iter().filter(|case| case.name.contains(&settings.only)) {
+    let (reads, mut ratios, mut missed) = (cases::reads(), Vec::new(), Vec::new());
+    for case in reads.iter().filter(|case| case.name.contains(&settings.only)) {
         let path = case.path(now.size);
         if !clients[0].try_to(&Ask::get(&path)).await.status.is_success() {
             continue;
