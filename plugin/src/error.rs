@@ -168,19 +168,19 @@ impl Fault {
         Self::new(FaultKind::AnswerTooLarge, detail)
     }
 
-    /// The same with a number for programs.
+    /// Adds a named number, which programs can read from the error.
     pub fn with_meta(mut self, name: &'static str, number: i64) -> Self {
         self.meta = Some((name, number));
         self
     }
 
-    /// The same with the path from which a client has to start over.
+    /// Adds the path at which a client has to start over.
     pub fn starting_over_at(mut self, path: String) -> Self {
         self.first = Some(path.into());
         self
     }
 
-    /// The same with the credentials that the client lacks.
+    /// Adds a challenge, which names the credentials that the client lacks.
     pub fn challenging(mut self, challenge: Option<String>) -> Self {
         self.challenge = challenge.map(Into::into);
         self

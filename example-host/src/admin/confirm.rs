@@ -27,7 +27,7 @@ const BACK: &str = "back";
 
 #[derive(Template)]
 #[template(path = "admin/confirm.html")]
-struct Page {
+struct PasswordPage {
     layout: Layout,
     /// The address of the original form.
     action: String,
@@ -98,7 +98,7 @@ fn render(
     let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, PASSWORD].contains(&name);
     let entered = visit.form.fields().filter(|(name, _)| !shown(name));
     let entered = entered.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    show(&Page {
+    show(&PasswordPage {
         layout: visit.layout("Confirm your password"),
         action: href(&request.path),
         back: page_before(visit, request),

@@ -27,7 +27,7 @@ const NAME: usize = 150;
 
 #[derive(Template)]
 #[template(path = "admin/sign_in.html")]
-struct Page {
+struct SignInPage {
     layout: Layout,
     username: Field,
     password: Field,
@@ -36,7 +36,7 @@ struct Page {
     alert: String,
 }
 
-impl Page {
+impl SignInPage {
     fn new(username: &str, next: &str, alert: &str) -> Self {
         Self {
             layout: Layout::bare("Sign in"),
@@ -70,14 +70,15 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, Problem> {
     if reads {
         let next = Form::of_query(&request.query);
-        let mut page = Page::new("", next.get("next"), "");
+        let mut page = SignInPage::new("", next.get("next"), "");
         page.layout.notice = cookies.take_notice();
         return Ok(show(&page)?.response());
     }
     let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
-    let again =
-        |status, alert: &str| Ok(show(&Page::new(username, next, alert))?.with_status(status));
+    let again = |status, alert: &str| {
+        Ok(show(&SignInPage::new(username, next, alert))?.with_status(status))
+    };
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
     let asking = Asking {

@@ -174,7 +174,7 @@ impl Layout {
         self.signed_in.as_ref().map_or("", |signed_in| signed_in.csrf_token.as_str())
     }
 
-    /// The same with a notice.
+    /// Adds a notice, which the page shows above its content.
     pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
         self.notice = Some(notice);
         self

@@ -194,7 +194,7 @@ impl Prepared {
         }
     }
 
-    /// The same with the faults as one error.
+    /// Checks a new token, and reports all faults as one error.
     pub(crate) fn new(
         new: &NewToken,
         scopes: &Catalogue,
@@ -268,7 +268,7 @@ pub(crate) async fn rotate(
     let (before,): (Option<PrimitiveDateTime>,) = transaction.fetch_one(statement).await?;
     let expires_on = end(expires_on.or(before), longest)?;
     let (now, until) = (now(), now() + overlap);
-    // Those that end earlier do so still.
+    // Older secrets that end before the overlap keep their end.
     let statement = sql("UPDATE host_api_token_secrets SET ends_on = ? \
          WHERE token_id = ? AND (ends_on IS NULL OR ends_on > ?)");
     transaction.execute(statement.bind(until).bind(token).bind(until)).await?;
@@ -455,7 +455,7 @@ fn stored_rate(rate: Option<u32>) -> Result<Option<i64>, Error> {
     Ok(rate.map(i64::from))
 }
 
-/// When a token ends, of which this was asked.
+/// The end of a token for which this end was requested, on a site that may limit the life of tokens.
 fn end(
     asked: Option<PrimitiveDateTime>,
     longest: Option<Duration>,

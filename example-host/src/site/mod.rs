@@ -106,8 +106,8 @@ impl Site {
         Self::open_with(url, None, plugins, &MailSettings::default()).await
     }
 
-    /// The same with settings: an optional replica of the database for reports, and the delivery of
-    /// mails.
+    /// Opens a site like [`Site::open`], with an optional replica of the database for reports, and the
+    /// settings for the delivery of mails.
     ///
     /// # Errors
     /// When a library cannot be loaded, a plugin fails, or the database cannot be used.
@@ -179,7 +179,7 @@ impl Site {
         self.close_by(now + SHUTDOWN_TIME, now + SHUTDOWN_TIME + DATABASE_TIME).await;
     }
 
-    /// The same with deadlines for the plugins and for the database.
+    /// Closes the site, with deadlines for the plugins and for the database.
     pub(crate) async fn close_by(&self, plugins: Instant, database: Instant) {
         if self.inner.closed.swap(true, Ordering::Relaxed) {
             return;

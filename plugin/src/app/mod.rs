@@ -110,7 +110,7 @@ impl App {
         let turn = self.shop.turns.wait(request).await?;
         call.turn = turn.as_ref();
         // An operation commits once, at its end, so it can be repeated as a whole until then.
-        let answer = store::persist(|| dispatch(endpoint, &call)).await?;
+        let answer = store::retry(|| dispatch(endpoint, &call)).await?;
         if endpoint.method != Method::Get {
             self.shop.feed.written();
         }

@@ -306,7 +306,7 @@ async fn fill(
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
     // Migrations and triggers have already inserted rows that the source has too, under other keys.
-    store::persist(|| target.write([sql::delete_rows(table.name)])).await?;
+    store::retry(|| target.write([sql::delete_rows(table.name)])).await?;
     let names = columns.names();
     let mut rows = from.stream(sql::all_rows(table.name, &names, table.order), &columns.kinds)?;
     let (mut chunk, mut text) = (Vec::with_capacity(CHUNK), 0);
@@ -318,7 +318,7 @@ async fn fill(
             chunk.push(row);
         }
         if is_last || chunk.len() == CHUNK || text >= CHUNK_TEXT {
-            store::persist(|| {
+            store::retry(|| {
                 let parts = chunk.chunks(AT_ONCE);
                 let dialect = target.dialect();
                 let insert = |rows: &[Vec<Value>]| {

@@ -19,7 +19,7 @@ const ORDER_STATUSES: [&str; 8] =
 /// # Errors
 /// Database errors.
 pub async fn install(store: &Store) -> Result<(), Error> {
-    store::persist(|| install_once(store)).await
+    store::retry(|| install_once(store)).await
 }
 
 async fn install_once(store: &Store) -> Result<(), Error> {

@@ -25,7 +25,7 @@ pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<(), E
     let rows = cells.rows()?;
     let Some([last]) = rows.first().map(|row| &row[..]) else { return Ok(()) };
     let last = last.int("entry")?;
-    while store::persist(|| place_some(store, registry, last)).await? == AT_ONCE {}
+    while store::retry(|| place_some(store, registry, last)).await? == AT_ONCE {}
     Ok(())
 }
 
@@ -123,7 +123,7 @@ impl Queued {
 /// # Errors
 /// Database errors.
 pub(super) async fn forget(store: &Store, until: i64) -> Result<(), Error> {
-    while store::persist(|| forget_some(store, until)).await? {}
+    while store::retry(|| forget_some(store, until)).await? {}
     Ok(())
 }
 

@@ -267,7 +267,7 @@ impl Resource {
     }
 
     /// Whether the field of this name is neither shown to clients nor set by them.
-    pub fn keeps_to_itself(&self, name: &str) -> bool {
+    pub fn is_internal(&self, name: &str) -> bool {
         let unset = |field: &&Field| matches!(field.access, Access::ReadOnly | Access::Touched);
         self.hidden.iter().filter(unset).any(|field| field.name == name)
     }

@@ -52,7 +52,7 @@ impl Daily {
     ) -> Result<Vec<u8>, Error> {
         let compute = |asked: Asked| {
             let (daily, store) = (Arc::clone(self), store.clone());
-            async move { store::persist(|| show(&asked, &store, &daily)).await }
+            async move { store::retry(|| show(&asked, &store, &daily)).await }
         };
         self.computing.ask(asked, compute).await
     }

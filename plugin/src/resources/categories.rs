@@ -26,7 +26,7 @@ pub(crate) static CATEGORIES: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
-    after_update: Some(|before, after, scene| {
+    before_update: Some(|before, after, scene| {
         Box::pin(move_branch(before, after, scene.transaction))
     }),
     check: can_be_published,

@@ -89,7 +89,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
     after_insert: Some(|key, product, scene| Box::pin(first_quantity(key, product, scene))),
-    after_update: Some(|before, after, scene| Box::pin(next_quantity(before, after, scene))),
+    before_update: Some(|before, after, scene| Box::pin(next_quantity(before, after, scene))),
     after_delete: Some(|product, scene| Box::pin(last_quantity(product, scene))),
     ..Service::of(&PRODUCTS)
 };

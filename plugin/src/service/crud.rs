@@ -126,15 +126,15 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
     if let Some(derive) = service.derive {
         derive(&mut draft, Some(&before), &mut scene).await?;
     }
-    draft.settle(&before);
+    draft.retain_changes(&before);
     let after = draft.applied_to(&before);
     for (name, detail) in (service.changeable)(&before, &after, &parameters)? {
         draft.fault_at(FaultKind::Refused, name, detail);
     }
-    keep_what_is_relied_on(&mut draft, &before, &after, &mut scene).await?;
+    refuse_change_of_referenced_values(&mut draft, &before, &after, &mut scene).await?;
     validate(&mut draft, &after, (service.check)(&after)?, &mut scene).await?;
-    if let Some(after_update) = service.after_update {
-        after_update(&before, &after, &mut scene).await?;
+    if let Some(before_update) = service.before_update {
+        before_update(&before, &after, &mut scene).await?;
     }
     if transaction.dialect().changes_all {
         draft.fill_in(&after);
@@ -218,7 +218,7 @@ pub(crate) async fn validate(
             return Err(Error::Contract("not all questions about a record have an answer"));
         }
         let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
-        draft.judge(&checks, &passed);
+        draft.apply_results(&checks, &passed);
     }
     let faults = draft.take_faults();
     if faults.is_empty() {
@@ -277,7 +277,7 @@ async fn refuse_if_referenced(record: &Record, scene: &mut Scene<'_>) -> Result<
 }
 
 /// Refuses to change a value by which other records refer to this one.
-async fn keep_what_is_relied_on(
+async fn refuse_change_of_referenced_values(
     draft: &mut Draft,
     before: &Record,
     after: &Record,
@@ -403,7 +403,7 @@ pub(crate) fn single(
     single_with(status, call, resource, cells, None)
 }
 
-/// The same with a number beside the record.
+/// The answer with one record, and a number beside it in `meta`.
 pub(crate) fn single_with(
     status: u16,
     call: &Call<'_>,

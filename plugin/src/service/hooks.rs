@@ -28,8 +28,8 @@ pub struct Service {
     pub derive: Option<Derive>,
     /// Writes further rows after a record has been created. Receives its key and the record.
     pub after_insert: Option<AfterInsert>,
-    /// Carries a change of a record over to dependent ones. Receives the record before and after.
-    pub after_update: Option<AfterUpdate>,
+    /// Changes dependent records before a record is updated. Receives it as it was and as it will be.
+    pub before_update: Option<BeforeUpdate>,
     /// Writes further rows after a record has been deleted. Receives the record.
     pub after_delete: Option<AfterDelete>,
     /// The conditions of a list that its filters leave open. Receives those of the filters.
@@ -53,7 +53,7 @@ impl Service {
             delete: None,
             derive: None,
             after_insert: None,
-            after_update: None,
+            before_update: None,
             after_delete: None,
             narrow: None,
             special: &[],
@@ -76,8 +76,8 @@ pub type Derive = for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Scene<'_
 /// See [`Service::after_insert`].
 pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
 
-/// See [`Service::after_update`].
-pub type AfterUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+/// See [`Service::before_update`].
+pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
 
 /// See [`Service::after_delete`].
 pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;

@@ -92,7 +92,7 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
             return Ok(());
         }
         let remove = sql::remove_keys(old, shop.store.dialect());
-        store::persist(|| shop.store.write([remove.clone()])).await?;
+        store::retry(|| shop.store.write([remove.clone()])).await?;
     }
 }
 

@@ -81,7 +81,7 @@ impl From<Mail> for Outgoing {
 ///
 /// # Errors
 /// Database errors.
-pub async fn put(
+pub async fn enqueue(
     outgoing: impl Into<Outgoing>,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
@@ -153,7 +153,7 @@ impl Sender {
         Self::with_pace(store, host, Pace::default())
     }
 
-    /// The same with other time limits.
+    /// Creates a sender with other time limits.
     pub fn with_pace(store: Store, host: HostHandle, pace: Pace) -> Self {
         Self { store, host, pace, wake: Notify::new(), stopped: watch::Sender::new(None) }
     }
@@ -209,7 +209,7 @@ impl Sender {
     async fn send_due(&self) -> Result<Duration, Error> {
         let mut transaction = self.store.begin_read().await?;
         let now = transaction.seconds().await?;
-        let waiting = transaction.page(&next()).await?;
+        let waiting = transaction.page(&due_mails()).await?;
         transaction.end();
         let waiting = waiting.records(&MAILS)?;
         let due_at = waiting.iter().map(|mail| mail.need(&DUE_AT));
@@ -217,7 +217,7 @@ impl Sender {
         let later = due_at.iter().copied().find(|due| *due > now);
         let due = due_at.iter().filter(|due| **due <= now).count();
         let mut sending = JoinSet::new();
-        for claim in store::persist(|| self.claim(&waiting[..due])).await? {
+        for claim in store::retry(|| self.claim(&waiting[..due])).await? {
             let (store, host, pace) = (self.store.clone(), self.host.clone(), self.pace);
             sending.spawn(async move { send(&claim, &store, &host, pace).await });
         }
@@ -299,7 +299,7 @@ enum Outcome {
 impl Claim {
     /// Renews the claim repeatedly, and ends when it is lost: another process may then send the
     /// mail. A failed renewal is repeated while the claim is valid.
-    async fn lost(&self, store: &Store, pace: Pace) {
+    async fn renew_until_lost(&self, store: &Store, pace: Pace) {
         let mut until = self.until;
         loop {
             let renewal = async {
@@ -373,7 +373,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
     let sent = tokio::select! {
         biased;
         sent = timeout(pace.sending, host.send_mail(&mail)) => sent,
-        () = claim.lost(store, pace) => {
+        () = claim.renew_until_lost(store, pace) => {
             tracing::warn!(mail = mail.id, "the claim on a mail is lost; it may be sent again");
             return Ok(());
         }
@@ -396,7 +396,7 @@ async fn send(claim: &Claim, store: &Store, host: &HostHandle, pace: Pace) -> Re
         }
     };
     loop {
-        match store::persist(|| claim.record(&outcome, store)).await {
+        match store::retry(|| claim.record(&outcome, store)).await {
             Ok(true) => return Ok(()),
             Ok(false) => {
                 tracing::warn!(mail = mail.id, "another host has taken over a mail");
@@ -429,7 +429,7 @@ fn pause(attempts: i64) -> i64 {
 
 /// The waiting mails, in the order in which they are due. Each has a due time of its own, so mails
 /// that cannot be sent do not block the others.
-fn next() -> Page {
+fn due_mails() -> Page {
     Page {
         resource: &MAILS,
         shape: Shape::Detail,

@@ -63,7 +63,7 @@ impl Approach {
             return Approach { total: Some(0), keys: Keys::Named };
         }
         if is_of_several(page) {
-            return Approach { total: None, keys: Keys::Gathered(index_of_several(page)) };
+            return Approach { total: None, keys: Keys::FilterThenSortBy(index_of_several(page)) };
         }
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
             (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
@@ -88,8 +88,9 @@ pub enum Keys {
     IndexScan(Option<&'static Index>),
     /// By filtering and then sorting: few records satisfy the conditions.
     FilterThenSort,
-    /// The same with this index, if one is named, because the engine would estimate that many do.
-    Gathered(Option<&'static Index>),
+    /// By filtering with this index, if one is named, and then sorting, where the engine would
+    /// overestimate how many records satisfy the conditions.
+    FilterThenSortBy(Option<&'static Index>),
     /// From a bound on, skipping this many records after it.
     Seek(Condition, i64),
     /// From groups of records, each of which refers to joined records with the same name.

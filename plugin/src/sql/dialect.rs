@@ -32,7 +32,7 @@ pub struct Dialect {
     /// A column by which few gathered records are sorted, in a form that no index supports: an engine
     /// that stops after a page would rather read all records in order, in the hope of a few soon. Other
     /// pages are planned well without.
-    pub sorted_alone: fn(&str) -> String,
+    pub defeat_order_index: fn(&str) -> String,
     /// The beginning of a query that sorts texts of up to so many characters, on an engine that would
     /// compare only their first ones.
     pub sorts_long: fn(usize) -> String,
@@ -144,7 +144,7 @@ pub static SQLITE: Dialect = Dialect {
     },
     json_list: "json_group_array",
     without_index: |column| format!("+{column}"),
-    sorted_alone: |column| format!("+{column}"),
+    defeat_order_index: |column| format!("+{column}"),
     sorts_long: |_| String::new(),
     index_hint: |_| String::new(),
     nulls_least: |_| "",
@@ -196,7 +196,7 @@ pub static POSTGRES: Dialect = Dialect {
     json_list: "json_agg",
     without_index: str::to_owned,
     // The greatest of one value is the value, for any type.
-    sorted_alone: |column| format!("greatest({column})"),
+    defeat_order_index: |column| format!("greatest({column})"),
     sorts_long: |_| String::new(),
     index_hint: |_| String::new(),
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
@@ -247,7 +247,7 @@ pub static MYSQL: Dialect = Dialect {
     json_list: "json_arrayagg",
     without_index: str::to_owned,
     // The hint names the index.
-    sorted_alone: str::to_owned,
+    defeat_order_index: str::to_owned,
     sorts_long: |characters| {
         // Folding makes three of a character at worst, and each has up to four bytes. The engine wants
         // memory for fifteen rows, each with two columns.

@@ -38,6 +38,6 @@ pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub use skus::find_skus;
 pub use statement::{RowsOf, Statement, Table};
 pub use write::{
-    admit, checks, count_references, delete, insert, insert_all, lock, lock_all, lock_referenced,
-    lock_store, move_branch, update, update_each,
+    checks, count_references, create_stock_record, delete, insert, insert_all, lock, lock_all,
+    lock_referenced, lock_store, move_branch, update, update_each,
 };

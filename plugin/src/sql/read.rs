@@ -189,7 +189,7 @@ impl Builder<'_> {
         self.push(" FROM ");
         self.push(page.resource.table);
         self.push(" t");
-        if let Keys::IndexScan(Some(index)) | Keys::Gathered(Some(index)) = keys {
+        if let Keys::IndexScan(Some(index)) | Keys::FilterThenSortBy(Some(index)) = keys {
             self.push(&(self.dialect.index_hint)(index.name));
         }
         self.changes(page);
@@ -203,7 +203,7 @@ impl Builder<'_> {
                 });
             }
             // Another index would lead to all records of a country or a time.
-            Keys::Gathered(Some(index)) => self.conditions(page, |test| {
+            Keys::FilterThenSortBy(Some(index)) => self.conditions(page, |test| {
                 let chooses = matches!(test, Condition::Equals(..) | Condition::OneOf(..));
                 chooses && test.field().is_some_and(|name| index.fields.contains(&name))
             }),
@@ -229,7 +229,7 @@ impl Builder<'_> {
             _ => {
                 let form = match keys {
                     Keys::FilterThenSort => Some(self.dialect.without_index),
-                    Keys::Gathered(_) => Some(self.dialect.sorted_alone),
+                    Keys::FilterThenSortBy(_) => Some(self.dialect.defeat_order_index),
                     _ => None,
                 };
                 self.order(page, form, texts);

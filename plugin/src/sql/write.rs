@@ -156,7 +156,7 @@ pub fn update_each<'a>(
 }
 
 /// Changes fields of a row of the table, which becomes a record of the resource.
-pub fn admit<'a>(
+pub fn create_stock_record<'a>(
     resource: &Resource,
     key: i64,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,

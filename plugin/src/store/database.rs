@@ -45,7 +45,7 @@ impl Store {
         Self::open_for(url, ANSWER)
     }
 
-    /// The same with another time limit of answers.
+    /// Opens a database whose statements may take this long.
     ///
     /// # Errors
     /// When the address is not that of a database of a known engine.

@@ -29,4 +29,4 @@ pub use database::Store;
 pub use failure::{busy, interrupted, too_large};
 pub use filling::Filling;
 pub use pools::Usage;
-pub use transaction::{Transaction, persist};
+pub use transaction::{Transaction, retry};

@@ -63,7 +63,7 @@ impl<DB: Database> Pools<DB> {
         Self { readers: ready, snapshots: None, writer: None }
     }
 
-    /// The same with connections of their own for snapshots.
+    /// Adds connections that only transactions which read a snapshot use.
     pub(super) fn with_snapshots(self, snapshots: Ready<DB>) -> Self {
         Self { snapshots: Some(snapshots), ..self }
     }

@@ -28,7 +28,7 @@ const TRIES: u32 = 8;
 ///
 /// # Errors
 /// Errors of the work, and the last conflict or loss of the connection.
-pub async fn persist<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
+pub async fn retry<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {

@@ -54,13 +54,13 @@ impl Draft {
         let (related, parts) = (Vec::new(), Vec::new());
         let mut draft = Draft { resource, values, intent, at, related, parts, faults };
         for (name, literal) in &body.members {
-            let known = resource.position(name).filter(|_| !resource.keeps_to_itself(name));
+            let known = resource.position(name).filter(|_| !resource.is_internal(name));
             match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back the key that it read.
                 None if *name == resource.key && !resource.key.is_empty() => {}
                 None if resource.brings.is_some_and(|part| part.name == *name) => {
-                    draft.bring(name, literal);
+                    draft.read_children(name, literal);
                 }
                 None => draft.refuse_name(name),
             }
@@ -83,7 +83,7 @@ impl Draft {
 
     /// Keeps only the values that differ from those of the record to change, and sets the moment of
     /// the change if any do.
-    pub fn settle(&mut self, before: &Record) {
+    pub fn retain_changes(&mut self, before: &Record) {
         for (given, before) in self.values.iter_mut().zip(before.values()) {
             given.take_if(|given| given == before);
         }
@@ -293,7 +293,7 @@ impl Draft {
     }
 
     /// Adds the faults that the database has found; `passed` has one answer for each check.
-    pub fn judge(&mut self, checks: &[Check], passed: &[bool]) {
+    pub fn apply_results(&mut self, checks: &[Check], passed: &[bool]) {
         for (check, _) in checks.iter().zip(passed).filter(|(_, passed)| !**passed) {
             let fault = match check {
                 Check::Exists { field, target, column, value, within } => {
@@ -340,7 +340,7 @@ impl Draft {
     }
 
     /// Reads the records that a body includes.
-    fn bring(&mut self, name: &str, literal: &RawValue) {
+    fn read_children(&mut self, name: &str, literal: &RawValue) {
         let Some(part) = self.resource.brings else { return };
         if self.intent == Intent::Update {
             let singular = self.resource.singular;
@@ -426,7 +426,7 @@ impl Draft {
         }
         let brings = self.resource.brings.map(|part| part.name);
         let open = self.resource.fields().map(|field| field.name);
-        let known = open.filter(|name| !self.resource.keeps_to_itself(name)).chain(brings);
+        let known = open.filter(|name| !self.resource.is_internal(name)).chain(brings);
         let detail = unknown("field", name, self.resource.kind, known);
         self.fault_at(FaultKind::UnknownField, name, detail);
     }

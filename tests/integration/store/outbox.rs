@@ -288,7 +288,7 @@ async fn a_mail_that_would_be_too_long_is_given_up_with_the_reason() {
         let reason = outgoing.failure.as_deref().unwrap_or_default();
         assert_eq!(reason.contains("more than 1048576 bytes"), counts[1] == 1, "{reason}");
         let mut transaction = store.begin().await.unwrap();
-        outbox::put(outgoing, &mut transaction).await.unwrap();
+        outbox::enqueue(outgoing, &mut transaction).await.unwrap();
         transaction.commit().await.unwrap();
         assert_eq!(outbox::count(store).await.unwrap(), counts);
     }

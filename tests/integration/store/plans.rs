@@ -305,7 +305,7 @@ async fn the_pick_list_reads_open_orders_alone() {
         let mut page = page_of(&format!("orderfulfilments{filters}"));
         page.conditions.extend(open.iter().cloned());
         let approach = transaction.approach(&page).await.unwrap();
-        assert!(matches!(approach.keys, Keys::Gathered(Some(_))), "{approach:?}");
+        assert!(matches!(approach.keys, Keys::FilterThenSortBy(Some(_))), "{approach:?}");
         let keys = sql::keys(&page, &approach, store.dialect());
         let found = plan(&mut transaction, database.engine, keys).await;
         let by_time = found.contains("shop_orders_created");

@@ -19,7 +19,7 @@ use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/account.html")]
-struct Page {
+struct AccountPage {
     layout: Layout,
     username: String,
     id: i64,
@@ -89,7 +89,7 @@ async fn render(
     if wrong.or(unacceptable).is_some() {
         layout = layout.with_notice(Notice::bad("Your password was not changed."));
     }
-    show(&Page {
+    show(&AccountPage {
         layout,
         username: visit.session.username.clone(),
         id: visit.session.user,

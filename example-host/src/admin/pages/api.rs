@@ -24,7 +24,7 @@ const SURE: &str = "sure";
 
 #[derive(Template)]
 #[template(path = "admin/api.html")]
-struct ListPage<'a> {
+struct OperationsPage<'a> {
     layout: Layout,
     sections: Vec<Section<'a>>,
     /// The selected group; empty for all.
@@ -100,7 +100,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     if !wanted.is_empty() && sections.iter().all(|section| section.shown.is_empty()) {
         return Err(Problem::NotFound);
     }
-    show(&ListPage { layout: visit.layout("API"), sections, wanted })
+    show(&OperationsPage { layout: visit.layout("API"), sections, wanted })
 }
 
 /// Downloads the document of the requested extension, or of the first one that has a document.

@@ -31,7 +31,7 @@ const MOMENT: StaticFormatDescription =
 
 #[derive(Template)]
 #[template(path = "admin/audit.html")]
-struct Page {
+struct AuditPage {
     layout: Layout,
     /// The panels about the request or the record of the filter.
     panels: Vec<Drawn>,
@@ -48,7 +48,7 @@ struct Page {
     exports: [(String, &'static str); 2],
 }
 
-impl Page {
+impl AuditPage {
     /// Whether a filter is set.
     fn is_filtered(&self) -> bool {
         let Filter { username, origin, record, request, since, until, .. } = &self.wanted;
@@ -88,7 +88,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         let titles = titles(&details, &entry, subject.as_ref());
         (entry, titles)
     });
-    show(&Page {
+    show(&AuditPage {
         layout: visit.layout("Audit trail"),
         panels,
         entries: entries.collect(),

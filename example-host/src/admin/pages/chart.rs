@@ -73,12 +73,12 @@ impl Chart {
         }
     }
 
-    /// The same with the value of its highest bar.
+    /// Adds the value of its highest bar, as people write it.
     pub(crate) fn up_to(self, most: impl Into<String>) -> Self {
         Self { most: most.into(), ..self }
     }
 
-    /// The same as a line.
+    /// Draws a line through the tops of the bars in their place.
     pub(crate) fn with_line(mut self) -> Self {
         let top = |bar: &Bar| bar.pieces.last().map_or(HEIGHT, |piece| piece.y);
         let point = |bar: &Bar| format!("{},{}", bar.x + STEP / 2, top(bar));

@@ -22,7 +22,7 @@ const COUNTED: i64 = 10_000;
 
 #[derive(Template)]
 #[template(path = "admin/dashboard.html")]
-struct Page {
+struct DashboardPage {
     layout: Layout,
     /// The parts that do not answer.
     failing: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     };
     // The health is checked first, before a query of this page can fail.
     let failing = health::failing(&visit.site).await;
-    show(&Page {
+    show(&DashboardPage {
         layout: visit.layout("Dashboard"),
         failing,
         users,

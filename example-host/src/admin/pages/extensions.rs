@@ -17,7 +17,7 @@ use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/extensions.html")]
-struct ListPage {
+struct ExtensionsPage {
     layout: Layout,
     extensions: Vec<Extension>,
     unserved: Vec<Unserved>,
@@ -118,7 +118,7 @@ impl Extension {
 
 pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     let entries = visit.site.extensions().await?;
-    show(&ListPage {
+    show(&ExtensionsPage {
         layout: visit.layout("Extensions"),
         extensions: entries.into_iter().map(|entry| Extension::of(&visit, entry)).collect(),
         unserved: visit.site.unserved().to_vec(),

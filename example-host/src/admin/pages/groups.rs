@@ -20,7 +20,7 @@ use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/groups.html")]
-struct ListPage {
+struct GroupsPage {
     layout: Layout,
     groups: Vec<Line>,
     may_change: bool,
@@ -59,7 +59,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
         let members = members.get(&group.id).copied().unwrap_or_default();
         Line { group, depth, members }
     };
-    show(&ListPage {
+    show(&GroupsPage {
         layout: visit.layout("Groups"),
         groups: as_tree(visit.site.groups().await?).into_iter().map(line).collect(),
         may_change: visit.is_admin(),

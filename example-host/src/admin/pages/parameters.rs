@@ -22,7 +22,7 @@ const LINE: usize = 254;
 
 #[derive(Template)]
 #[template(path = "admin/parameters.html")]
-struct Page {
+struct ParametersPage {
     layout: Layout,
     tabs: Option<Tabs>,
     extension: Extension,
@@ -180,7 +180,7 @@ async fn form_with(
         default: written(known.parameter.kind, &known.parameter.default),
         secret: is_secret(known.parameter),
     });
-    show(&Page {
+    show(&ParametersPage {
         layout: Layout { title: format!("Parameters of {}", extension.name), ..layout },
         tabs: extension.tabs("Parameters"),
         lines: lines.collect(),

@@ -26,7 +26,7 @@ const BUILT_IN: [(&str, &str); 3] =
 
 #[derive(Template)]
 #[template(path = "admin/permissions.html")]
-struct Page {
+struct PermissionsPage {
     layout: Layout,
     assets: Vec<AssetLine>,
     asset: AssetLine,
@@ -103,7 +103,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         Table { title, rows: groups.iter().map(row).collect(), actions }
     });
     let tables = tables.collect();
-    show(&Page {
+    show(&PermissionsPage {
         layout: visit.layout("Permissions"),
         seen: fingerprint(&rules),
         assets,

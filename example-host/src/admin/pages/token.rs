@@ -32,7 +32,7 @@ pub(super) const SOON: Duration = Duration::from_secs(14 * DAY.as_secs());
 
 #[derive(Template)]
 #[template(path = "admin/user_token.html")]
-struct Page {
+struct UserTokensPage {
     layout: Layout,
     tabs: Option<Tabs>,
     user: UserDetails,
@@ -45,7 +45,7 @@ struct Page {
     longest: Option<u64>,
 }
 
-impl Page {
+impl UserTokensPage {
     /// Whether there is a token that a generated one replaces.
     fn has_default(&self) -> bool {
         self.tokens.iter().any(|facts| facts.token.name.eq_ignore_ascii_case(DEFAULT))
@@ -194,7 +194,7 @@ async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Pro
         name: name.to_owned(),
         secret,
     });
-    show(&Page {
+    show(&UserTokensPage {
         layout,
         tabs: Some(tabs(id, "API tokens")),
         user,

@@ -25,7 +25,7 @@ const EVERYTHING: &str = "everything";
 
 #[derive(Template)]
 #[template(path = "admin/token_new.html")]
-struct Page {
+struct NewTokenPage {
     layout: Layout,
     user: UserDetails,
     name: Field,
@@ -201,7 +201,7 @@ async fn render(visit: &Visit, entered: &Entered, faults: &[Fault]) -> Result<Vi
     let named_only = scopes.scopes().iter().filter(|scope| scope.named_only);
     let view_all_but: BTreeSet<&str> = named_only.map(|scope| scope.title.as_str()).collect();
     let greatest = GREATEST_RATE.to_string();
-    show(&Page {
+    show(&NewTokenPage {
         layout,
         user,
         name: Field::text("name", "Name")

@@ -26,7 +26,7 @@ const OVERLAPS: [(u32, &str); 4] = [
 
 #[derive(Template)]
 #[template(path = "admin/token_rotate.html")]
-struct Page {
+struct RotationPage {
     layout: Layout,
     facts: Facts,
     fields: [Field; 2],
@@ -84,5 +84,5 @@ async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
             .value(visit.form.get("overlap")),
         end_field(visit, empty).value(visit.form.get("expires")).fault(fault),
     ];
-    show(&Page { layout, facts: Facts { token }, fields })
+    show(&RotationPage { layout, facts: Facts { token }, fields })
 }

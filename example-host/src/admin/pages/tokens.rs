@@ -24,7 +24,7 @@ const UNUSED: Duration = Duration::from_secs(UNUSED_DAYS * 24 * 60 * 60);
 
 #[derive(Template)]
 #[template(path = "admin/tokens.html")]
-struct Page {
+struct TokensPage {
     layout: Layout,
     expiring: Listed,
     unused: Listed,
@@ -60,7 +60,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let since = now() - UNUSED;
     let unused =
         tokens::unused(state.database(), &state.scopes(), since, LISTED as i64 + 1).await?;
-    show(&Page {
+    show(&TokensPage {
         layout: visit.layout("API tokens"),
         expiring: expiring(&visit).await?,
         unused: Listed::new(unused),

@@ -23,7 +23,7 @@ use crate::admin::visit::{Change, Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/users.html")]
-struct ListPage {
+struct UsersPage {
     layout: Layout,
     listed: Listed,
     groups: Vec<GroupEntry>,
@@ -33,7 +33,7 @@ struct ListPage {
     after: Option<String>,
 }
 
-impl ListPage {
+impl UsersPage {
     /// Whether a filter is set.
     fn is_filtered(&self) -> bool {
         let Filter { search, blocked, group, .. } = &self.wanted;
@@ -132,7 +132,7 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
     let before = listed.before.as_ref().map(|name| beside("before", name));
     let after = listed.after.as_ref().map(|name| beside("after", name));
     let groups = visit.site.groups().await?;
-    show(&ListPage { layout: visit.layout("Users"), listed, groups, wanted, before, after })
+    show(&UsersPage { layout: visit.layout("Users"), listed, groups, wanted, before, after })
 }
 
 /// The form for a new user.

@@ -19,7 +19,7 @@ use crate::admin::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "admin/why.html")]
-struct Page {
+struct ExplanationPage {
     layout: Layout,
     user: Field,
     token: Field,
@@ -77,7 +77,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
             Err(error) => return Err(error.into()),
         }
     }
-    show(&Page {
+    show(&ExplanationPage {
         layout: visit.layout("Why?"),
         user,
         token,

@@ -89,7 +89,7 @@ impl Counted {
     }
 }
 
-/// The same without what distinguishes it from others.
+/// An entry that stands for others of its kind, without user, token and record.
 fn unspecific(entry: Entry) -> Entry {
     let Entry { at, origin, method, route, status, .. } = entry;
     let others = Entry::new(origin, &method, &route, Record::default());

@@ -64,7 +64,7 @@ async fn compare(snapshot: &mut Connection) -> Result<Result<Verified, Broken>, 
     let (mut entries, mut between) = (0, None);
     let mut done = unchained;
     while done < i64::MAX {
-        let page = Page::after(snapshot, done).await?;
+        let page = Stretch::after(snapshot, done).await?;
         for (id, Place { line, links }) in page.places.range(..=page.last) {
             if let Some(line) = line
                 && links.iter().all(Option::is_none)
@@ -105,7 +105,7 @@ async fn before_all(snapshot: &mut Connection) -> Result<Option<Broken>, Error> 
 }
 
 /// What there is under some keys, in their order.
-struct Page {
+struct Stretch {
     places: BTreeMap<i64, Place>,
     /// The key up to which everything is here.
     last: i64,
@@ -119,7 +119,7 @@ struct Place {
     links: [Option<Linked>; 2],
 }
 
-impl Page {
+impl Stretch {
     async fn after(snapshot: &mut Connection, id: i64) -> Result<Self, Error> {
         let mut page = Self { places: BTreeMap::new(), last: i64::MAX };
         let lines = rows::after(snapshot, id).await?;

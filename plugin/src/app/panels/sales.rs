@@ -22,7 +22,7 @@ const CHARTS: usize = 3;
 pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let today = time::UtcDateTime::now().date();
     let asked = Asked::read(("", usize::MAX), "", &[], &*shop.parameters.current()?, today)?;
-    Ok(drawn(&store::persist(|| Sales::read(&asked, shop.reports())).await?))
+    Ok(drawn(&store::retry(|| Sales::read(&asked, shop.reports())).await?))
 }
 
 fn drawn(sales: &Sales) -> PanelContent {

@@ -103,7 +103,7 @@ pub async fn fill_from(
 ) -> Result<String, Error> {
     let Size { products, orders } = size;
     let customers = CUSTOMERS.max(orders / ORDERS_OF_ONE);
-    let setup = store::persist(|| setup::install(store)).await?;
+    let setup = store::retry(|| setup::install(store)).await?;
     let today = UtcDateTime::now().date();
     let world = World { setup, products, customers, orders, today, bare: false };
     let filling = match is_large(store, &world, large).await? {
@@ -136,7 +136,7 @@ async fn run(
 ) -> Result<(), Error> {
     let wanted = (step.wanted)(world);
     loop {
-        let done = store::persist(|| batch(step, store, world)).await?;
+        let done = store::retry(|| batch(step, store, world)).await?;
         progress.report(step.name, done.min(wanted), wanted);
         if done >= wanted {
             return Ok(());

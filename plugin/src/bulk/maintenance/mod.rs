@@ -45,7 +45,7 @@ pub async fn recount(store: &Store, progress: &ProgressHandle) -> Result<Vec<Dif
     if !found.is_empty() {
         let text = sql::kept::revise_all_days(store.dialect().kept);
         let revise = Statement { text, binds: Vec::new() };
-        store::persist(|| store.write([revise.clone()])).await?;
+        store::retry(|| store.write([revise.clone()])).await?;
     }
     Ok(found.listed())
 }

@@ -16,7 +16,7 @@ impl Run {
     pub(super) async fn begin(store: &Store) -> Result<Self, Error> {
         let run = fastrand::i64(1..i64::MAX);
         let begin = Statement { text: sql::kept::begin_run(), binds: vec![Value::Int(run)] };
-        store::persist(|| store.write([begin.clone()])).await?;
+        store::retry(|| store.write([begin.clone()])).await?;
         Ok(Self(run))
     }
 
@@ -25,7 +25,7 @@ impl Run {
         if statements.is_empty() {
             return Ok(());
         }
-        store::persist(|| async {
+        store::retry(|| async {
             let mut transaction = store.begin().await?;
             let text = sql::kept::continue_run();
             let go_on = Statement { text, binds: vec![Value::Int(self.0)] };

@@ -15,7 +15,7 @@ pub(super) use stock::{Refusal, Step, Stock};
 pub(super) const SERVICE: Service = Service {
     create: Some(|call| Box::pin(record::create(call))),
     delete: Some(|call| Box::pin(record::delete(call))),
-    after_update: Some(|before, after, scene| {
+    before_update: Some(|before, after, scene| {
         Box::pin(products::next_quantity(before, after, scene))
     }),
     special: &[

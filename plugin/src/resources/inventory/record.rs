@@ -81,8 +81,8 @@ pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let after = draft.as_record_of(key);
     let mut scene = Scene { call, transaction: &mut transaction };
     crud::validate(&mut draft, &after, Vec::new(), &mut scene).await?;
-    let admit = sql::admit(resource, key, draft.changes(), transaction.dialect());
-    let written = transaction.execute(admit).await;
+    let creation = sql::create_stock_record(resource, key, draft.changes(), transaction.dialect());
+    let written = transaction.execute(creation).await;
     written.map_err(|error| crud::violated(error, &draft, resource))?;
     let cells = transaction.page(&Page::of_one(resource, key)).await?;
     for stock in cells.records(resource)? {

@@ -10,7 +10,7 @@ use super::entry::{
     COMMENT, NOTIFY_CUSTOMER, NewEntry, ORDER, ORDER_KEY, ORDER_REFERENCE, ORDER_VERSION, STATUS,
     check_status,
 };
-use super::notice::{self, News};
+use super::notice::{self, Occasion};
 use super::order::{self, ORDERS};
 use crate::error::Error;
 use crate::model::field::{Field, Handle, created_on, flag, int, key};
@@ -124,7 +124,7 @@ async fn add(
     };
     let added = enter(&order, &entry, &[], &mut scene).await?;
     if entry.notify {
-        notice::tell(&order, &entry, News::Status, &mut scene).await?;
+        notice::queue_mail(&order, &entry, Occasion::Status, &mut scene).await?;
     }
     let cells = transaction.page(&Page::of_one(&ORDERHISTORIES, added)).await?;
     let location = format!("{}/orders/{key}/history", call.shop.root);

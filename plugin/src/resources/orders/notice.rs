@@ -16,7 +16,7 @@ use crate::service::{crud, outbox};
 pub(super) use crate::service::notification::Contained;
 
 /// What there is to tell.
-pub(super) enum News {
+pub(super) enum Occasion {
     /// The order has a status.
     Status,
     /// The shipment with this key is on its way, with these contents.
@@ -24,10 +24,10 @@ pub(super) enum News {
 }
 
 /// Queues the mail about a new entry in the history of an order.
-pub(super) async fn tell(
+pub(super) async fn queue_mail(
     order: &Record,
     entry: &NewEntry,
-    news: News,
+    occasion: Occasion,
     scene: &mut Scene<'_>,
 ) -> Result<(), Error> {
     let parameters = scene.call.shop.parameters.current()?;
@@ -53,22 +53,22 @@ pub(super) async fn tell(
         currency_code: currency_code.to_owned(),
         ..Notice::default()
     };
-    let parcel = match &news {
-        News::Parcel(key, _) => Some(crud::record(transaction, &SHIPMENTS, *key).await?),
+    let parcel = match &occasion {
+        Occasion::Parcel(key, _) => Some(crud::record(transaction, &SHIPMENTS, *key).await?),
         // Where the latest parcel is may be what the customer wants to know.
-        News::Status => shipment::last(order.key(), transaction).await?,
+        Occasion::Status => shipment::last(order.key(), transaction).await?,
     };
     if let Some(parcel) = parcel {
         notice.tracking_id = parcel.need(&shipment::TRACKING_ID)?.to_owned();
         notice.carrier = parcel.need(&shipment::CARRIER)?.to_owned();
         notice.tracking_url = parcel.need(&shipment::TRACKING_URL)?.to_owned();
     }
-    let mail = match news {
-        News::Status => notice.into_mail(&parameters)?,
-        News::Parcel(_, contents) => {
+    let mail = match occasion {
+        Occasion::Status => notice.into_mail(&parameters)?,
+        Occasion::Parcel(_, contents) => {
             notice.items = contents;
             notice.into_shipment_mail(&parameters)?
         }
     };
-    outbox::put(mail, transaction).await
+    outbox::enqueue(mail, transaction).await
 }

@@ -132,7 +132,7 @@ pub(crate) static ORDERS: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
     after_insert: Some(|key, order, scene| Box::pin(first_entry(key, order, scene))),
-    after_update: Some(|before, after, scene| Box::pin(next_entry(before, after, scene))),
+    before_update: Some(|before, after, scene| Box::pin(next_entry(before, after, scene))),
     ..Service::of(&ORDERS)
 };
 

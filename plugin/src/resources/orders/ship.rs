@@ -13,7 +13,7 @@ use super::entry::{
 };
 use super::history::enter;
 use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, SHIPPED, SKU};
-use super::notice::{self, Contained, News};
+use super::notice::{self, Contained, Occasion};
 use super::order::{self, ORDERS};
 use super::shipment::{
     self, CARRIER, CREATED_BY, ITEMS, SHIPMENTS, STATUS_AFTER, STATUS_BEFORE, TRACKING_ID,
@@ -76,7 +76,7 @@ pub(super) static TRACKING: Resource = Resource {
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    after_update: Some(|before, after, scene| Box::pin(correct(before, after, scene))),
+    before_update: Some(|before, after, scene| Box::pin(correct(before, after, scene))),
     after_delete: Some(|deleted, scene| Box::pin(reopen(deleted, scene))),
     special: &[Special {
         method: Method::Post,
@@ -275,8 +275,8 @@ async fn ship(
             sku: line.sku.clone(),
             name: line.name.clone(),
         });
-        let news = News::Parcel(key, contents.collect());
-        notice::tell(order, entry, news, scene).await?;
+        let occasion = Occasion::Parcel(key, contents.collect());
+        notice::queue_mail(order, entry, occasion, scene).await?;
     }
     Ok(key)
 }

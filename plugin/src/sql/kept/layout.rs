@@ -9,7 +9,7 @@ pub(super) fn listed(indent: usize, words: &str, items: &[String], end: &str) ->
     joined(indent, words, items, ", ", end)
 }
 
-/// The same with another separator, which begins the next line.
+/// Lines like those of [`listed`], with another separator, which begins the next line.
 pub(super) fn joined(
     indent: usize,
     words: &str,
