@@ -19,7 +19,7 @@ use crate::model::parameters;
 use crate::model::resource::Resource;
 use crate::resources::{FULFIL, REGISTRY};
 use crate::service::call::{self, Call, Shop};
-use crate::service::hooks::{Gives, Special, Step};
+use crate::service::hooks::{Gives, HookFuture, Special};
 use crate::service::{crud, once};
 use crate::store::{self, Store};
 use crate::wire::answer;
@@ -120,7 +120,7 @@ impl App {
 
 /// Runs an operation. Each is in a box of its own, because a request would be as large as the largest of
 /// them otherwise, also one that waits.
-fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> Step<'a, Response> {
+fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> HookFuture<'a, Response> {
     let service = endpoint.service;
     match endpoint.operation {
         Operation::List => Box::pin(crud::list(call, service)),

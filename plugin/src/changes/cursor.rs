@@ -17,12 +17,12 @@ pub(crate) struct Cursor {
     /// Whether the client has named the types. Otherwise they are those that it might view.
     pub(crate) named: bool,
     /// How far it has come.
-    pub(crate) step: Step,
+    pub(crate) step: Position,
 }
 
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
+pub(crate) enum Position {
     /// It copies all records: it has those of the types before this one, and those up to this key.
     Walk {
         /// The type.
@@ -42,8 +42,8 @@ impl Cursor {
         let named = if self.named { "named" } else { "all" };
         let kinds = self.kinds.join(",");
         let step = match self.step {
-            Step::Walk { kind, key, since } => format!("{kind} {key} {since}"),
-            Step::Follow(seq) => seq.to_string(),
+            Position::Walk { kind, key, since } => format!("{kind} {key} {since}"),
+            Position::Follow(seq) => seq.to_string(),
         };
         // The end shows that nothing was cut off.
         BASE64_URL_SAFE_NO_PAD.encode(format!("{} {named} {kinds} {step} .", self.feed))
@@ -59,10 +59,12 @@ impl Cursor {
         let parts: Vec<&str> = text.strip_suffix(" .")?.split(' ').collect();
         let [feed, named, kinds, step @ ..] = &parts[..] else { return None };
         let step = match step {
-            [seq] => Step::Follow(seq.parse().ok()?),
-            [name, key, since] => {
-                Step::Walk { kind: kind(name)?, key: key.parse().ok()?, since: since.parse().ok()? }
-            }
+            [seq] => Position::Follow(seq.parse().ok()?),
+            [name, key, since] => Position::Walk {
+                kind: kind(name)?,
+                key: key.parse().ok()?,
+                since: since.parse().ok()?,
+            },
             _ => return None,
         };
         let named = match *named {
@@ -77,8 +79,8 @@ impl Cursor {
     /// The place that the client has come to, or goes on from after its copy.
     pub(crate) fn seq(&self) -> i64 {
         match self.step {
-            Step::Walk { since, .. } => since,
-            Step::Follow(seq) => seq,
+            Position::Walk { since, .. } => since,
+            Position::Follow(seq) => seq,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::clock::{Clock, moment_of};
-use super::cursor::{Cursor, Step};
+use super::cursor::{Cursor, Position};
 use crate::error::Error;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
@@ -79,8 +79,8 @@ pub(crate) async fn read(
     };
     let mut reading = Reading { asked, registry, transaction, found: Vec::new() };
     let (step, changes) = match step {
-        Some(Step::Follow(seq)) => reading.follow(seq, &clock).await?,
-        Some(Step::Walk { kind, key, since }) => {
+        Some(Position::Follow(seq)) => reading.follow(seq, &clock).await?,
+        Some(Position::Walk { kind, key, since }) => {
             let walked = reading.walk(Some((kind, key)), since).await?;
             match walked {
                 Some(step) => (step, None),
@@ -142,12 +142,13 @@ impl Portion {
     }
 
     /// The records and changes on the page, each with how far a client has come that has it.
-    fn all<'a>(&self, rows: &'a [Rows<'a>]) -> Result<Vec<(Change<'a>, Step)>, Error> {
+    fn all<'a>(&self, rows: &'a [Rows<'a>]) -> Result<Vec<(Change<'a>, Position)>, Error> {
         let found = rows.iter().flat_map(|(of, rows)| rows.iter().map(|row| (*of, &row[..])));
         let Some(changes) = &self.changes else {
             let since = self.next.seq();
             let walked = found.map(|(resource, row)| {
-                let step = Step::Walk { kind: resource.kind, key: resource.key_of(row)?, since };
+                let step =
+                    Position::Walk { kind: resource.kind, key: resource.key_of(row)?, since };
                 Ok((Change::Present { resource, row }, step))
             });
             return walked.collect();
@@ -161,7 +162,7 @@ impl Portion {
                 Some(row) => Change::Present { resource, row },
                 None => Change::Deleted { resource, key, at: moment_of(seq) },
             };
-            (change, Step::Follow(seq))
+            (change, Position::Follow(seq))
         });
         Ok(changes.collect())
     }
@@ -185,7 +186,7 @@ impl Reading<'_> {
         &mut self,
         after: Option<(&'static str, i64)>,
         since: i64,
-    ) -> Result<Option<Step>, Error> {
+    ) -> Result<Option<Position>, Error> {
         // The order is that of the registry, which is alphabetical.
         let kinds = self.registry.followed().filter(|of| self.asked.kinds.contains(&of.kind));
         let (mut left, mut step) = (self.asked.size, None);
@@ -218,7 +219,7 @@ impl Reading<'_> {
             };
             let rows = cells.rows()?;
             let Some(last) = rows.last() else { continue };
-            step = Some(Step::Walk { kind: resource.kind, key: resource.key_of(last)?, since });
+            step = Some(Position::Walk { kind: resource.kind, key: resource.key_of(last)?, since });
             let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
             drop(rows);
             self.found.push((resource, cells));
@@ -228,7 +229,7 @@ impl Reading<'_> {
             left -= count;
         }
         // The client has all of them now, so that the changes since are next.
-        Ok(step.map(|_| Step::Follow(since)))
+        Ok(step.map(|_| Position::Follow(since)))
     }
 
     /// Reads the changes after a place, and the records that have changed.
@@ -236,7 +237,7 @@ impl Reading<'_> {
         &mut self,
         seq: i64,
         clock: &Clock,
-    ) -> Result<(Step, Option<Vec<Changed>>), Error> {
+    ) -> Result<(Position, Option<Vec<Changed>>), Error> {
         let kinds = &self.asked.kinds;
         let all = self.registry.followed().all(|of| kinds.contains(&of.kind));
         let only = if all { &[][..] } else { kinds };
@@ -269,7 +270,7 @@ impl Reading<'_> {
             }
         }
         let latest = changes.last().map(|change| change.seq).filter(|_| full);
-        Ok((Step::Follow(latest.unwrap_or(clock.seq)), Some(changes)))
+        Ok((Position::Follow(latest.unwrap_or(clock.seq)), Some(changes)))
     }
 
     /// Reads the records that have changed, if they have together no more than so many bytes.

@@ -65,25 +65,26 @@ impl Service {
 }
 
 /// The future that a hook returns.
-pub type Step<'a, T> = BoxFuture<'a, Result<T, Error>>;
+pub type HookFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// An operation that a resource's file provides.
-pub type Operation = for<'a> fn(&'a Call<'a>) -> Step<'a, Response>;
+pub type Operation = for<'a> fn(&'a Call<'a>) -> HookFuture<'a, Response>;
 
 /// See [`Service::derive`].
-pub type Derive = for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Scene<'_>) -> Step<'a, ()>;
+pub type Derive =
+    for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::after_insert`].
-pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::before_update`].
-pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::after_delete`].
-pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> Step<'a, ()>;
+pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::narrow`].
-pub type Narrow = for<'a> fn(&'a Shop, &'a [Condition]) -> Step<'a, Vec<Condition>>;
+pub type Narrow = for<'a> fn(&'a Shop, &'a [Condition]) -> HookFuture<'a, Vec<Condition>>;
 
 /// The context of a write.
 pub struct Scene<'a> {

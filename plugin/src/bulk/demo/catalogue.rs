@@ -9,9 +9,9 @@ use super::make::{
     cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
 };
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
-use super::world::{Step, World};
+use super::world::{DemoStep, World};
 
-pub(super) static PRODUCTS: Step = Step {
+pub(super) static PRODUCTS: DemoStep = DemoStep {
     name: "products",
     count: "SELECT count(*), coalesce(max(shop_product_id), 0) FROM shop_products",
     wanted: |world| world.products,

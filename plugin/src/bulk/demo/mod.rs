@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::sql::{RowsOf, Statement};
 use crate::store::{self, Filling, Store};
 
-use world::{Step, World};
+use world::{DemoStep, World};
 
 /// The size of a demo store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -80,7 +80,7 @@ const WAITING: usize = 4;
 const LARGE: u64 = 20_000;
 
 /// The kinds of records; those that others refer to come first.
-static STEPS: [&Step; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
+static STEPS: [&DemoStep; 3] = [&catalogue::PRODUCTS, &people::CUSTOMERS, &orders::ORDERS];
 
 /// Fills the store up to the size, and returns a summary line. A store that already is as large
 /// does not change.
@@ -129,7 +129,7 @@ fn next_batch(done: u64, wanted: u64) -> Range<u64> {
 
 /// Adds records of one kind up to the requested number, a batch at a time.
 async fn run(
-    step: &Step,
+    step: &DemoStep,
     store: &Store,
     world: &World,
     progress: &ProgressHandle,
@@ -145,12 +145,12 @@ async fn run(
 }
 
 /// Writes the next batch, if one is needed, and returns the number of records before it.
-async fn batch(step: &Step, store: &Store, world: &World) -> Result<u64, Error> {
+async fn batch(step: &DemoStep, store: &Store, world: &World) -> Result<u64, Error> {
     let wanted = (step.wanted)(world);
     let mut transaction = store.begin().await?;
     transaction.lock_store().await?;
     let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
-    let done = Step::done(&counted)?;
+    let done = DemoStep::done(&counted)?;
     if done < wanted {
         for rows in step.rows(world, next_batch(done, wanted)) {
             setup::write(rows, &mut transaction).await?;
@@ -167,7 +167,7 @@ async fn is_large(store: &Store, world: &World, large: u64) -> Result<bool, Erro
     let (mut there, mut missing) = (0, 0);
     for step in STEPS {
         let counted = transaction.numbers(Statement::fixed(step.count, Vec::new())).await?;
-        let done = Step::done(&counted)?;
+        let done = DemoStep::done(&counted)?;
         there += done;
         missing += (step.wanted)(world).saturating_sub(done);
     }
@@ -188,7 +188,7 @@ async fn fill_at_once(
     let world = Arc::new(World { bare: true, ..world });
     for step in STEPS {
         let counted = filling.numbers(Statement::fixed(step.count, Vec::new())).await?;
-        let (mut done, wanted) = (Step::done(&counted)?, (step.wanted)(&world));
+        let (mut done, wanted) = (DemoStep::done(&counted)?, (step.wanted)(&world));
         progress.report(step.name, done.min(wanted), wanted);
         let mut batches = batches(step, &world, done);
         while let Some((end, batch)) = batches.recv().await {
@@ -205,7 +205,7 @@ async fn fill_at_once(
 
 /// Generates the rows of a step on a separate thread, a batch at a time, each with the number of
 /// records up to its end. Ends early when the receiver is dropped.
-fn batches(step: &'static Step, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
+fn batches(step: &'static DemoStep, world: &Arc<World>, done: u64) -> Receiver<(u64, Vec<RowsOf>)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let world = Arc::clone(world);
     tokio::task::spawn_blocking(move || {

@@ -13,9 +13,9 @@ use super::make::{
 };
 use super::people::{home, person};
 use super::setup::{PAYMENTS, RATES, SHIPPING};
-use super::world::{Step, World};
+use super::world::{DemoStep, World};
 
-pub(super) static ORDERS: Step = Step {
+pub(super) static ORDERS: DemoStep = DemoStep {
     name: "orders",
     count: "SELECT count(*), coalesce(max(shop_order_id), 0) FROM shop_orders",
     wanted: |world| if world.products == 0 { 0 } else { world.orders },

@@ -4,9 +4,9 @@ use crate::model::value::Value;
 use crate::sql::RowsOf;
 
 use super::make::{chance, folded, key, keyed_rows_of, pick, text};
-use super::world::{Step, World};
+use super::world::{DemoStep, World};
 
-pub(super) static CUSTOMERS: Step = Step {
+pub(super) static CUSTOMERS: DemoStep = DemoStep {
     name: "customers",
     count: "SELECT count(*), coalesce(max(shop_address_id), 0) FROM shop_addresses",
     wanted: |world| world.customers,

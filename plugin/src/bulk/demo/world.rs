@@ -22,7 +22,7 @@ pub(super) struct World {
 }
 
 /// One kind of record and its generator.
-pub(super) struct Step {
+pub(super) struct DemoStep {
     pub(super) name: &'static str,
     /// SQL that returns the number of records and the greatest key.
     pub(super) count: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Step {
     pub(super) tables: fn() -> Vec<RowsOf>,
 }
 
-impl Step {
+impl DemoStep {
     /// Generates the rows of the records with these numbers.
     pub(super) fn rows(&self, world: &World, numbers: Range<u64>) -> Vec<RowsOf> {
         let mut tables = (self.tables)();

@@ -7,7 +7,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use host_interface::Response;
 
 use super::record::INVENTORY;
-use super::stock::{Refusal, Step, Stock};
+use super::stock::{Adjustment, Refusal, Stock};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Field, Handle, int, key, text};
 use crate::model::question::Page;
@@ -206,7 +206,7 @@ fn take(draft: &mut Draft, product: i64, by: &Field, stock: &mut Stock) -> Resul
     if !draft.faults.is_empty() {
         return Ok(());
     }
-    let step = Step {
+    let step = Adjustment {
         product,
         delta: draft.need(&DELTA)?,
         expected: draft.get(&EXPECTED)?,

@@ -10,7 +10,7 @@ use host_interface::Method;
 use crate::resources::products;
 use crate::service::hooks::{Gives, Service, Special};
 
-pub(super) use stock::{Refusal, Step, Stock};
+pub(super) use stock::{Adjustment, Refusal, Stock};
 
 pub(super) const SERVICE: Service = Service {
     create: Some(|call| Box::pin(record::create(call))),

@@ -29,7 +29,7 @@ pub(crate) struct Stock {
 
 /// A change of the quantity of one product.
 #[derive(Clone, Copy)]
-pub(crate) struct Step<'a> {
+pub(crate) struct Adjustment<'a> {
     /// The key of the product.
     pub(crate) product: i64,
     /// What is added to the quantity.
@@ -83,7 +83,7 @@ impl Stock {
     ///
     /// # Errors
     /// When a stock record has no quantity.
-    pub(crate) fn apply(&mut self, step: Step<'_>) -> Result<Result<(), Refusal>, Error> {
+    pub(crate) fn apply(&mut self, step: Adjustment<'_>) -> Result<Result<(), Refusal>, Error> {
         let Some(record) = self.records.get(&step.product) else {
             return Ok(Err(Refusal::NoStock));
         };

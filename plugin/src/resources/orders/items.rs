@@ -13,7 +13,7 @@ use crate::model::field::{
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Resource};
 use crate::model::value::MAX_AMOUNT;
-use crate::resources::inventory::{Refusal, Step, Stock};
+use crate::resources::inventory::{Adjustment, Refusal, Stock};
 use crate::resources::products::{self, PRODUCTS};
 use crate::resources::stockmovements::reason;
 use crate::resources::variants::{self, VARIANTS};
@@ -178,7 +178,7 @@ pub(super) async fn take_stock(
             continue;
         };
         let (delta, reason) = (-line.need(&QUANTITY)?, reason::ORDERED);
-        match stock.apply(Step { product, delta, expected: None, reason, reference })? {
+        match stock.apply(Adjustment { product, delta, expected: None, reason, reference })? {
             Ok(()) => {}
             Err(Refusal::NoStock) => {
                 let detail = format!("There is no stock record of product {product}.");
