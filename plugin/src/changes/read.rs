@@ -13,7 +13,7 @@ use crate::model::value::Cell;
 use crate::sql::places;
 use crate::store::{Cells, Store, Transaction};
 use crate::wire::document::{self, Change};
-use crate::wire::object::Place;
+use crate::wire::object::LinkBase;
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -119,7 +119,7 @@ impl Portion {
         &self,
         own: &str,
         next: impl Fn(&Cursor) -> String,
-        place: Place<'_>,
+        place: LinkBase<'_>,
     ) -> Result<Vec<u8>, Error> {
         let rows = self.found.iter().map(|(of, cells)| Ok((*of, cells.rows()?)));
         let rows = rows.collect::<Result<Vec<_>, Error>>()?;
@@ -134,7 +134,7 @@ impl Portion {
             // Every page has a record, so that the client gets on.
             let limit = if count > 1 { place.limit } else { usize::MAX };
             let changes: Vec<_> = all[..count].iter().map(|(change, _)| *change).collect();
-            match document::changes(&changes, [own, &next], Place { limit, ..place }) {
+            match document::changes(&changes, [own, &next], LinkBase { limit, ..place }) {
                 Err(error) if error.is_too_large() => count /= 2,
                 done => return done,
             }

@@ -78,16 +78,16 @@ pub(super) fn add(sum: &mut i64, more: i64) -> Result<(), Error> {
 
 /// The kept days of a report.
 #[derive(Debug)]
-pub(crate) struct Days<L>(Mutex<Kept<L>>);
+pub(crate) struct Days<L>(Mutex<CachedDays<L>>);
 
 impl<L> Default for Days<L> {
     fn default() -> Self {
-        Self(Mutex::new(Kept { days: BTreeMap::new(), lines: 0, uses: 0 }))
+        Self(Mutex::new(CachedDays { days: BTreeMap::new(), lines: 0, uses: 0 }))
     }
 }
 
 #[derive(Debug)]
-struct Kept<L> {
+struct CachedDays<L> {
     days: BTreeMap<Date, Day<L>>,
     /// The number of lines of all days.
     lines: usize,
@@ -170,7 +170,7 @@ impl<L: Line> Days<L> {
     }
 }
 
-impl<L> Kept<L> {
+impl<L> CachedDays<L> {
     fn forget(&mut self, day: Date) {
         if let Some(day) = self.days.remove(&day) {
             self.lines -= day.lines.len();

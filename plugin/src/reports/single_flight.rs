@@ -115,7 +115,7 @@ where
         let (work, computed) = (compute(asked.clone()), Arc::clone(&self.computed));
         let compute = {
             let sender = Arc::clone(&sender);
-            move |place: Place| {
+            move |place: Permits| {
                 let compute = async move {
                     let _place = place;
                     tokio::select! {
@@ -155,10 +155,10 @@ where
 }
 
 /// What a computation holds until it ends.
-type Place = [Option<OwnedSemaphorePermit>; 2];
+type Permits = [Option<OwnedSemaphorePermit>; 2];
 
 /// A permit to compute, after all earlier computations for equal requests.
-async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> Place {
+async fn place(queue: Arc<Semaphore>, places: Arc<Semaphore>) -> Permits {
     // These semaphores are never closed.
     [queue.acquire_owned().await.ok(), places.acquire_owned().await.ok()]
 }

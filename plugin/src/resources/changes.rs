@@ -126,7 +126,7 @@ fn written(portion: &Portion, sent: &Following, call: &Call<'_>) -> Result<Respo
     share.read(portion.bytes())?;
     let own = link(sent, sent.after.clone(), call);
     let next = |cursor: &Cursor| link(sent, Some(cursor.text()), call);
-    let body = portion.document(&own, next, call.place())?;
+    let body = portion.document(&own, next, call.link_base())?;
     drop(share);
     Ok(answer::document(200, call.send(body)?))
 }

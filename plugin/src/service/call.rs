@@ -14,7 +14,7 @@ use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
-use crate::wire::object::Place;
+use crate::wire::object::LinkBase;
 use crate::wire::view::View;
 
 /// The action that reads need.
@@ -215,9 +215,9 @@ impl<'a> Call<'a> {
     }
 
     /// The path of the request, for the links of its answer.
-    pub fn place(&self) -> Place<'a> {
+    pub fn link_base(&self) -> LinkBase<'a> {
         let Shop { root, registry, .. } = self.shop;
-        Place { path: self.request.path(), root, registry: *registry, limit: self.limit }
+        LinkBase { path: self.request.path(), root, registry: *registry, limit: self.limit }
     }
 
     /// The key of the user who sent the request; 0 for a request without a user.

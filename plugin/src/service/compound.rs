@@ -36,7 +36,7 @@ pub(super) async fn list(
         changed = Some((since, snapshot));
     }
     let write = |records: Records<'_>, total, since: Option<&Since>| {
-        document::list(records, total, &listing, since, call.place())
+        document::list(records, total, &listing, since, call.link_base())
     };
     let body = read(call, changed, &page, &view, write).await?;
     Ok(answer::document(200, call.send(body)?))
@@ -51,7 +51,7 @@ pub(super) fn empty(
     let none = Included::beside(resource, &[])?;
     let included = view.include.is_some().then_some(&none);
     let records = Records { resource, view, rows: &[], included };
-    let body = document::list(records, 0, listing, None, call.place())?;
+    let body = document::list(records, 0, listing, None, call.link_base())?;
     Ok(answer::document(200, body))
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn one(
 ) -> Result<Option<Response>, Error> {
     let page = Page { shape: view.shape, most_bytes: call.limit, ..page };
     let write = |records: Records<'_>, _, _: Option<&Since>| {
-        let body = document::single(records, sent, call.place(), None)?;
+        let body = document::single(records, sent, call.link_base(), None)?;
         Ok((records.version()?, body))
     };
     let (version, body) = read(call, None, &page, view, write).await?;

@@ -414,7 +414,7 @@ pub(crate) fn single_with(
     let (rows, view) = (cells.rows()?, View::of(Shape::Detail));
     let records = Records { resource, view: &view, rows: &rows, included: None };
     let version = records.version()?;
-    let body = document::single(records, &[], call.place(), beside)?;
+    let body = document::single(records, &[], call.link_base(), beside)?;
     Ok(answer::record(status, version, body.ok_or_else(|| missing(resource))?))
 }
 
@@ -434,7 +434,7 @@ pub(crate) async fn each(
     let rows: Vec<_> = keys.into_iter().filter_map(|key| found.remove(&key)).collect();
     let view = View::of(Shape::Detail);
     let records = Records { resource, view: &view, rows: &rows, included: None };
-    Ok(answer::document(200, document::each(records, call.place())?))
+    Ok(answer::document(200, document::each(records, call.link_base())?))
 }
 
 pub(crate) fn path_key(call: &Call<'_>, resource: &Resource) -> Result<i64, Error> {

@@ -22,7 +22,7 @@ use super::turns::{Turn, in_progress};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::moment;
 use crate::model::value::Value;
-use crate::sql::{self, Kept, Keyed};
+use crate::sql::{self, Keyed, StoredAnswer};
 use crate::store::{self, Transaction};
 use crate::wire::answer;
 
@@ -100,14 +100,14 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
 async fn find(
     turn: &Turn<'_>,
     transaction: &mut Transaction,
-) -> Result<Option<(String, Kept)>, Error> {
+) -> Result<Option<(String, StoredAnswer)>, Error> {
     let cells = transaction.table(sql::find_key(turn.user(), turn.key())).await?;
     let rows = cells.rows()?;
     let Some(row) = rows.first() else { return Ok(None) };
     let [fingerprint, status, location, etag, body] = &row[..] else {
         return Err(Error::Contract("the row of a key has other columns"));
     };
-    let answer = Kept {
+    let answer = StoredAnswer {
         status: status.int("status")?,
         location: location.text("location")?.to_owned(),
         etag: etag.text("etag")?.to_owned(),
@@ -121,7 +121,7 @@ const WORTH_COMPRESSING: usize = 1_024;
 
 /// What is kept of an answer. The store's columns have no type for bytes, so a body is kept as text: a
 /// short one as it is, which is JSON, and a longer one compressed, in base64, which has no braces.
-fn kept(answer: &Response) -> Result<Kept, Error> {
+fn kept(answer: &Response) -> Result<StoredAnswer, Error> {
     let header = |name| {
         let header = answer.headers().iter().find(|header| header.name() == name);
         header.map_or_else(String::new, |header| header.value().to_owned())
@@ -135,11 +135,11 @@ fn kept(answer: &Response) -> Result<Kept, Error> {
         }
     };
     let (status, location, etag) = (answer.status().into(), header("location"), header("etag"));
-    Ok(Kept { status, location, etag, body })
+    Ok(StoredAnswer { status, location, etag, body })
 }
 
 /// The answer that was kept, byte for byte.
-fn replay(kept: Kept) -> Result<Response, Error> {
+fn replay(kept: StoredAnswer) -> Result<Response, Error> {
     const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
     let status = u16::try_from(kept.status).map_err(|_| DAMAGED)?;
     let body = match kept.body.is_empty() || kept.body.starts_with('{') {

@@ -21,7 +21,7 @@ pub struct Keyed<'a> {
 
 /// The answer to a request, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredAnswer {
     /// The HTTP status.
     pub status: i64,
     /// The header `Location`; empty without one.
@@ -54,8 +54,8 @@ pub fn find_key(user: i64, key: &str) -> Table {
 }
 
 /// Keeps the answer to the write with a key, which was claimed where the engine needs that.
-pub fn keep_answer(of: Keyed<'_>, answer: Kept, dialect: &Dialect) -> Statement {
-    let Kept { status, location, etag, body } = answer;
+pub fn keep_answer(of: Keyed<'_>, answer: StoredAnswer, dialect: &Dialect) -> Statement {
+    let StoredAnswer { status, location, etag, body } = answer;
     let answer = [Value::Int(status), Value::Text(location), Value::Text(etag), Value::Text(body)];
     if dialect.unless_taken.is_none() {
         const COLUMNS: [&str; 8] = [

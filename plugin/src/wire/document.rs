@@ -9,7 +9,7 @@ use time::PrimitiveDateTime;
 use super::included::{Beside, Included};
 use super::limited::Limited;
 use super::literal;
-use super::object::{Meta, Object, Own, Place, record_path};
+use super::object::{LinkBase, Meta, Object, Own, record_path};
 use super::request::{AFTER, LIMIT, Listing, OFFSET};
 use super::view::View;
 use crate::error::{Error, Fault, Named};
@@ -67,34 +67,34 @@ pub fn list(
     total: i64,
     listing: &Listing,
     since: Option<&Since>,
-    place: Place<'_>,
+    base: LinkBase<'_>,
 ) -> Result<Vec<u8>, Error> {
     let paging = since.map_or(&Paging::Offset, |since| &since.paging);
     let document = List {
-        links: Pages { listing, total, path: place.path, paging },
-        data: Rows { records, place },
-        included: records.beside(place),
+        links: Pages { listing, total, path: base.path, paging },
+        data: Rows { records, base },
+        included: records.beside(base),
         meta: Totals {
             total_pages: pages(total, listing.limit),
             total,
             as_of: since.map(|since| moment::render(since.as_of)),
         },
     };
-    write(&document, records.size(), place.limit)
+    write(&document, records.size(), base.limit)
 }
 
 /// The document of some records that are no page of a list.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn each(records: Records<'_>, place: Place<'_>) -> Result<Vec<u8>, Error> {
+pub fn each(records: Records<'_>, base: LinkBase<'_>) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
     struct Document<'a> {
         links: Own<'a>,
         data: Rows<'a>,
     }
-    let document = Document { links: Own { own: place.path }, data: Rows { records, place } };
-    write(&document, records.size(), place.limit)
+    let document = Document { links: Own { own: base.path }, data: Rows { records, base } };
+    write(&document, records.size(), base.limit)
 }
 
 /// The document of one record; `None` if there is none. The parameters that have selected its form
@@ -106,14 +106,14 @@ pub fn each(records: Records<'_>, place: Place<'_>) -> Result<Vec<u8>, Error> {
 pub fn single(
     records: Records<'_>,
     sent: &[(String, String)],
-    place: Place<'_>,
+    base: LinkBase<'_>,
     beside: Option<Named>,
 ) -> Result<Option<Vec<u8>>, Error> {
     let Some(row) = records.rows.first() else { return Ok(None) };
     let Records { resource, view, included, .. } = records;
     let own = match resource.has_own_route() {
-        true => record_path(resource, resource.key_of(row)?, place.root),
-        false => place.path.to_owned(),
+        true => record_path(resource, resource.key_of(row)?, base.root),
+        false => base.path.to_owned(),
     };
     let own = match sent {
         [] => own,
@@ -122,10 +122,10 @@ pub fn single(
             format!("{own}?{query}")
         }
     };
-    let data = Object { resource, view, row, included, place };
-    let (included, meta) = (records.beside(place), beside.map(|number| Meta([Some(number), None])));
+    let data = Object { resource, view, row, included, base };
+    let (included, meta) = (records.beside(base), beside.map(|number| Meta([Some(number), None])));
     let document = Single { links: Own { own: &own }, data, included, meta };
-    write(&document, 1536 + records.size(), place.limit).map(Some)
+    write(&document, 1536 + records.size(), base.limit).map(Some)
 }
 
 /// The document of a record without a table, with these of its attributes.
@@ -255,7 +255,7 @@ pub enum Change<'a> {
 pub fn changes(
     changes: &[Change<'_>],
     [own, next]: [&str; 2],
-    place: Place<'_>,
+    base: LinkBase<'_>,
 ) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
     struct Links<'a> {
@@ -272,7 +272,7 @@ pub fn changes(
     let size = 512 + 2048 * changes.len();
     let data = changes.iter().map(|change| match *change {
         Change::Present { resource, row } => {
-            Changed::Present(Object { resource, view: &view, row, included: None, place })
+            Changed::Present(Object { resource, view: &view, row, included: None, base })
         }
         Change::Deleted { resource, key, at } => Changed::Deleted {
             kind: resource.kind,
@@ -281,7 +281,7 @@ pub fn changes(
         },
     });
     let document = Document { links: Links { own, next }, data: data.collect() };
-    write(&document, size, place.limit)
+    write(&document, size, base.limit)
 }
 
 /// Writes a document of about this size, and stops where it exceeds the limit.
@@ -308,8 +308,8 @@ impl<'a> Records<'a> {
         self.rows.first().map_or(Ok(None), |row| self.resource.version_of(row))
     }
 
-    fn beside(&self, place: Place<'a>) -> Option<Others<'a>> {
-        self.included.map(|included| Others { included, place })
+    fn beside(&self, base: LinkBase<'a>) -> Option<Others<'a>> {
+        self.included.map(|included| Others { included, base })
     }
 
     /// About how many bytes their document has.
@@ -425,15 +425,15 @@ impl Serialize for Chosen<'_> {
 /// The resource objects of a page.
 struct Rows<'a> {
     records: Records<'a>,
-    place: Place<'a>,
+    base: LinkBase<'a>,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Rows { records: Records { resource, view, rows, included }, place } = self;
+        let &Rows { records: Records { resource, view, rows, included }, base } = self;
         let mut list = serializer.serialize_seq(Some(rows.len()))?;
         for row in rows {
-            list.serialize_element(&Object { resource, view, row, included, place })?;
+            list.serialize_element(&Object { resource, view, row, included, base })?;
         }
         list.end()
     }
@@ -442,16 +442,16 @@ impl Serialize for Rows<'_> {
 /// The resource objects beside those of a page.
 struct Others<'a> {
     included: &'a Included<'a>,
-    place: Place<'a>,
+    base: LinkBase<'a>,
 }
 
 impl Serialize for Others<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Others { included, place } = self;
+        let &Others { included, base } = self;
         let mut list = serializer.serialize_seq(Some(included.records.len()))?;
         for &Beside { resource, view, row } in &included.records {
             let included = Some(included);
-            list.serialize_element(&Object { resource, view, row, included, place })?;
+            list.serialize_element(&Object { resource, view, row, included, base })?;
         }
         list.end()
     }

@@ -15,7 +15,7 @@ use crate::model::value::{Cell, Kind};
 
 /// Where a document is read, and the records that it may link to.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct LinkBase<'a> {
     /// The path of the request.
     pub path: &'a str,
     /// The path of the store.
@@ -42,7 +42,7 @@ pub(super) struct Object<'a> {
     pub(super) view: &'a View,
     pub(super) row: &'a [Cell<'a>],
     pub(super) included: Option<&'a Included<'a>>,
-    pub(super) place: Place<'a>,
+    pub(super) base: LinkBase<'a>,
 }
 /// The link of a document or a record to itself.
 #[derive(serde::Serialize)]
@@ -75,7 +75,7 @@ impl Serialize for Object<'_> {
             map.serialize_entry("relationships", &Relations { to_one, object: self, key })?;
         }
         if self.resource.has_own_route() {
-            let own = record_path(self.resource, key, self.place.root);
+            let own = record_path(self.resource, key, self.base.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
         if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
@@ -142,7 +142,7 @@ struct Relation {
 impl Relation {
     fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
         let Relationship { name, kind } = field.relationship()?;
-        let target = object.place.registry.find(kind).filter(|target| target.has_own_route());
+        let target = object.base.registry.find(kind).filter(|target| target.has_own_route());
         let key = match cell {
             Cell::Int(0) if field.zero_is_none => None,
             Cell::Int(key) => Some(*key),
@@ -154,7 +154,7 @@ impl Relation {
             id: key.map(|key| key.to_string()),
             related: key
                 .zip(target)
-                .map(|(key, target)| record_path(target, key, object.place.root)),
+                .map(|(key, target)| record_path(target, key, object.base.root)),
         })
     }
 }
@@ -175,7 +175,7 @@ impl Serialize for Relations<'_> {
         }
         for many in &object.view.lists {
             let keys = object.included.and_then(|included| included.belonging_to(many, key));
-            let root = object.place.root;
+            let root = object.base.root;
             map.serialize_entry(many.nested.segment, &Belonging { many, owner: key, keys, root })?;
         }
         map.end()

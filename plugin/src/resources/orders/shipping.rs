@@ -39,7 +39,7 @@ pub(super) const COUNTRY_NAME: Handle<String> =
     text("shipping_country_name", 255).read_only().words();
 
 /// A record whose key and name an order keeps.
-struct Place {
+struct Region {
     key: Handle<i64>,
     name: Handle<String>,
     of: &'static Resource,
@@ -54,9 +54,9 @@ pub(super) async fn name_places(
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
     let country =
-        Place { key: COUNTRY, name: COUNTRY_NAME, of: &COUNTRIES, shown: countries::NAME };
-    let zone = Place { key: ZONE, name: ZONE_NAME, of: &ZONES, shown: zones::NAME };
-    for Place { key, name, of, shown } in [country, zone] {
+        Region { key: COUNTRY, name: COUNTRY_NAME, of: &COUNTRIES, shown: countries::NAME };
+    let zone = Region { key: ZONE, name: ZONE_NAME, of: &ZONES, shown: zones::NAME };
+    for Region { key, name, of, shown } in [country, zone] {
         let Some(given) = draft.given(&key)? else { continue };
         let present = before.map(|before| before.value(key.name)).transpose()?;
         if present == Some(given) {
