@@ -166,9 +166,10 @@ impl Authenticator {
         let found = self.find(&name).await?;
         let kept = found.as_ref().and_then(|found| found.hash.clone());
         let check = passwords::verify(password.to_owned(), kept);
-        let right = match is_known {
-            true => self.pace.check_at_once(check).await?,
-            false => self.pace.check(check).await?,
+        let right = if is_known {
+            self.pace.check_at_once(check).await?
+        } else {
+            self.pace.check(check).await?
         };
         let Some(Found { id, username, blocked, hash }) = found else { return unknown() };
         if !right {

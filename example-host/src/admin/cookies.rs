@@ -112,10 +112,7 @@ impl Cookies {
 
 /// The names of the cookies of the session and of the device.
 fn names(encrypted: bool) -> (&'static str, &'static str) {
-    match encrypted {
-        true => (SECURE_SESSION, SECURE_DEVICE),
-        false => (PLAIN_SESSION, PLAIN_DEVICE),
-    }
+    if encrypted { (SECURE_SESSION, SECURE_DEVICE) } else { (PLAIN_SESSION, PLAIN_DEVICE) }
 }
 
 /// The value of a cookie.

@@ -43,10 +43,7 @@ impl Scope {
     /// The name, for example `articles:view`. That of the extension precedes it if another extension has one
     /// of the same name.
     pub(crate) fn name(&self) -> String {
-        match self.shared {
-            true => self.full_name(),
-            false => format!("{}:{}", self.kind, self.action),
-        }
+        if self.shared { self.full_name() } else { format!("{}:{}", self.kind, self.action) }
     }
 
     /// The name by which it is stored. It means the same whatever extensions come later.
@@ -128,9 +125,10 @@ impl Catalogue {
         }
         let short = |scope: &&Scope| format!("{}:{}", scope.kind, scope.action) == given;
         let alike: Vec<String> = self.scopes.iter().filter(short).map(Scope::full_name).collect();
-        let known = match alike.is_empty() {
-            true => format!("a type and an action, such as articles:view, or {VIEW_ALL}"),
-            false => alike.join(" or "),
+        let known = if alike.is_empty() {
+            format!("a type and an action, such as articles:view, or {VIEW_ALL}")
+        } else {
+            alike.join(" or ")
         };
         Err(Error::Invalid(format!("{given:?} is not a scope; a scope is {known}")))
     }

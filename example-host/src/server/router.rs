@@ -114,9 +114,10 @@ async fn answer_health(
     if let Some(refusal) = unless_read(method) {
         return refusal.response(id);
     }
-    let response = match context.phases.is_serving() {
-        true => health::answer(&context.api.access().site, &context.health).await,
-        false => health::stopping(),
+    let response = if context.phases.is_serving() {
+        health::answer(&context.api.access().site, &context.health).await
+    } else {
+        health::stopping()
     };
     handled("health", response)
 }

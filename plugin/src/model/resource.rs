@@ -255,9 +255,10 @@ impl Resource {
     /// # Errors
     /// When the row lacks it.
     pub fn version_of(&self, row: &[Cell<'_>]) -> Result<Option<i64>, Error> {
-        match self.versioned {
-            true => row.last().unwrap_or(&Cell::Null).int(VERSION).map(Some),
-            false => Ok(None),
+        if self.versioned {
+            row.last().unwrap_or(&Cell::Null).int(VERSION).map(Some)
+        } else {
+            Ok(None)
         }
     }
 

@@ -61,13 +61,14 @@ pub(super) async fn by_code(
 /// Prices are in the default currency, so it cannot be deleted.
 fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Error> {
     let code = currency.need(&CODE)?;
-    match code == parameters.default_currency {
-        true => Err(Fault::new(
+    if code == parameters.default_currency {
+        Err(Fault::new(
             FaultKind::Refused,
             format!("{code} is the store's default currency and cannot be deleted."),
         )
-        .into()),
-        false => Ok(()),
+        .into())
+    } else {
+        Ok(())
     }
 }
 

@@ -31,9 +31,10 @@ const CORE: Handle<bool> = flag("orderstatus_core").read_only().default(0).truth
 
 fn core_stays_enabled(status: &Record) -> Result<Vec<Complaint>, Error> {
     let core = status.get(&CORE)? == Some(true);
-    Ok(match core && status.get(&ENABLED)? == Some(false) {
-        true => vec![(ENABLED.name, "A core order status cannot be disabled.".to_owned())],
-        false => Vec::new(),
+    Ok(if core && status.get(&ENABLED)? == Some(false) {
+        vec![(ENABLED.name, "A core order status cannot be disabled.".to_owned())]
+    } else {
+        Vec::new()
     })
 }
 

@@ -174,9 +174,10 @@ impl<'a> Call<'a> {
     /// When the user has none of them.
     pub fn permit_any(&self, rights: &Rights) -> Result<(), Error> {
         let Rights { actions, asset } = rights;
-        match actions.iter().any(|action| self.may(action, asset).is_ok()) {
-            true => Ok(()),
-            false => actions.iter().try_for_each(|action| self.permit(action, asset)),
+        if actions.iter().any(|action| self.may(action, asset).is_ok()) {
+            Ok(())
+        } else {
+            actions.iter().try_for_each(|action| self.permit(action, asset))
         }
     }
 

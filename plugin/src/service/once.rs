@@ -45,10 +45,7 @@ pub async fn begin(call: &Call<'_>) -> Result<ControlFlow<Response, Transaction>
         Some((fingerprint, answer)) => {
             // Nothing was written; the commit confirms what was read.
             transaction.commit().await?;
-            match fingerprint == turn.fingerprint {
-                true => Ok(Break(replay(answer)?)),
-                false => Err(reused()),
-            }
+            if fingerprint == turn.fingerprint { Ok(Break(replay(answer)?)) } else { Err(reused()) }
         }
         // The row that was in the way has just been swept.
         None if claims => Err(store::interrupted()),
@@ -151,10 +148,8 @@ fn replay(kept: StoredAnswer) -> Result<Response, Error> {
             body
         }
     };
-    let mut response = match body.is_empty() {
-        true => Response::new(status),
-        false => answer::document(status, body),
-    };
+    let mut response =
+        if body.is_empty() { Response::new(status) } else { answer::document(status, body) };
     for (name, value) in [("etag", kept.etag), ("location", kept.location)] {
         if !value.is_empty() {
             response = response.with_header(name, value);

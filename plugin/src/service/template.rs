@@ -145,9 +145,10 @@ impl Made {
 
     fn add(&self, bytes: usize) -> Result<(), EngineError> {
         let before = self.0.fetch_add(bytes.min(LONGEST + 1), Ordering::Relaxed);
-        match before.saturating_add(bytes) > LONGEST {
-            true => Err(EngineError::new(ErrorKind::WriteFailure, "filters would make too much")),
-            false => Ok(()),
+        if before.saturating_add(bytes) > LONGEST {
+            Err(EngineError::new(ErrorKind::WriteFailure, "filters would make too much"))
+        } else {
+            Ok(())
         }
     }
 }

@@ -39,10 +39,7 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
         None => {
             let causes = chain(error);
             tracing::error!(request_id, causes, "request failed");
-            let kind = match error.passes() {
-                true => FaultKind::Unavailable,
-                false => FaultKind::Internal,
-            };
+            let kind = if error.passes() { FaultKind::Unavailable } else { FaultKind::Internal };
             let advice = match kind {
                 _ if undecided => {
                     "The database did not answer to the commit, so the change may or may not have been \

@@ -136,10 +136,7 @@ pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static st
     let member = |wanted| members.iter().find(|(name, _)| name == wanted).ok_or(NO_IDENTIFIER);
     let Name(kind) = serde_json::from_str(member("type")?.1.get()).map_err(|_| NO_IDENTIFIER)?;
     let id = member("id")?.1;
-    match id.get().starts_with('"') {
-        true => Ok(Some(Identifier { kind, id })),
-        false => Err(NO_IDENTIFIER),
-    }
+    if id.get().starts_with('"') { Ok(Some(Identifier { kind, id })) } else { Err(NO_IDENTIFIER) }
 }
 
 /// Checks the headers that describe a body.
@@ -158,10 +155,7 @@ fn check_headers(request: &Request) -> Result<(), Error> {
         let detail = "Send the body without a Content-Encoding.";
         faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(faults.into()),
-    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
 
 /// Whether the one content type of a request is JSON in UTF-8.

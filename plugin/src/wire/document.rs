@@ -111,9 +111,10 @@ pub fn single(
 ) -> Result<Option<Vec<u8>>, Error> {
     let Some(row) = records.rows.first() else { return Ok(None) };
     let Records { resource, view, included, .. } = records;
-    let own = match resource.has_own_route() {
-        true => record_path(resource, resource.key_of(row)?, base.root),
-        false => base.path.to_owned(),
+    let own = if resource.has_own_route() {
+        record_path(resource, resource.key_of(row)?, base.root)
+    } else {
+        base.path.to_owned()
     };
     let own = match sent {
         [] => own,

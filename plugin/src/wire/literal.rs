@@ -33,9 +33,10 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         Kind::Email => {
             let text = unquote(literal).ok_or("must be a string")?;
             check_text(&text, MAX_EMAIL, Form::Code)?;
-            match text.is_empty() || email_address::EmailAddress::is_valid(&text) {
-                true => Ok(Value::Text(text.into_owned())),
-                false => Err("must be an e-mail address".to_owned()),
+            if text.is_empty() || email_address::EmailAddress::is_valid(&text) {
+                Ok(Value::Text(text.into_owned()))
+            } else {
+                Err("must be an e-mail address".to_owned())
             }
         }
         Kind::Decimal { places, min, max, .. } => {
@@ -288,9 +289,10 @@ fn unstorable(text: &str) -> Option<&'static str> {
 
 fn check_length(text: &str, max: usize) -> Result<(), String> {
     // A text never has more characters than bytes, so bytes are counted first.
-    match text.len() > max && text.chars().count() > max {
-        true => Err(format!("must be at most {max} characters long")),
-        false => Ok(()),
+    if text.len() > max && text.chars().count() > max {
+        Err(format!("must be at most {max} characters long"))
+    } else {
+        Ok(())
     }
 }
 
@@ -401,9 +403,10 @@ fn object(literal: &str) -> Result<String, String> {
         }
         text.push(character);
     }
-    match text.len() > MAX_OBJECT {
-        true => Err(format!("must be at most {MAX_OBJECT} bytes long")),
-        false => Ok(text),
+    if text.len() > MAX_OBJECT {
+        Err(format!("must be at most {MAX_OBJECT} bytes long"))
+    } else {
+        Ok(text)
     }
 }
 

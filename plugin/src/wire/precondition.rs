@@ -13,12 +13,13 @@ use crate::error::{Fault, FaultKind};
 pub fn check(request: &Request, version: i64, required: bool) -> Result<(), Fault> {
     let mut sent = (0..).map_while(|nth| request.header_at("if-match", nth)).peekable();
     if sent.peek().is_none() {
-        return match required {
-            true => Err(fault(
+        return if required {
+            Err(fault(
                 FaultKind::PreconditionRequired,
                 "Send If-Match with the ETag of the record that you have read.",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         };
     }
     let own = version.to_string();

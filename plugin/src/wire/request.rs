@@ -92,10 +92,7 @@ impl<T> Read<T> {
     /// # Errors
     /// All faults of the query.
     pub fn accepted(self) -> Result<(T, View), Error> {
-        match self.faults.is_empty() {
-            true => Ok((self.value, self.view)),
-            false => Err(self.faults.into()),
-        }
+        if self.faults.is_empty() { Ok((self.value, self.view)) } else { Err(self.faults.into()) }
     }
 }
 
@@ -123,10 +120,7 @@ impl Listing {
         let mut listing = Self::of(&members, scope, &mut faults);
         let known: Vec<&str> = row.iter().map(|field| field.name).collect();
         listing.attributes = view::attributes(scope.resource().kind, &known, &members, &mut faults);
-        match faults.is_empty() {
-            true => Ok(listing),
-            false => Err(faults.into()),
-        }
+        if faults.is_empty() { Ok(listing) } else { Err(faults.into()) }
     }
 
     /// Reads the query of a list whose fields and related records the client selects.
@@ -274,10 +268,7 @@ pub fn attributes<'a>(
     let members = members(query, &mut faults);
     refuse_listing(&members, &mut faults);
     let chosen = view::attributes(kind, known, &members, &mut faults);
-    match faults.is_empty() {
-        true => Ok(chosen),
-        false => Err(faults.into()),
-    }
+    if faults.is_empty() { Ok(chosen) } else { Err(faults.into()) }
 }
 
 /// Checks the query of a route that is not a list and has one form only: it has no parameters of the
@@ -290,10 +281,7 @@ pub fn no_listing(query: &str) -> Result<(), Error> {
     let members = members(query, &mut faults);
     refuse_selection(&members, &mut faults);
     refuse_listing(&members, &mut faults);
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(faults.into()),
-    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
 
 /// Refuses the parameters of lists.
@@ -384,13 +372,12 @@ fn family(name: &str) -> &str {
 
 /// Decodes the encoding of forms: `+` for a space, `%` and two digits for a byte.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
-    match text.contains('+') {
-        false => percent_decode_str(text).decode_utf8().ok(),
-        true => {
-            let spaced = text.replace('+', " ");
-            let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
-            Some(Cow::Owned(decoded.into_owned()))
-        }
+    if text.contains('+') {
+        let spaced = text.replace('+', " ");
+        let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+        Some(Cow::Owned(decoded.into_owned()))
+    } else {
+        percent_decode_str(text).decode_utf8().ok()
     }
 }
 

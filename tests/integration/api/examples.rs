@@ -118,10 +118,7 @@ fn with_examples<'a>(
         ask = ask.header(&name, &value);
     }
     let content = &operation["requestBody"]["content"]["application/json"];
-    match content.is_object() {
-        true => ask.json(content["examples"][form]["value"].clone()),
-        false => ask,
-    }
+    if content.is_object() { ask.json(content["examples"][form]["value"].clone()) } else { ask }
 }
 
 /// From a new record, links lead to every operation that has its id in the path.

@@ -146,12 +146,9 @@ fn body() -> impl Strategy<Value = (&'static Resource, String)> {
                 format!("{{{}}}", members.join(","))
             };
             let (members, relationships) = (object(&members), object(&relationships));
-            let text = match flat {
-                true => members,
-                false => format!(
+            let text = if flat { members } else { format!(
                     "{{\"data\":{{\"attributes\":{members},\"relationships\":{relationships}}}}}"
-                ),
-            };
+                ) };
             (resource, text)
         })
     })
@@ -412,21 +409,14 @@ proptest! {
 
     #[test]
     fn an_object_is_returned_unchanged(object in object(), spaced: bool) {
-        let text = match spaced {
-            true => serde_json::to_string_pretty(&object).unwrap(),
-            false => object.to_string(),
-        };
+        let text = if spaced { serde_json::to_string_pretty(&object).unwrap() } else { object.to_string() };
         let kept = read(Kind::Json, false, &text);
         let text_of_all = object.to_string();
-        match text_of_all.contains("\\u0000") || text_of_all.contains(is_noncharacter) {
-            true => prop_assert!(kept.is_err(), "{}", text),
-            false => {
-                let kept = kept.unwrap();
+        if text_of_all.contains("\\u0000") || text_of_all.contains(is_noncharacter) { prop_assert!(kept.is_err(), "{}", text) } else {                 let kept = kept.unwrap();
                 prop_assert_eq!(kept.text("object").unwrap(), object.to_string());
                 let again = literal::read(Kind::Json, false, &written(Kind::Json, &kept));
                 prop_assert_eq!(again, Ok(kept));
-            }
-        }
+             }
     }
 }
 

@@ -244,9 +244,10 @@ async fn follow(document: &str) {
         if !block.is_command() {
             continue;
         }
-        let printed = match block.text == START {
-            true => host.printed(&host.served.out.all().join("\n")),
-            false => printed.next().unwrap(),
+        let printed = if block.text == START {
+            host.printed(&host.served.out.all().join("\n"))
+        } else {
+            printed.next().unwrap()
         };
         match next.filter(|next| next.is_output()) {
             Some(shown) => differences.extend(shown.difference(&printed)),

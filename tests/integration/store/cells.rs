@@ -9,9 +9,12 @@ use crate::support::bare::Bare;
 
 /// Puts a view in place of a table, in which one of its columns is NULL.
 async fn unset(bare: &Bare, table: &str, columns: &[&str], column: &str) {
-    let columns = columns.iter().map(|name| match *name == column {
-        true => format!("nullif({name}, {name}) AS {name}"),
-        false => (*name).to_owned(),
+    let columns = columns.iter().map(|name| {
+        if *name == column {
+            format!("nullif({name}, {name}) AS {name}")
+        } else {
+            (*name).to_owned()
+        }
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
     bare.run(format!("ALTER TABLE {table} RENAME TO {table}_kept")).await;

@@ -518,9 +518,10 @@ impl Filter {
 fn filters(name: &str, column: &str, values: impl Iterator<Item = String>) -> Vec<Filter> {
     let filter = |value: String| Filter {
         sent: format!("filter[{name}]={value}"),
-        test: match value.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => format!("{column} = {value}"),
-            false => format!("{column} = '{value}'"),
+        test: if value.bytes().all(|byte| byte.is_ascii_digit()) {
+            format!("{column} = {value}")
+        } else {
+            format!("{column} = '{value}'")
         },
     };
     values.map(filter).collect()

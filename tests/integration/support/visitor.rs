@@ -99,9 +99,10 @@ impl Visitor {
         for cookie in headers.get_all("set-cookie") {
             let (pair, attributes) = cookie.to_str().unwrap().split_once(';').unwrap();
             let (name, value) = pair.split_once('=').unwrap();
-            match attributes.split(';').any(|attribute| attribute.trim() == "Max-Age=0") {
-                true => self.cookies.remove(name),
-                false => self.cookies.insert(name.to_owned(), value.to_owned()),
+            if attributes.split(';').any(|attribute| attribute.trim() == "Max-Age=0") {
+                self.cookies.remove(name)
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned())
             };
         }
         let html = response.text().await.unwrap();

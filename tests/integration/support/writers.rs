@@ -310,9 +310,12 @@ const FORMS: [Form; 16] = [
             }
             product
         },
-        change: |writer| match writer.rng.bool() {
-            true => json!({"price": writer.price()}),
-            false => json!({"product_name": writer.name}),
+        change: |writer| {
+            if writer.rng.bool() {
+                json!({"price": writer.price()})
+            } else {
+                json!({"product_name": writer.name})
+            }
         },
     },
     Form {

@@ -256,9 +256,12 @@ fn render(
 ) -> Result<View, Problem> {
     // A form that was sent keeps its values; a new form has examples as its values.
     let sent = !fault.is_empty() || tried.is_some();
-    let fields = operation.parameters.iter().map(|parameter| match sent {
-        true => parameter.field().value(visit.form.get(&parameter.field_name())),
-        false => parameter.field().value(parameter.value()),
+    let fields = operation.parameters.iter().map(|parameter| {
+        if sent {
+            parameter.field().value(visit.form.get(&parameter.field_name()))
+        } else {
+            parameter.field().value(parameter.value())
+        }
     });
     let body = operation.body.as_ref().map(|body| {
         let value = if sent { visit.form.get("body") } else { body.example.as_str() };

@@ -53,9 +53,10 @@ struct Hour {
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let state = visit.site.state();
     let users = directory::count(state.database(), COUNTED + 1).await?;
-    let users = match users > COUNTED {
-        true => format!("over {}", with_separators(COUNTED)),
-        false => with_separators(users),
+    let users = if users > COUNTED {
+        format!("over {}", with_separators(COUNTED))
+    } else {
+        with_separators(users)
     };
     // The health is checked first, before a query of this page can fail.
     let failing = health::failing(&visit.site).await;

@@ -163,9 +163,10 @@ pub(crate) async fn disable(visit: Visit) -> Result<Outcome, Problem> {
 
 async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
     let Extension { name, when_disabled, .. } = Extension::asked_for(&visit).await?;
-    let (what, message) = match enabled {
-        true => ("enable an extension", format!("{name} was enabled.")),
-        false => ("disable an extension", format!("{name} was disabled. {when_disabled}")),
+    let (what, message) = if enabled {
+        ("enable an extension", format!("{name} was enabled."))
+    } else {
+        ("disable an extension", format!("{name} was disabled. {when_disabled}"))
     };
     let recorded = change!(visit.site.state(), |transaction| {
         Authority::of(&visit, transaction).await?;

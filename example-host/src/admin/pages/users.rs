@@ -233,11 +233,10 @@ pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
 async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    let (what, effect) = match blocked {
-        true => {
-            ("block a user", "was blocked: the API tokens and all sessions have stopped working")
-        }
-        false => ("unblock a user", "was unblocked: the API tokens and the password work again"),
+    let (what, effect) = if blocked {
+        ("block a user", "was blocked: the API tokens and all sessions have stopped working")
+    } else {
+        ("unblock a user", "was unblocked: the API tokens and the password work again")
     };
     let recorded = change!(state, |transaction| {
         let authority = Authority::of(&visit, transaction).await?;
@@ -349,11 +348,10 @@ impl Entered {
 /// Refuses groups that were deleted since the form was opened.
 async fn ensure_groups_exist(transaction: &mut Connection, wanted: &[i64]) -> Result<(), Error> {
     let groups: Vec<(i64,)> = transaction.fetch_all(sql("SELECT id FROM host_groups")).await?;
-    match wanted.iter().all(|id| groups.contains(&(*id,))) {
-        true => Ok(()),
-        false => {
-            Err(Error::Invalid("one of the groups has been deleted in the meantime".to_owned()))
-        }
+    if wanted.iter().all(|id| groups.contains(&(*id,))) {
+        Ok(())
+    } else {
+        Err(Error::Invalid("one of the groups has been deleted in the meantime".to_owned()))
     }
 }
 
@@ -384,9 +382,10 @@ async fn one_user(
     if !faults.is_empty() {
         layout = layout.with_notice(Notice::bad("The user was not saved. See below."));
     }
-    let hint = match user.has_password {
-        true => "Leave it empty to keep the current password. A new one ends all sessions.",
-        false => "This user has no password and cannot sign in here. At least 12 characters.",
+    let hint = if user.has_password {
+        "Leave it empty to keep the current password. A new one ends all sessions."
+    } else {
+        "This user has no password and cannot sign in here. At least 12 characters."
     };
     show(&UserPage {
         layout,

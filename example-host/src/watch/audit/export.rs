@@ -97,10 +97,7 @@ fn link(line: &Line) -> [Option<String>; 2] {
 
 /// A text that no spreadsheet takes for a formula.
 fn harmless(text: String) -> String {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text,
-    }
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }
 
 #[cfg(test)]

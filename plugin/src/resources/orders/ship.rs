@@ -131,12 +131,11 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     };
     let order = crud::locked(call, &mut transaction, &ORDERS, key).await?;
     let contents = Contents::of(key, &mut transaction).await?;
-    let lines = match body.has(ITEMS.name) {
-        true => contents.pick(&mut draft)?,
-        false => {
-            let again = shipment::last(key, &mut transaction).await?.is_some();
-            contents.all_that_is_open(again, &mut draft)
-        }
+    let lines = if body.has(ITEMS.name) {
+        contents.pick(&mut draft)?
+    } else {
+        let again = shipment::last(key, &mut transaction).await?.is_some();
+        contents.all_that_is_open(again, &mut draft)
     };
     check_status(&mut draft, &NEW_STATUS, Some(&order), &mut transaction).await?;
     let described = draft.as_record();
@@ -264,10 +263,8 @@ async fn ship(
     let key = scene.transaction.insert(insert).await?;
     let lines = parcel.lines.iter().map(|line| (line.item, line.quantity));
     contents.count(lines, scene.transaction).await?;
-    let state = match contents.is_open_after(&parcel.lines) {
-        true => State::Partial,
-        false => State::Fulfilled,
-    };
+    let state =
+        if contents.is_open_after(&parcel.lines) { State::Partial } else { State::Fulfilled };
     enter(order, entry, &[(&*STATE, state.into_value())], scene).await?;
     if entry.notify {
         let contents = parcel.lines.iter().map(|line| Contained {
@@ -283,9 +280,10 @@ async fn ship(
 
 /// A corrected shipment is a change of its order too.
 async fn correct(before: &Record, after: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
-    match before.values() == after.values() {
-        true => Ok(()),
-        false => order::change(before.need(&ORDER_KEY)?, &[], scene.transaction).await,
+    if before.values() == after.values() {
+        Ok(())
+    } else {
+        order::change(before.need(&ORDER_KEY)?, &[], scene.transaction).await
     }
 }
 
