@@ -42,6 +42,7 @@ impl<T> Record for T where
 /// A connection that is dropped while an answer is outstanding, or within a transaction, is closed
 /// and not returned to the pool, because its state is unknown. Its statement is ended.
 pub(crate) struct Connection {
+    engine: Engine,
     raw: Raw,
     cancel: Cancel,
     /// Whether a statement has been sent and not answered.
@@ -54,6 +55,8 @@ pub(super) enum Raw {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
     MySql(PoolConnection<MySql>),
+    /// What is left of it while it is dropped.
+    Closed,
 }
 
 /// The SQL that begins and ends a transaction.
@@ -78,22 +81,24 @@ macro_rules! on {
             Raw::Sqlite($connection) => $code,
             Raw::Postgres($connection) => $code,
             Raw::MySql($connection) => $code,
+            Raw::Closed => return Err(sqlx::Error::PoolClosed),
         }
     };
 }
 
 impl Connection {
     pub(super) fn new(raw: Raw, cancel: Cancel) -> Self {
-        Self { raw, cancel, pending: false, transaction: None }
+        let engine = match raw {
+            Raw::Sqlite(_) | Raw::Closed => Engine::Sqlite,
+            Raw::Postgres(_) => Engine::Postgres,
+            Raw::MySql(_) => Engine::MySql,
+        };
+        Self { engine, raw, cancel, pending: false, transaction: None }
     }
 
     /// The engine of the database.
     pub(crate) fn engine(&self) -> Engine {
-        match self.raw {
-            Raw::Sqlite(_) => Engine::Sqlite,
-            Raw::Postgres(_) => Engine::Postgres,
-            Raw::MySql(_) => Engine::MySql,
-        }
+        self.engine
     }
 
     /// Every row.
@@ -156,7 +161,7 @@ impl Connection {
                 let key = self.answered(answer)?.last_insert_id();
                 i64::try_from(key).map_err(|error| sqlx::Error::Decode(error.into()))
             }
-            Raw::Sqlite(_) | Raw::Postgres(_) => {
+            Raw::Sqlite(_) | Raw::Postgres(_) | Raw::Closed => {
                 let (key,) = self.fetch_one(statement.returning_key()).await?;
                 Ok(key)
             }
@@ -244,7 +249,14 @@ impl Drop for Connection {
             self.cancel.now();
         }
         if self.pending || self.transaction.is_some() {
-            on!(self.raw, |connection| connection.close_on_drop());
+            match std::mem::replace(&mut self.raw, Raw::Closed) {
+                Raw::Sqlite(mut connection) => connection.close_on_drop(),
+                // Without a farewell, for whose answer an encrypted connection would wait until the statement
+                // is over.
+                Raw::Postgres(connection) => drop(connection.detach()),
+                Raw::MySql(connection) => drop(connection.detach()),
+                Raw::Closed => {}
+            }
         }
     }
 }
