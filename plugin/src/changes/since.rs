@@ -111,11 +111,32 @@ impl<'a> ChangedSince<'a> {
                 let place = snapshot.number(places::of_record(kind, key)).await?;
                 (moment_of(place), Some(Resume::Change(place)))
             }
-            (Way::Changes, None) => (moment_of(self.latest), None),
+            (Way::Changes, None) => match self.last_read(page, (shown, total), snapshot).await? {
+                Some(place) => (moment_of(place), Some(Resume::Change(place))),
+                None => (moment_of(self.latest), None),
+            },
             (Way::Keys(seen), Some(key)) => (self.moment, Some(Resume::Key { key, seen })),
             (Way::Keys(seen), None) => (moment_of(seen), None),
         };
         let [own, next] = [resume, next].map(|resume| resume.map(|resume| resume.text(kind)));
         Ok(Since { as_of, paging: Paging::Cursor { own, next } })
+    }
+
+    /// The last place that a page has read, if there may be more although it has no row too many: a record may
+    /// be gone whose deletion has no place yet, and the page has a row less for it.
+    async fn last_read(
+        &self,
+        page: &Page,
+        (shown, total): (usize, i64),
+        snapshot: &mut Transaction,
+    ) -> Result<Option<i64>, Error> {
+        let Some(since) = page.only_changed() else { return Ok(None) };
+        let shown = i64::try_from(shown).unwrap_or(i64::MAX);
+        if total <= shown {
+            return Ok(None);
+        }
+        let from = page.after.map_or(since, |after| since.max(after.saturating_add(1)));
+        let found = snapshot.numbers(places::of_nth(page.resource.kind, from, shown)).await?;
+        Ok(found.first().copied())
     }
 }

@@ -182,6 +182,16 @@ pub fn of_record(kind: &str, record: i64) -> Statement {
     )
 }
 
+/// The place of the record that follows so many others in the list of those of a kind which have changed from a
+/// place on.
+pub fn of_nth(kind: &str, from: i64, nth: i64) -> Statement {
+    Statement::fixed(
+        "SELECT seq FROM shop_changes WHERE kind = ? AND deleted = 0 AND seq >= ? \
+         ORDER BY seq LIMIT 1 OFFSET ?",
+        vec![Value::Text(kind.to_owned()), Value::Int(from), Value::Int(nth)],
+    )
+}
+
 /// The latest place of each kind that has changed after a place.
 pub fn heads(seq: i64) -> Table {
     const HEADS: &str =

@@ -230,6 +230,34 @@ async fn changes_are_paged_with_every_filter_and_what_is_beside_them() {
     store.app.shop.store.close().await;
 }
 
+/// A deletion that is committed after the places have been given, and before the page is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_whose_deletion_has_no_place_yet_does_not_end_a_list() {
+    let store = open().await;
+    for number in 1..=7 {
+        let body = json!({"manufacturer_name": format!("m{number}")});
+        write(&store, Method::Post, "/manufacturers", body).await;
+    }
+    let list = format!("/manufacturers?filter[modified_since]={}", moment(0));
+    assert_eq!(all(&store, &format!("{list}&page[limit]=2")).await, "1 2 3 4 5 6 7");
+    for gone in [2, 3, 7] {
+        let delete = format!("DELETE FROM shop_manufacturers WHERE shop_manufacturer_id = {gone}");
+        store.run(&delete).await;
+        store.run("DELETE FROM shop_change_queue").await;
+    }
+    for limit in [1, 2, 3, 4, 6, 7] {
+        let mut next = Some(format!("{list}&page[limit]={limit}"));
+        let mut seen = BTreeSet::new();
+        while let Some(path) = next {
+            let page = page(&store, &path).await;
+            seen.extend(page.ids.iter().cloned());
+            next = page.next();
+        }
+        assert_eq!(seen, ["1", "4", "5", "6"].map(str::to_owned).into(), "{limit}");
+    }
+    store.app.shop.store.close().await;
+}
+
 /// A client that goes on from the last `as_of`, while others write.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_pages_sees_the_last_version_of_each_changed_record() {
