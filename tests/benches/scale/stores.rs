@@ -123,10 +123,10 @@ impl Store {
         Store::of(engine, size, None).prepared(engine, true)
     }
 
-    /// A store of this size that an earlier build has filled, whose program and library are in this folder.
-    /// It is not shaped for the warehouse, which that build may not know.
-    pub fn prepare_before(engine: Engine, size: Size, programs: &Path) -> Store {
-        Store::of(engine, size, Some(programs)).prepared(engine, false)
+    /// A store of this size that one of two builds has filled, whose program and library are in this folder. It
+    /// is not shaped for the warehouse, which that build may not know.
+    pub fn prepare_of(engine: Engine, size: Size, build: &str, programs: &Path) -> Store {
+        Store::of(engine, size, Some((build, programs))).prepared(engine, false)
     }
 
     fn prepared(self, engine: Engine, warehouse: bool) -> Store {
@@ -153,13 +153,12 @@ impl Store {
         let _ = std::fs::remove_file(Store::of(engine, size, None).folder.join(FINISHED));
     }
 
-    /// The store of a size: that of this build, or that of an earlier one.
-    fn of(engine: Engine, size: Size, before: Option<&Path>) -> Store {
-        let name = match before {
-            None => size.name(),
-            Some(_) => format!("{}_before", size.name()),
+    /// The store of a size, or that of one of two builds.
+    fn of(engine: Engine, size: Size, build: Option<(&str, &Path)>) -> Store {
+        let (name, programs) = match build {
+            None => (size.name(), target().join("release")),
+            Some((build, programs)) => (format!("{}_{build}", size.name()), programs.to_owned()),
         };
-        let programs = before.map_or_else(|| target().join("release"), Path::to_path_buf);
         let folder = target().join("bench").join(format!("{engine:?}-{name}").to_lowercase());
         let url = match engine {
             Engine::Sqlite => format!("sqlite://{}", folder.join("host.db").display()),
