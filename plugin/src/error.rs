@@ -253,6 +253,12 @@ pub enum Error {
     /// The tables are newer than this program.
     #[error("the tables of the store are newer than this program, which has no migration {0}")]
     Newer(i64),
+    /// The derived objects are newer than this program.
+    #[error(
+        "the triggers and sums of the store are newer than this program: their number is {0}, and this \
+         program has number {1}"
+    )]
+    NewerObjects(i64, i64),
     /// A migration was interrupted on an engine without transactional migrations.
     #[error(
         "migration {0} of the store's tables was interrupted half-way; restore the database from a \
@@ -314,6 +320,11 @@ impl Error {
     /// The error for a column that holds something of another type than it must.
     pub fn column(column: &str, must: &'static str, holds: &'static str) -> Self {
         Error::Column { column: column.to_owned(), must, holds }
+    }
+
+    /// Converts the failure of a connection on which the tables were to be migrated.
+    pub fn of_connection(error: sqlx::Error) -> Self {
+        Error::Migration(error.into())
     }
 
     /// Converts the failure of a migration.

@@ -31,7 +31,9 @@
 //! # Modules
 //!
 //! The table lists the modules from top to bottom; each may use those below it. The tables of the
-//! database are in `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files.
+//! database are in `plugin/migrations`, for each engine, and `store/migrations.rs` lists the files. What
+//! follows from descriptions, such as triggers, is listed in `sql/derived.rs`, and brought up to date by
+//! `store/reconciliation.rs`.
 //!
 //! | module | content |
 //! |---|---|

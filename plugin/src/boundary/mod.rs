@@ -81,7 +81,7 @@ impl Plugin for ShopPlugin {
 
     async fn install(self: Arc<Self>) -> Result<(), host_interface::Error> {
         self.run(|app| async move {
-            app.shop.store.migrate().await?;
+            app.shop.store.migrate(app.shop.registry).await?;
             reference::install(&app.shop.store).await
         })
         .await
@@ -147,7 +147,7 @@ impl Plugin for ShopPlugin {
         self.run(move |app| async move {
             let source = app.shop.store.patient();
             let target = Store::open(&target.database_url)?.patient();
-            let copied = copy::copy(&source, &target, &progress).await;
+            let copied = copy::copy(&source, &target, app.shop.registry, &progress).await;
             source.close().await;
             target.close().await;
             copied

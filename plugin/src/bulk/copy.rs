@@ -14,6 +14,7 @@ use host_interface::ProgressHandle;
 
 use crate::error::Error;
 use crate::model::kept::{self, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
+use crate::model::registry::Registry;
 use crate::model::value::{Kind, Value, decimal_text};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
@@ -83,10 +84,11 @@ const NOT_COMPARED: [&str; 3] = [DAY_REVISIONS.table, SLOTS, RECOUNTS];
 pub async fn copy(
     source: &Store,
     target: &Store,
+    registry: Registry,
     progress: &ProgressHandle,
 ) -> Result<String, Error> {
     target.drop_tables().await?;
-    target.migrate().await?;
+    target.migrate(registry).await?;
     let mut from = source.begin_read().await?;
     let mut to = target.begin_read().await?;
     let layout = Layout::of(&catalogue(&mut from).await?, &catalogue(&mut to).await?)?;

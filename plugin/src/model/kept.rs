@@ -146,22 +146,28 @@ pub struct Searched {
     pub of: &'static Records,
     /// The columns of the texts.
     pub texts: &'static [&'static str],
+    /// The columns that determine these.
+    pub reads: &'static [&'static str],
 }
 
 /// All indexes of texts.
 pub static SEARCHED: [Searched; 3] = [
-    Searched { table: PRODUCT_SEARCH, of: &PRODUCTS, texts: &["product_name_fold", "sku_fold"] },
+    Searched { table: PRODUCT_SEARCH, of: &PRODUCTS, texts: PRODUCT_TEXTS, reads: PRODUCT_TEXTS },
     Searched {
         table: ORDER_SEARCH,
         of: &ORDERS,
         texts: &["order_id_fold", "billing_name", "user_email_fold"],
+        reads: &[
+            "order_id_fold",
+            "billing_first_name_fold",
+            "billing_last_name_fold",
+            "user_email_fold",
+        ],
     },
-    Searched {
-        table: ADDRESS_SEARCH,
-        of: &ADDRESSES,
-        texts: &["first_name_fold", "last_name_fold", "email_fold", "company_fold"],
-    },
+    Searched { table: ADDRESS_SEARCH, of: &ADDRESSES, texts: ADDRESS_TEXTS, reads: ADDRESS_TEXTS },
 ];
+const PRODUCT_TEXTS: &[&str] = &["product_name_fold", "sku_fold"];
+const ADDRESS_TEXTS: &[&str] = &["first_name_fold", "last_name_fold", "email_fold", "company_fold"];
 /// The names and SKUs of products.
 pub const PRODUCT_SEARCH: &str = "shop_products_search";
 /// The references, names and e-mail addresses of orders.

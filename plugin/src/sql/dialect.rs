@@ -71,6 +71,16 @@ pub struct Dialect {
     pub scans_to_delete: bool,
     /// The statements that create the triggers which queue the changes of a table.
     pub feed_triggers: fn(&Followed) -> Vec<String>,
+    /// The derived objects of `plugin/schema`, which no description gives.
+    pub by_hand: &'static str,
+    /// Reads the names of all derived objects that there are, each after its kind.
+    pub objects: &'static str,
+    /// The kinds of objects that a statement replaces without a moment in which there are none.
+    pub replaced_in_place: &'static [&'static str],
+    /// Whether triggers of different tables may have the same name.
+    pub triggers_belong_to_tables: bool,
+    /// Whether changes of objects are part of a transaction.
+    pub transactional_objects: bool,
     /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
     /// row would cross a thread; over a network, rows are faster.
     pub pages_as_json: bool,
@@ -160,6 +170,11 @@ pub static SQLITE: Dialect = Dialect {
         seq = excluded.seq, deleted = excluded.deleted",
     scans_to_delete: false,
     feed_triggers: feed::sqlite::triggers,
+    by_hand: include_str!("../../schema/sqlite.sql"),
+    objects: "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('table', 'trigger')",
+    replaced_in_place: &[],
+    triggers_belong_to_tables: false,
+    transactional_objects: true,
     pages_as_json: true,
     returns_keys: false,
     keys_follow: false,
@@ -169,7 +184,8 @@ pub static SQLITE: Dialect = Dialect {
     columns: "SELECT m.name AS c0, p.name AS c1, p.type AS c2, 0 AS c3 \
         FROM sqlite_schema m JOIN pragma_table_info(m.name) p \
         WHERE m.type = 'table' AND m.name GLOB 'shop_*' \
-        AND m.name NOT GLOB '*_search*' ORDER BY m.name, p.cid",
+        AND m.name NOT GLOB '*_search*' AND m.name <> 'shop_derived' \
+        AND p.name NOT GLOB 'derived_*' ORDER BY m.name, p.cid",
     kept: &kept::sqlite::TERMS,
     last_key: |table, _| {
         format!("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'")
@@ -212,6 +228,15 @@ pub static POSTGRES: Dialect = Dialect {
         seq = excluded.seq, deleted = excluded.deleted",
     scans_to_delete: false,
     feed_triggers: feed::postgres::triggers,
+    by_hand: include_str!("../../schema/postgres.sql"),
+    objects: "SELECT 'table ' || tablename FROM pg_tables WHERE schemaname = current_schema() \
+        UNION ALL SELECT 'function ' || proname FROM pg_proc \
+        WHERE pronamespace = current_schema()::regnamespace \
+        UNION ALL SELECT 'trigger ' || tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid \
+        WHERE c.relnamespace = current_schema()::regnamespace AND NOT tgisinternal",
+    replaced_in_place: &["FUNCTION"],
+    triggers_belong_to_tables: true,
+    transactional_objects: true,
     pages_as_json: false,
     returns_keys: true,
     keys_follow: true,
@@ -221,7 +246,8 @@ pub static POSTGRES: Dialect = Dialect {
     columns: "SELECT table_name::text AS c0, column_name::text AS c1, data_type::text AS c2, \
         coalesce(numeric_scale, 0)::bigint AS c3 FROM information_schema.columns \
         WHERE table_schema = current_schema() AND left(table_name, 5) = 'shop_' \
-        AND table_name <> 'shop_migrations' AND is_generated = 'NEVER' \
+        AND table_name NOT IN ('shop_migrations', 'shop_derived') AND is_generated = 'NEVER' \
+        AND left(column_name, 8) <> 'derived_' \
         ORDER BY table_name, ordinal_position",
     // Keys that were inserted explicitly count too, although the sequence does not include them.
     kept: &kept::postgres::TERMS,
@@ -275,6 +301,14 @@ pub static MYSQL: Dialect = Dialect {
         seq = value(seq), deleted = value(deleted)",
     scans_to_delete: true,
     feed_triggers: feed::mysql::triggers,
+    by_hand: include_str!("../../schema/mysql.sql"),
+    objects: "SELECT concat('table ', table_name) AS name FROM information_schema.tables \
+        WHERE table_schema = database() \
+        UNION ALL SELECT concat('trigger ', trigger_name) FROM information_schema.triggers \
+        WHERE event_object_schema = database()",
+    replaced_in_place: &["TABLE", "TRIGGER"],
+    triggers_belong_to_tables: false,
+    transactional_objects: false,
     pages_as_json: false,
     returns_keys: false,
     keys_follow: false,
@@ -284,8 +318,9 @@ pub static MYSQL: Dialect = Dialect {
     columns: "SELECT table_name AS c0, column_name AS c1, data_type AS c2, \
         coalesce(numeric_scale, 0) AS c3 FROM information_schema.columns \
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \
-        AND table_name <> 'shop_migrations' AND coalesce(generation_expression, '') = '' \
-        AND column_name <> 'turn' \
+        AND table_name NOT IN ('shop_migrations', 'shop_derived') \
+        AND coalesce(generation_expression, '') = '' \
+        AND column_name <> 'turn' AND left(column_name, 8) <> 'derived_' \
         AND right(table_name, 7) <> '_pieces' ORDER BY table_name, ordinal_position",
     kept: &kept::mysql::TERMS,
     last_key: |table, _| {

@@ -5,13 +5,14 @@
 //! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
 //! changes, `once` that of the keys of writes, `skus` that of the search for products, `movements` that of
 //! ledgers, `places` that of the feed of changes, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
-//! search; the tables and triggers of kept numbers are in `kept`, and the triggers of the feed in
-//! `feed`.
+//! search; the tables and triggers of kept numbers are in `kept`, the triggers of the feed in `feed`, and
+//! `derived` lists these and all others that follow from descriptions.
 
 pub mod approach;
 mod columns;
 mod conditions;
 mod copy;
+pub mod derived;
 pub mod dialect;
 pub mod feed;
 pub mod kept;

@@ -13,6 +13,7 @@ use super::session::Session;
 use super::transaction::Transaction;
 use crate::error::Error;
 use crate::model::question::Page;
+use crate::model::registry::Registry;
 use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
 use crate::sql::{Statement, Table, kept, places};
@@ -66,14 +67,15 @@ impl Store {
         self.engine.dialect()
     }
 
-    /// Creates the tables, or brings them up to date. If several programs do so at once, one does
+    /// Creates the tables and what follows from the descriptions of these resources, or brings both up to
+    /// date. If several programs do so at once, one does
     /// the work and the others wait for it.
     ///
     /// # Errors
     /// When a migration fails, when the tables are newer than this program, or when the file of the
     /// database cannot be written.
-    pub async fn migrate(&self) -> Result<(), Error> {
-        self.engine.migrate().await
+    pub async fn migrate(&self, registry: Registry) -> Result<(), Error> {
+        self.engine.migrate(registry).await
     }
 
     /// Recounts all kept numbers. Nothing else may write meanwhile.

@@ -14,6 +14,7 @@ use super::brake::Brake;
 use super::pools::Pools;
 use super::ready::{IDLE, PATIENCE};
 use crate::error::Error;
+use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::Dialect;
 use crate::sql::{RowsOf, Statement};
@@ -47,10 +48,11 @@ pub(super) trait Driver: Run {
     fn options(url: &str) -> Result<Options<Self>, sqlx::Error>;
     /// Opens pools of connections with this time limit of answers. Does not connect yet.
     fn pools(options: Options<Self>, answer: Duration) -> Pools<Self>;
-    /// Creates the tables, or brings them up to date.
+    /// Creates the tables and derived objects, or brings them up to date.
     fn migrate(
         options: &Options<Self>,
         pools: &Pools<Self>,
+        registry: Registry,
     ) -> impl Future<Output = Result<(), Error>> + Send;
     /// Drops the tables, whatever their state.
     fn drop_tables(options: &Options<Self>) -> impl Future<Output = Result<(), Error>> + Send;

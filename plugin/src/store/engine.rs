@@ -12,6 +12,7 @@ use super::lease::Lease;
 use super::pools::{Access, Pools, Usage};
 use super::session::{Answer, Session};
 use crate::error::Error;
+use crate::model::registry::Registry;
 use crate::sql::dialect::Dialect;
 
 /// An open database.
@@ -32,8 +33,8 @@ pub(super) trait Engine: Debug + Send + Sync {
     /// Closes all connections.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// Creates the tables, or brings them up to date.
-    fn migrate(&self) -> Answer<'_, ()>;
+    /// Creates the tables and derived objects, or brings them up to date.
+    fn migrate(&self, registry: Registry) -> Answer<'_, ()>;
     /// Drops the tables.
     fn drop_tables(&self) -> Answer<'_, ()>;
     /// Begins to bulk-load these tables; `None` where others could not be kept away from them.
@@ -91,8 +92,8 @@ impl<D: Driver> Engine for Opened<D> {
         Box::pin(self.pools.close())
     }
 
-    fn migrate(&self) -> Answer<'_, ()> {
-        Box::pin(D::migrate(&self.options, &self.pools))
+    fn migrate(&self, registry: Registry) -> Answer<'_, ()> {
+        Box::pin(D::migrate(&self.options, &self.pools, registry))
     }
 
     fn drop_tables(&self) -> Answer<'_, ()> {

@@ -39,6 +39,7 @@ pub(super) const SQLITE: Files = files![
     "0018_trimmed",
     "0019_long_texts",
     "0020_terms",
+    "0021_derived",
 ];
 pub(super) const POSTGRES: Files = files![
     "postgres":
@@ -60,6 +61,7 @@ pub(super) const POSTGRES: Files = files![
     "0016_warehouse",
     "0017_trimmed",
     "0018_long_texts",
+    "0019_derived",
 ];
 pub(super) const MYSQL: Files = files![
     "mysql":
@@ -84,6 +86,7 @@ pub(super) const MYSQL: Files = files![
     "0019_warehouse",
     "0020_trimmed",
     "0021_long_texts",
+    "0022_derived",
 ];
 
 /// The migrator of these files.

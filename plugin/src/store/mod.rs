@@ -19,6 +19,7 @@ mod mysql;
 mod pools;
 mod postgres;
 mod ready;
+mod reconciliation;
 mod session;
 mod sqlite;
 mod transaction;

@@ -21,8 +21,10 @@ use super::filling::another_feed;
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
+use super::reconciliation::bring_up_to_date;
 use super::session;
 use crate::error::{Constraint, Error};
+use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, MYSQL};
 use crate::sql::{self, RowsOf, Statement, kept};
@@ -84,15 +86,17 @@ impl Driver for MySql {
 
     /// Uses a connection of its own, because the time limits of the pool's connections are too
     /// short here.
-    async fn migrate(options: &MySqlConnectOptions, _: &Pools<Self>) -> Result<(), Error> {
-        let migrated = async {
-            let mut connection = MySqlConnection::connect_with(options).await?;
-            resume_filling(&mut connection, options).await?;
-            let migrator = in_own_table(migrator(Self::MIGRATIONS));
-            migrator.run_direct(None, &mut connection, false).await?;
-            Ok(connection.close().await?)
-        };
-        migrated.await.map_err(Error::of_migration)
+    async fn migrate(
+        options: &MySqlConnectOptions,
+        _: &Pools<Self>,
+        registry: Registry,
+    ) -> Result<(), Error> {
+        let mut connection =
+            MySqlConnection::connect_with(options).await.map_err(Error::of_connection)?;
+        resume_filling(&mut connection, options).await.map_err(Error::of_connection)?;
+        let migrator = in_own_table(migrator(Self::MIGRATIONS));
+        bring_up_to_date::<Self>(&mut connection, &migrator, registry).await?;
+        connection.close().await.map_err(Error::of_connection)
     }
 
     /// Removes the store's tables, with their triggers.
@@ -280,11 +284,12 @@ const NOTES: &str = "CREATE TABLE shop_filling (
     ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin";
 const IS_NOTED: &str = "SELECT count(*) FROM information_schema.tables \
     WHERE table_schema = database() AND table_name = 'shop_filling'";
-/// The triggers of a table, in the order in which they fire.
+/// The triggers of a table, in the order in which they fire. By `trigger_schema`, the server would read those of
+/// all databases.
 const TRIGGERS: &str = "SELECT trigger_name, concat('CREATE TRIGGER IF NOT EXISTS `', trigger_name, \
     '` ', action_timing, ' ', event_manipulation, ' ON `'), concat('` FOR EACH ROW ', action_statement) \
     FROM information_schema.triggers \
-    WHERE trigger_schema = database() AND event_object_table = ? \
+    WHERE event_object_schema = database() AND event_object_table = ? \
     ORDER BY event_manipulation, action_timing, action_order";
 
 impl Filling {

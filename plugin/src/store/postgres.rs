@@ -25,9 +25,11 @@ use super::filling::{execute_all, rebuild};
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
+use super::reconciliation::bring_up_to_date;
 use super::session;
 use crate::error::{Constraint, Error};
 use crate::model::moment;
+use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::{self, RowsOf, Statement};
@@ -66,14 +68,16 @@ impl Driver for Postgres {
 
     /// Uses a connection of its own, because the time limits of the pool's connections are too
     /// short here.
-    async fn migrate(options: &PgConnectOptions, _: &Pools<Self>) -> Result<(), Error> {
-        let migrated = async {
-            let mut connection = PgConnection::connect_with(options).await?;
-            let migrator = in_own_table(migrator(Self::MIGRATIONS));
-            migrator.run_direct(None, &mut connection, false).await?;
-            Ok(connection.close().await?)
-        };
-        migrated.await.map_err(Error::of_migration)
+    async fn migrate(
+        options: &PgConnectOptions,
+        _: &Pools<Self>,
+        registry: Registry,
+    ) -> Result<(), Error> {
+        let mut connection =
+            PgConnection::connect_with(options).await.map_err(Error::of_connection)?;
+        let migrator = in_own_table(migrator(Self::MIGRATIONS));
+        bring_up_to_date::<Self>(&mut connection, &migrator, registry).await?;
+        connection.close().await.map_err(Error::of_connection)
     }
 
     /// Drops the store's tables and functions. The triggers are dropped with their tables.

@@ -271,7 +271,7 @@ async fn total<D: Driver>(connection: &mut D::Connection, page: &Page) -> Result
     total.first().copied().ok_or(sqlx::Error::RowNotFound)
 }
 
-fn text<D: Driver>(row: &D::Row, column: usize) -> Result<String, sqlx::Error> {
+pub(super) fn text<D: Driver>(row: &D::Row, column: usize) -> Result<String, sqlx::Error> {
     match D::cell(row, column, Kind::WORD)? {
         Cell::Text(text) => Ok(text.into_owned()),
         _ => Err(sqlx::Error::Decode("a text is not one".into())),

@@ -21,10 +21,12 @@ use super::filling::{execute_all, rebuild};
 use super::migrations::{self, migrator};
 use super::pools::{Access, Pools};
 use super::ready::{PATIENCE, Ready};
+use super::reconciliation::bring_up_to_date;
 use super::session;
 use super::upkeep::LogAndIndexes;
 use crate::error::{Constraint, Error};
 use crate::model::moment;
+use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sql::{self, RowsOf, Statement};
@@ -64,13 +66,15 @@ impl Driver for Sqlite {
         Pools::with_writer(readers, writer, upkeep)
     }
 
-    async fn migrate(options: &SqliteConnectOptions, pools: &Pools<Self>) -> Result<(), Error> {
+    async fn migrate(
+        options: &SqliteConnectOptions,
+        pools: &Pools<Self>,
+        registry: Registry,
+    ) -> Result<(), Error> {
         create_private(options.get_filename())?;
-        let migrated = async {
-            let mut writer = pools.of(Access::Write).acquire().await?;
-            migrator(Self::MIGRATIONS).run_direct(None, &mut *writer.connection, false).await
-        };
-        migrated.await.map_err(Error::of_migration)
+        let mut writer = pools.of(Access::Write).acquire().await.map_err(Error::of_connection)?;
+        let migrator = migrator(Self::MIGRATIONS);
+        bring_up_to_date::<Self>(&mut writer.connection, &migrator, registry).await
     }
 
     /// Removes the file, which belongs only to the store, and the files that the engine has put

@@ -19,6 +19,7 @@ use host_interface::{
 };
 use plugin::app::{self, App};
 use plugin::bulk::{demo, reference};
+use plugin::resources::REGISTRY;
 use plugin::store::Store;
 use plugin::wire::document::MEDIA_TYPE;
 use serde_json::Map;
@@ -79,7 +80,7 @@ pub async fn router(variant: &str, database: &str) -> Router {
         }
         _ => {
             let store = Store::open(&environment.database_url).unwrap();
-            store.migrate().await.unwrap();
+            store.migrate(REGISTRY).await.unwrap();
             reference::install(&store).await.unwrap();
             demo::fill(&store, demo::Size::default(), &ProgressHandle::new(())).await.unwrap();
             Handler::Linked(Box::new(App::new(

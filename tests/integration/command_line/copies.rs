@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use host_interface::{Progress, ProgressHandle};
 use plugin::bulk::copy::copy as copy_store;
+use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::json;
@@ -472,7 +473,7 @@ async fn a_copy_of_a_store_in_use_is_consistent() {
 /// The store without a host, on a database that the library never opens.
 async fn store_of(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
-    store.migrate().await.unwrap();
+    store.migrate(REGISTRY).await.unwrap();
     plugin::bulk::reference::install(&store).await.unwrap();
     store
 }
@@ -486,7 +487,7 @@ async fn a_difference_is_reported_with_its_table_and_both_numbers() {
     plugin::bulk::demo::fill(&source, size, &silent).await.unwrap();
     let copied = async || {
         let target = Store::open(&there.url()).unwrap();
-        let copied = copy_store(&source, &target, &silent).await;
+        let copied = copy_store(&source, &target, REGISTRY, &silent).await;
         target.close().await;
         copied
     };
@@ -528,7 +529,9 @@ async fn the_progress_of_a_copy_never_goes_back() {
     let (here, there) = (Database::new().await, Database::on(Engine::Sqlite).await);
     let (source, target) = (store_of(&here).await, Store::open(&there.url()).unwrap());
     let told = Arc::new(Mutex::new(Vec::new()));
-    copy_store(&source, &target, &ProgressHandle::new(Bar(Arc::clone(&told)))).await.unwrap();
+    copy_store(&source, &target, REGISTRY, &ProgressHandle::new(Bar(Arc::clone(&told))))
+        .await
+        .unwrap();
     let told = std::mem::take(&mut *told.lock().unwrap());
     let total = told[0].2;
     assert!(told.iter().all(|(_, done, of)| done <= of && *of == total), "{told:?}");

@@ -10,6 +10,7 @@ use host_interface::{CHANGE_OUTCOME, HostHandle, Method, Response};
 use plugin::app::App;
 use plugin::error::Error;
 use plugin::model::value::Kind;
+use plugin::resources::REGISTRY;
 use plugin::sql::{Statement, Table};
 use plugin::store::Store;
 use serde_json::{Value, json};
@@ -441,7 +442,7 @@ async fn reopening_a_store_keeps_the_locks_on_its_file() {
     let reading = store.app.shop.store.begin_read().await.unwrap();
     let before = locks_on(&file);
     assert!(before > 0);
-    store.app.shop.store.migrate().await.unwrap();
+    store.app.shop.store.migrate(REGISTRY).await.unwrap();
     assert!(locks_on(&file) >= before);
     drop(reading);
     store.app.shop.store.close().await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use host_interface::ProgressHandle;
 use plugin::bulk::{copy, demo, reference};
+use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::store::Store;
 
@@ -16,7 +17,7 @@ const KILLS: usize = 6;
 
 async fn store_of(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
-    store.migrate().await.unwrap();
+    store.migrate(REGISTRY).await.unwrap();
     reference::install(&store).await.unwrap();
     store
 }

@@ -2,6 +2,7 @@
 //! looked up.
 
 use host_interface::{HostHandle, Method};
+use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
 
@@ -164,7 +165,7 @@ async fn existing_codes_lose_the_white_space_at_their_ends() {
         Engine::Postgres | Engine::MariaDb => "shop_migrations",
     };
     store.run(format!("DELETE FROM {table} WHERE description = 'trimmed'")).await;
-    store.app.shop.store.migrate().await.unwrap();
+    store.app.shop.store.migrate(REGISTRY).await.unwrap();
 
     // Of two that would become equal, the first loses it, if not another one has been so before.
     let either = |same: bool| {

@@ -3,11 +3,11 @@
 mod categories;
 mod cells;
 mod counts;
+mod derived;
 mod engines;
 mod feed;
 mod filling;
 mod identifiers;
-mod kept;
 mod modified;
 mod once;
 mod order_history;

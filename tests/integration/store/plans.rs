@@ -9,6 +9,7 @@ use plugin::model::relation::Relation;
 use plugin::model::resource::{Order, Resource, Test};
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
+use plugin::resources::REGISTRY;
 use plugin::sql::approach::{Approach, Keys, Next, Probe};
 use plugin::sql::{self, Statement};
 use plugin::store::{Store, Transaction};
@@ -89,7 +90,7 @@ fn alone() -> Vec<String> {
 /// A store with enough records for realistic plans.
 async fn filled(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
-    store.migrate().await.unwrap();
+    store.migrate(REGISTRY).await.unwrap();
     reference::install(&store).await.unwrap();
     let size = demo::Size { products: 3_000, orders: 4_000 };
     demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
@@ -469,7 +470,7 @@ async fn segments_of_a_text_index_are_merged_while_others_write() {
 async fn every_column_that_a_resource_names_exists() {
     let database = Database::new().await;
     let store = Store::open(&database.url()).unwrap();
-    store.migrate().await.unwrap();
+    store.migrate(REGISTRY).await.unwrap();
     // The configuration has no table.
     for resource in plugin::resources::REGISTRY.iter().filter(|resource| !resource.table.is_empty())
     {

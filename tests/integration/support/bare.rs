@@ -5,6 +5,7 @@ use crate::support::permissive::{PermissiveHost, permitted};
 use host_interface::{Headers, HostHandle, Method, Request, Response, User};
 use plugin::app::{self, App};
 use plugin::bulk::reference;
+use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::store::Store;
 use serde_json::Value;
@@ -63,7 +64,7 @@ impl Bare {
     pub async fn of(engine: Engine, host: HostHandle) -> Bare {
         let database = Database::on(engine).await;
         let store = Store::open(&database.url()).unwrap();
-        store.migrate().await.unwrap();
+        store.migrate(REGISTRY).await.unwrap();
         reference::install(&store).await.unwrap();
         Bare { app: App::new(host, store, ""), database }
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use example_host::DatabaseUrl;
+use plugin::resources::REGISTRY;
 use plugin::store::Store;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
@@ -112,7 +113,7 @@ impl Database {
             None => {
                 let model = Database::on(engine).await;
                 let store = Store::open(&model.url()).unwrap();
-                store.migrate().await.unwrap();
+                store.migrate(REGISTRY).await.unwrap();
                 store.close().await;
                 let model = Arc::new(model);
                 *known = Arc::downgrade(&model);

@@ -1,5 +1,5 @@
 //! The triggers that queue the changes of records for the feed: which tables they follow, and their text
-//! for each engine, which is in the migrations. Independent of how the queue is read.
+//! for each engine. Independent of how the queue is read.
 
 pub mod mysql;
 pub mod postgres;

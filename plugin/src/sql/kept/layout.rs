@@ -1,5 +1,4 @@
-//! Formatting of SQL that people also read, because the migrations contain it: lines of at most 100
-//! characters.
+//! Formatting of SQL that people also read, in the catalogue of a database: lines of at most 100 characters.
 
 const WIDTH: usize = 100;
 

@@ -1,4 +1,4 @@
-//! Kept numbers as SQL of each engine: tables and triggers, whose text is in the migrations, and
+//! Kept numbers as SQL of each engine: tables and triggers, which are derived objects, and
 //! statements that recount and compare. All of it is generated from `model::kept`.
 
 mod derived;
@@ -11,6 +11,6 @@ mod tables;
 mod terms;
 
 pub use derived::comparisons;
-pub use recount::{begin_run, continue_run, differences, recount, repair, revise_all_days};
+pub use recount::{begin_run, continue_run, differences, fills, recount, repair, revise_all_days};
 pub use tables::tables;
 pub use terms::{Comparison, Rebuild, Repair, Step, Terms};

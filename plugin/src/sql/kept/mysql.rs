@@ -27,6 +27,7 @@ pub static TERMS: Terms = Terms {
         Room::Whole => "bigint".to_owned(),
         Room::Text(characters) => format!("varchar({characters})"),
     },
+    indexes,
     triggers,
     texts,
     indexed,
@@ -75,6 +76,71 @@ fn triggers() -> Vec<String> {
     made
 }
 
+/// The statements that create the tables of pieces, and their triggers. A piece of a text begins at every
+/// third character, so a text within it is at the beginning of a piece, except for its first one or two
+/// characters, which the piece has ahead.
+fn indexes() -> Vec<String> {
+    let table = |pieces: &Pieces| {
+        format!(
+            "CREATE TABLE {} (\n    piece varchar(12) NOT NULL,\n    record bigint NOT NULL,\n    \
+             place smallint NOT NULL,\n    ahead varchar(2) NOT NULL,\n    \
+             PRIMARY KEY (piece, record, place)\n){}",
+            pieces.table, TERMS.table_end
+        )
+    };
+    let mut made: Vec<String> = kept::PIECES.iter().map(table).collect();
+    for of in COUNTED {
+        let pieces: Vec<&Pieces> = kept::PIECES.iter().filter(|pieces| pieces.of == of).collect();
+        if pieces.is_empty() {
+            continue;
+        }
+        let each = |does: fn(&Pieces) -> String| {
+            let does: String = pieces.iter().map(|pieces| does(pieces)).collect();
+            format!("DECLARE at integer;\n{does}")
+        };
+        let change = |pieces: &Pieces| {
+            format!("IF OLD.{0} <> NEW.{0} THEN\n", pieces.text)
+                + &indented(&(without(pieces) + &with(pieces)))
+                + "END IF;\n"
+        };
+        made.push(trigger("pieces", "INSERT", of.table, &each(with)));
+        made.push(trigger("pieces", "DELETE", of.table, &each(without)));
+        made.push(trigger("pieces", "UPDATE", of.table, &each(change)));
+    }
+    made
+}
+
+/// Adds the pieces of a text.
+fn with(pieces: &Pieces) -> String {
+    let Pieces { table, of, text } = *pieces;
+    for_each_place(
+        &format!("NEW.{text}"),
+        &format!(
+            "INSERT INTO {table} VALUES (substr(NEW.{text}, at, 12), NEW.{}, at,\n    \
+             IF(at = 1, '', substr(NEW.{text}, at - 2, 2)));\n",
+            of.key
+        ),
+    )
+}
+
+/// Removes them.
+fn without(pieces: &Pieces) -> String {
+    let Pieces { table, of, text } = *pieces;
+    for_each_place(
+        &format!("OLD.{text}"),
+        &format!(
+            "DELETE FROM {table}\nWHERE piece = substr(OLD.{text}, at, 12) \
+             AND record = OLD.{} AND place = at;\n",
+            of.key
+        ),
+    )
+}
+
+fn for_each_place(text: &str, does: &str) -> String {
+    let does = indented(&format!("{does}SET at = at + 3;\n"));
+    format!("SET at = 1;\nWHILE at <= char_length({text}) DO\n{does}END WHILE;\n")
+}
+
 /// How the pieces of texts are rebuilt, in the order of the table's keys.
 fn texts() -> Vec<Rebuild> {
     let rebuild = |pieces: &Pieces| {
@@ -88,7 +154,8 @@ fn texts() -> Vec<Rebuild> {
              )\n\
              SELECT substr({text}, place, 12), {key}, place,\n    \
              IF(place = 1, '', substr({text}, place - 2, 2))\n\
-             FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3"
+             FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3\n\
+             ON DUPLICATE KEY UPDATE ahead = value(ahead)"
         );
         Rebuild { table, statements: vec![format!("DELETE FROM {table}"), fill] }
     };

@@ -32,8 +32,9 @@ pub static TERMS: Terms = Terms {
         Room::Whole => "bigint".to_owned(),
         Room::Text(characters) => format!("varchar({characters}) COLLATE \"C\""),
     },
-    triggers,
     // The engine maintains its own indexes.
+    indexes: Vec::new,
+    triggers,
     texts: Vec::new,
     indexed: Vec::new,
     lines_of_shipments: "(SELECT order_key, line.orderitem_id AS item, line.quantity \

@@ -36,6 +36,37 @@ fn counted(kept: &'static Kept, terms: &Terms) -> Rebuild {
     Rebuild { table, statements }
 }
 
+/// How new tables are filled while others write: what they lack is added in one statement, whatever
+/// triggers have counted since the table exists.
+pub fn fills(terms: &Terms) -> Vec<Rebuild> {
+    let mut all = (terms.texts)();
+    // What is new is empty, and may already get pieces of texts that are changed meanwhile.
+    for texts in &mut all {
+        texts.statements.retain(|statement| !statement.starts_with("DELETE"));
+    }
+    all.extend(kept::ALL.into_iter().map(|kept| {
+        let identity = terms.identity(kept);
+        let numbered = kept.sums.iter().zip(0..);
+        let missing = numbered.map(|(_, place)| format!("counted_{place} - kept_{place}"));
+        let values: Vec<String> =
+            identity.iter().map(|column| (*column).to_owned()).chain(missing).collect();
+        let fill = format!(
+            "INSERT INTO {}\n{}WHERE true\n{}",
+            kept.table,
+            listed(
+                0,
+                "SELECT ",
+                &values,
+                &format!(" FROM (\n{}) AS missing", differences(kept, terms))
+            ),
+            (terms.on_conflict)(&identity.join(", "), &more(kept, terms))
+        );
+        Rebuild { table: kept.table, statements: vec![fill] }
+    }));
+    all.push(Rebuild { table: DAY_REVISIONS.table, statements: vec![revise_all_days(terms)] });
+    all
+}
+
 /// Gives each day a new revision, because a report may have kept a wrong result for any of them.
 pub fn revise_all_days(terms: &Terms) -> String {
     let (table, number) = (DAY_REVISIONS.table, DAY_REVISIONS.column);
@@ -61,15 +92,22 @@ pub fn differences(kept: &Kept, terms: &Terms) -> String {
     let (mut columns, mut unequal) = (names.clone(), Vec::new());
     let (mut here, mut there) = (names.clone(), counted.collect::<Vec<_>>());
     for (place, sum) in kept.sums.iter().enumerate() {
-        here.extend([format!("{} AS kept_{place}", sum.column), format!("0 AS counted_{place}")]);
-        there.extend(["0".to_owned(), terms.total(sum)]);
-        columns.extend([format!("sum(kept_{place})"), format!("sum(counted_{place})")]);
-        unequal.push(format!("sum(kept_{place}) <> sum(counted_{place})"));
+        here.extend([sum.column.to_owned(), "0".to_owned()]);
+        there.extend([
+            format!("0 AS stored_{place}"),
+            format!("{} AS found_{place}", terms.total(sum)),
+        ]);
+        columns.extend([
+            format!("sum(stored_{place}) AS kept_{place}"),
+            format!("sum(found_{place}) AS counted_{place}"),
+        ]);
+        unequal.push(format!("sum(stored_{place}) <> sum(found_{place})"));
     }
+    // Records come first, because a writer too locks its record before the numbers.
     let text = listed(0, "SELECT ", &columns, " FROM (")
-        + &listed(4, "SELECT ", &here, &format!(" FROM {}", kept.table))
-        + "    UNION ALL\n"
         + &listed(4, "SELECT ", &there, &format!(" FROM {} GROUP BY {places}", kept.of.table))
+        + "    UNION ALL\n"
+        + &listed(4, "SELECT ", &here, &format!(" FROM {}", kept.table))
         + &format!(") AS compared GROUP BY {places}\n")
         + &joined(0, "HAVING ", &unequal, " OR ", &format!("\nORDER BY {places}"));
     text.trim_end().to_owned()
@@ -90,11 +128,6 @@ pub fn continue_run() -> String {
 pub fn repair(kept: &Kept, terms: &Terms) -> [String; 2] {
     let identity = terms.identity(kept);
     let table = kept.table;
-    let more = kept
-        .sums
-        .iter()
-        .map(|sum| format!("{0} = {table}.{0} + {1}", sum.column, (terms.given)(sum.column)));
-    let more: Vec<String> = more.collect();
     let values = vec!["?"; identity.len() + kept.sums.len()].join(", ");
     let same = identity.iter().map(|column| format!("{column} = ?"));
     let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
@@ -102,8 +135,15 @@ pub fn repair(kept: &Kept, terms: &Terms) -> [String; 2] {
     [
         format!(
             "INSERT INTO {table} VALUES ({values}) {}",
-            (terms.on_conflict)(&identity.join(", "), &more.join(", "))
+            (terms.on_conflict)(&identity.join(", "), &more(kept, terms))
         ),
         format!("DELETE FROM {table} WHERE {}", gone.join(" AND ")),
     ]
+}
+
+/// Adds the inserted numbers to those that a row has.
+fn more(kept: &Kept, terms: &Terms) -> String {
+    let table = kept.table;
+    let add = |column: &str| format!("{column} = {table}.{column} + {}", (terms.given)(column));
+    kept.sums.iter().map(|sum| add(sum.column)).collect::<Vec<_>>().join(", ")
 }

@@ -26,6 +26,7 @@ pub static TERMS: Terms = Terms {
         Room::Small | Room::Whole => "INTEGER".to_owned(),
         Room::Text(_) => "TEXT".to_owned(),
     },
+    indexes,
     triggers,
     texts,
     indexed,
@@ -58,18 +59,64 @@ fn triggers() -> Vec<String> {
     made
 }
 
+/// The statements that create the indexes of texts, with what they contain as tables that store nothing,
+/// and the triggers that maintain them.
+fn indexes() -> Vec<String> {
+    kept::SEARCHED.iter().flat_map(index).chain(kept::SEARCHED.iter().map(terms)).collect()
+}
+
+fn index(searched: &Searched) -> Vec<String> {
+    let Searched { table, of, texts, reads } = searched;
+    let (from, key) = (of.table, of.key);
+    let row = |row: &str, first: &[&str]| {
+        let of_row = [&[key], *texts].concat().into_iter().map(|column| format!("{row}.{column}"));
+        first.iter().map(|&value| value.to_owned()).chain(of_row).collect::<Vec<_>>()
+    };
+    let names = |first: &[&str]| {
+        [first, &["rowid"], texts].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let add = listed(0, &format!("INSERT INTO {table} ("), &names(&[]), ")")
+        + &listed(0, "VALUES (", &row("NEW", &[]), ");");
+    let remove = listed(0, &format!("INSERT INTO {table} ("), &names(&[table]), ")")
+        + &listed(0, "VALUES (", &row("OLD", &["'delete'"]), ");");
+    let event = |name: &str, event: &str| format!("{table}_{name} AFTER {event} ON {from}\n");
+    vec![
+        format!(
+            "CREATE VIRTUAL TABLE {table} USING fts5 (\n    {},\n    \
+             content = '{from}', content_rowid = '{key}',\n    \
+             tokenize = 'trigram case_sensitive 1', detail = full, columnsize = 0\n)",
+            texts.join(", ")
+        ),
+        trigger(&event("new", "INSERT"), &add),
+        trigger(&event("old", "DELETE"), &remove),
+        trigger(&event("change", &format!("UPDATE OF {}", reads.join(", "))), &(remove + &add)),
+    ]
+}
+
+fn terms(searched: &Searched) -> String {
+    let table = searched.table;
+    format!("CREATE VIRTUAL TABLE {table}_terms USING fts5vocab ('{table}', 'instance')")
+}
+
 /// How the indexes of texts are rebuilt.
 fn texts() -> Vec<Rebuild> {
     kept::SEARCHED.iter().map(rebuild).collect()
 }
 
 /// A large buffer leaves less to merge, and an index in one part is read faster than one in several.
-/// Afterwards the engine's default is restored.
+/// Afterwards the engine's default is restored. What each write adds is merged in the background instead of
+/// by writers; see `store::upkeep`.
 fn rebuild(searched: &Searched) -> Rebuild {
     let table = searched.table;
-    let memory = |bytes: u32| format!("({table}, rank) VALUES ('hashsize', {bytes})");
+    let set = |what: &str, value: u32| format!("({table}, rank) VALUES ('{what}', {value})");
     let done = |what: &str| format!("({table}) VALUES ('{what}')");
-    let statements = [memory(64 << 20), done("rebuild"), done("optimize"), memory(1 << 20)];
+    let statements = [
+        set("hashsize", 64 << 20),
+        done("rebuild"),
+        done("optimize"),
+        set("hashsize", 1 << 20),
+        set("automerge", 0),
+    ];
     Rebuild {
         table,
         statements: statements.map(|does| format!("INSERT INTO {table} {does}")).to_vec(),
@@ -83,7 +130,7 @@ fn indexed() -> Vec<Comparison> {
 }
 
 fn surplus(searched: &'static Searched) -> Comparison {
-    let Searched { table, of, texts } = *searched;
+    let Searched { table, of, texts, .. } = *searched;
     let (from, key) = (of.table, of.key);
     let text: Vec<String> = texts.iter().map(|text| format!("WHEN '{text}' THEN {text}")).collect();
     Comparison {
@@ -101,7 +148,7 @@ fn surplus(searched: &'static Searched) -> Comparison {
 }
 
 fn numbers(searched: &'static Searched) -> Comparison {
-    let Searched { table, of, texts } = *searched;
+    let Searched { table, of, texts, .. } = *searched;
     let stored: Vec<String> =
         texts.iter().map(|text| format!("sum(col = '{text}') AS {text}")).collect();
     let compared = texts.iter().map(|text| {

@@ -38,7 +38,9 @@ pub struct Terms {
     pub(super) plain_end: &'static str,
     /// The declaration of the type of a column.
     pub(super) room: fn(Room) -> String,
-    /// The statements that create the triggers.
+    /// The statements that create the tables for substring search, and their triggers.
+    pub indexes: fn() -> Vec<String>,
+    /// The statements that create the triggers of kept numbers.
     pub triggers: fn() -> Vec<String>,
     /// How the tables for substring search are rebuilt.
     pub(super) texts: fn() -> Vec<Rebuild>,

@@ -1,0 +1,10 @@
+-- What of the objects that follow from descriptions this database has: a number and a digest of all, which
+-- are noted last, and each with its digest and the statement that removes it.
+ALTER TABLE shop_meta
+    ADD COLUMN derived_number bigint NOT NULL DEFAULT 0,
+    ADD COLUMN derived_digest varchar(64) NOT NULL DEFAULT '';
+CREATE TABLE shop_derived (
+    name   varchar(128) NOT NULL PRIMARY KEY,
+    digest varchar(64) NOT NULL,
+    remove varchar(255) NOT NULL
+) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;

@@ -1,0 +1,34 @@
+-- What follows from records by rules that no description has. Each object is compared with what the
+-- database has noted at every start, and replaced where it differs: see `src/sql/derived.rs`. A statement
+-- begins with CREATE at the beginning of a line.
+
+-- The master variant is the product as it is sold: its sku, price, upc and stock management are
+-- the product's, whoever writes them.
+CREATE TRIGGER shop_products_master_of_new AFTER INSERT ON shop_products FOR EACH ROW
+INSERT INTO shop_variants
+    (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock)
+VALUES (NEW.shop_product_id, 1, 1, NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock);
+CREATE TRIGGER shop_products_master AFTER UPDATE ON shop_products FOR EACH ROW
+IF (OLD.sku, OLD.sku_fold, OLD.price, OLD.upc, OLD.manage_stock)
+    <> (NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock)
+THEN
+    UPDATE shop_variants
+    SET version = version + 1, sku = NEW.sku, sku_fold = NEW.sku_fold, price = NEW.price,
+        upc = NEW.upc, manage_stock = NEW.manage_stock
+    WHERE product_id = NEW.shop_product_id AND is_master = 1;
+END IF;
+
+-- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger.
+CREATE TRIGGER shop_inventory_ledger_changed BEFORE UPDATE ON shop_inventory_ledger FOR EACH ROW
+SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be changed';
+
+CREATE TRIGGER shop_inventory_ledger_removed BEFORE DELETE ON shop_inventory_ledger FOR EACH ROW
+SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be removed';
+
+CREATE TRIGGER shop_voucher_ledger_changed BEFORE UPDATE ON shop_voucher_ledger FOR EACH ROW
+SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be changed';
+
+CREATE TRIGGER shop_voucher_ledger_removed BEFORE DELETE ON shop_voucher_ledger FOR EACH ROW
+IF EXISTS (SELECT 1 FROM shop_vouchers WHERE shop_voucher_id = OLD.voucher_id) THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be removed';
+END IF;
