@@ -253,6 +253,12 @@ pub enum Error {
     /// The tables are newer than this program.
     #[error("the tables of the store are newer than this program, which has no migration {0}")]
     Newer(i64),
+    /// The tables were created by a program from before the first release.
+    #[error(
+        "the tables of the store were created by an unreleased version of this program; serve them with \
+         that version, and move the records through its API to a store in an empty database"
+    )]
+    Unreleased,
     /// The derived objects are newer than this program.
     #[error(
         "the triggers and sums of the store are newer than this program: their number is {0}, and this \

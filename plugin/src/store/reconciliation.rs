@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sqlx::migrate::{Migrate, Migrator};
+use sqlx::migrate::{Migrate, MigrateError, Migrator};
 
 use super::driver::{Driver, bound};
 use super::filling::{another_feed, execute_all};
@@ -37,6 +37,9 @@ where
     D::Connection: Migrate,
 {
     connection.lock().await.map_err(Error::of_migration)?;
+    if begins_otherwise(connection, migrator).await.map_err(Error::of_migration)? {
+        return Err(Error::Unreleased);
+    }
     migrator.run_direct(None, connection, false).await.map_err(Error::of_migration)?;
     let objects = derived::objects(registry, D::DIALECT);
     let mut attempt = 1;
@@ -50,15 +53,26 @@ where
     connection.unlock().await.map_err(Error::of_migration)
 }
 
+/// Whether the tables were created by another first migration.
+async fn begins_otherwise(
+    connection: &mut impl Migrate,
+    migrator: &Migrator,
+) -> Result<bool, MigrateError> {
+    connection.ensure_migrations_table(&migrator.table_name).await?;
+    let applied = connection.list_applied_migrations(&migrator.table_name).await?;
+    let first = applied.iter().zip(migrator.iter()).next();
+    Ok(first.is_some_and(|(applied, known)| applied.checksum != known.checksum))
+}
+
 async fn reconcile<D: Driver>(
     connection: &mut D::Connection,
     objects: &[Object],
 ) -> Result<(), Error> {
-    if Found::read::<D>(connection).await?.is_complete(objects) {
+    let found = Found::read::<D>(connection).await?;
+    if found.is_complete(objects) {
         return Ok(());
     }
     if !D::DIALECT.transactional_objects {
-        let found = Found::read::<D>(connection).await?;
         return replace::<D>(connection, objects, &found).await.map_err(D::classify);
     }
     let begin = D::execute_batch(connection, D::DIALECT.begin_write).await;

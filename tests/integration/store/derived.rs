@@ -128,6 +128,28 @@ async fn objects_of_a_newer_program_are_refused() {
     store.close().await;
 }
 
+#[tokio::test]
+async fn tables_of_an_unreleased_program_are_refused() {
+    let (store, database) = filled().await;
+    // The first of its many migrations was another one.
+    let other = match database.engine {
+        Engine::Sqlite => "UPDATE _sqlx_migrations SET checksum = x'00'",
+        Engine::Postgres => "UPDATE shop_migrations SET checksum = '\\x00'",
+        Engine::MariaDb => "UPDATE shop_migrations SET checksum = x'00'",
+    };
+    store.execute(plain(other)).await.unwrap();
+    let (columns, values) =
+        ("(version, description, success, checksum, execution_time)", "(2, 'later', TRUE, '', 0)");
+    let table =
+        if database.engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" };
+    let second = format!("INSERT INTO {table} {columns} VALUES {values}");
+    store.execute(plain(second)).await.unwrap();
+    let error = store.migrate(REGISTRY).await.unwrap_err();
+    assert!(matches!(error, Error::Unreleased), "{error:?}");
+    assert!(error.to_string().contains("unreleased version"), "{error}");
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_continue_while_everything_is_made_anew() {
     let (store, database) = filled().await;
