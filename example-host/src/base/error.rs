@@ -35,6 +35,12 @@ pub enum Error {
         /// The first migration that this program does not have.
         version: i64,
     },
+    /// The tables were created by a program from before the first release.
+    #[error(
+        "the database {0} was created by an unreleased version of this program; serve it with that version, \
+         and move what is needed to a site in an empty database"
+    )]
+    UnreleasedDatabase(String),
     /// The lock that allows only one start at a time was lost.
     #[error(
         "this start has lost its lock on the database, and another may have begun; nothing is \

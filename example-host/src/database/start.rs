@@ -18,6 +18,7 @@ use super::connection::in_time;
 use super::lease::Lease;
 use super::migrations;
 use super::pools::Database;
+use super::statement::sql;
 use crate::base::database_url::DatabaseUrl;
 
 /// How often a waiting start tries to get the lock.
@@ -71,6 +72,9 @@ impl Database {
         let migrated = start.migrate(self).await;
         if let Err(error) = migrated {
             start.end().await;
+            if self.is_unreleased().await {
+                return Err(Error::UnreleasedDatabase(url.to_string()));
+            }
             return Err(match error {
                 MigrateError::VersionMissing(version) => {
                     Error::NewerDatabase { url: url.to_string(), version }
@@ -79,6 +83,21 @@ impl Database {
             });
         }
         Ok(start)
+    }
+
+    /// Whether the tables were created by a program from before the first release, whose first migration was
+    /// another one.
+    async fn is_unreleased(&self) -> bool {
+        let others = sql(match self {
+            Self::Sqlite { .. } => {
+                "SELECT count(*) FROM _sqlx_migrations WHERE version = 1 AND description <> 'base'"
+            }
+            Self::Postgres(_) | Self::MySql(_) => {
+                "SELECT count(*) FROM host_migrations WHERE version = 1 AND description <> 'base'"
+            }
+        });
+        // A database that does not answer has another fault, which is reported.
+        self.fetch_one(others).await.is_ok_and(|(others,): (i64,)| others > 0)
     }
 }
 

@@ -4,8 +4,6 @@
 use std::path::Path;
 
 use example_host::{Force, NewUser, Site};
-use sqlx::migrate::Migrator;
-use sqlx::{Connection, SqliteConnection};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
@@ -479,43 +477,6 @@ async fn ids_of_removed_groups_and_users_are_never_reused() {
     let copied = Site::open(&copy.address(), &[library()]).await.unwrap();
     assert!(copied.add_group("Counters", "Public").await.unwrap() > after);
     copied.close().await;
-}
-
-#[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "the table of groups is recreated on SQLite only")]
-async fn groups_of_an_earlier_version_and_references_to_them_survive_an_upgrade() {
-    let database = Database::new().await;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-host/migrations/sqlite");
-    let mut earlier = Migrator::new(folder).await.unwrap();
-    earlier.migrations =
-        earlier.migrations.iter().filter(|migration| migration.version <= 4).cloned().collect();
-    let url = format!("{}?mode=rwc", database.url());
-    let mut file = SqliteConnection::connect(&url).await.unwrap();
-    earlier.run(&mut file).await.unwrap();
-    file.close().await.unwrap();
-    for statement in [
-        "INSERT INTO host_groups VALUES (9, 'Tills', 'tills', 3), (7, 'Desks', 'desks', 9)",
-        "INSERT INTO host_users (username, username_fold, name, email, email_fold, created_on) \
-         VALUES ('ann', 'ann', 'Ann', 'a@example.com', 'a@example.com', '2026-01-01T00:00:00')",
-        "INSERT INTO host_user_groups VALUES (1, 7)",
-        "INSERT INTO host_rules VALUES (1, 9, 'core.manage', 1)",
-        "INSERT INTO host_audit VALUES (8, '2026-01-01T00:00:00', 1, 'ann', 'ann', 'm', 'api', 'POST', \
-         'r', 'w', 't', '1', 201, 'q')",
-    ] {
-        database.execute(statement).await;
-    }
-    let site = Site::open(&database.address(), &[]).await.unwrap();
-    let groups = site.groups().await.unwrap().into_iter();
-    let groups: Vec<_> = groups.map(|group| (group.id, group.title, group.parent)).collect();
-    let group = |id, title: &str, parent: &str| (id, title.to_owned(), Some(parent.to_owned()));
-    assert_eq!(groups[5..], [group(7, "Desks", "Tills"), group(9, "Tills", "Manager")]);
-    assert_eq!(site.user("ann").await.unwrap().groups, ["Desks"]);
-    let decision = site.explain("ann", "core.manage", "root").await.unwrap();
-    assert_eq!(decision.reason, "allow core.manage on root for Tills");
-    assert_eq!(site.add_group("Counters", "Desks").await.unwrap(), 10);
-    site.close().await;
-    let kept = "SELECT id || ' ' || done_on || username || request_id FROM host_audit";
-    assert_eq!(database.texts(kept).await, ["8 2026-01-01T00:00:00annq"]);
 }
 
 /// Every file and folder below this one to which other users have any access.

@@ -171,6 +171,35 @@ async fn parallel_changes_through_two_hosts_keep_names_unique() {
 }
 
 #[tokio::test]
+async fn a_database_of_an_unreleased_program_is_refused() {
+    let place = Place::of_the_fixture();
+    place.run("user list").await;
+    // What it called its first migration, of which there were several.
+    let (table, file) = match place.database.engine {
+        Engine::Sqlite => ("_sqlx_migrations", place.path("data/host.db")),
+        Engine::Postgres | Engine::MariaDb => ("host_migrations", place.path("")),
+    };
+    let first = format!("UPDATE {table} SET description = 'site' WHERE version = 1");
+    let second = format!(
+        "INSERT INTO {table} (version, description, success, checksum, execution_time) \
+         VALUES (2, 'copies', TRUE, '', 0)"
+    );
+    for statement in [first, second] {
+        match place.database.engine {
+            Engine::Sqlite => {
+                let file = format!("sqlite://{}", file.display());
+                let mut file = SqliteConnection::connect(&file).await.unwrap();
+                file.execute(sqlx::AssertSqlSafe(statement)).await.unwrap();
+                file.close().await.unwrap();
+            }
+            Engine::Postgres | Engine::MariaDb => place.database.execute(&statement).await,
+        }
+    }
+    let line = place.refusal("user list").await;
+    assert!(line.contains("created by an unreleased version"), "{line}");
+}
+
+#[tokio::test]
 async fn a_database_of_a_newer_program_is_refused() {
     let place = Place::of_the_fixture();
     place.run("user list").await;

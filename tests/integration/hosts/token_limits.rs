@@ -165,49 +165,6 @@ async fn a_token_is_refused_from_other_addresses_on_every_host() {
     assert!(!place.database.texts_at(&place.site_url(), refusals).await.is_empty());
 }
 
-/// A token from before users had several, and its SHA-256.
-const BEFORE: (&str, &str) = (
-    "0af10af10af10af10af10af10af10af10af10af10af10af10af10af10af10af1",
-    "2809ef1c76dc5fbf18a7a7ed4f7a432d4b63f5585b898fcda5dc27f64a499776",
-);
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_from_before_users_had_several_goes_on_working() {
-    let place = Place::of_the_fixture();
-    let database = &place.database;
-    let here = |words: &str| place.call(words).env("DATABASE_URL", database.url());
-    let add = "user add ann --email ann@example.com --group Manager";
-    here(add).finish().await.succeeds();
-    let (token, hash) = BEFORE;
-    let (bytes, hash, moment, done) = match database.engine {
-        Engine::Sqlite => ("BLOB", format!("x'{hash}'"), "TEXT", "_sqlx_migrations"),
-        Engine::Postgres => {
-            ("BYTEA", format!("decode('{hash}', 'hex')"), "TIMESTAMP", "host_migrations")
-        }
-        Engine::MariaDb => ("VARBINARY(32)", format!("x'{hash}'"), "DATETIME", "host_migrations"),
-    };
-    for statement in [
-        "DROP TABLE host_api_token_rates",
-        "DROP TABLE host_api_token_uses",
-        "DROP TABLE host_api_token_secrets",
-        "DROP TABLE host_api_tokens",
-        &format!(
-            "CREATE TABLE host_tokens (user_id BIGINT PRIMARY KEY, hash {bytes}, created_on {moment})"
-        ),
-        &format!("CREATE TABLE host_token_uses (user_id BIGINT PRIMARY KEY, used_on {moment})"),
-        &format!("INSERT INTO host_tokens VALUES (1, {hash}, '2026-01-02T03:04:05')"),
-        "INSERT INTO host_token_uses VALUES (1, '2026-01-03T04:05:00')",
-        &format!("DELETE FROM {done} WHERE description = 'tokens'"),
-    ] {
-        database.execute(statement).await;
-    }
-    let list = here("token list ann").finish().await.succeeds();
-    assert_eq!(list, "default\tactive\tall\tnever\t2026-01-03T04:05:00Z\n");
-    let served = here("serve --listen 127.0.0.1:0").start().await;
-    served.until(200, ECHO, token).await;
-    served.stop().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_in_a_stolen_database_signs_in() {
     let place = furnished().await;
