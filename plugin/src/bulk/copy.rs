@@ -14,7 +14,7 @@ use host_interface::ProgressHandle;
 
 use crate::error::Error;
 use crate::model::kept::{self, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
-use crate::model::registry::Registry;
+use crate::model::registry::{Registry, Tabled};
 use crate::model::value::{Kind, Value, decimal_text};
 use crate::sql::{self, Statement, Table};
 use crate::store::{self, Store, Transaction};
@@ -31,29 +31,8 @@ const AT_ONCE: usize = 20;
 /// After how many rows progress is reported.
 const REPORT_EVERY: u64 = 500;
 
-/// The tables to copy, in an order in which each row comes after the rows that it refers to.
-const COPIED: [Copied; 26] = [
-    Copied::new("shop_countries", "shop_country_id", "countries"),
-    Copied::new("shop_zones", "shop_zone_id", "zones"),
-    Copied::new("shop_currencies", "shop_currency_id", "currencies"),
-    Copied::new("shop_orderstatuses", "shop_orderstatus_id", "order statuses"),
-    Copied::new("shop_manufacturers", "shop_manufacturer_id", "manufacturers"),
-    Copied::new("shop_coupons", "shop_coupon_id", "coupons"),
-    Copied::new("shop_methods", "extension_id", "methods"),
-    Copied::new("shop_taxprofiles", "shop_taxprofile_id", "tax profiles"),
-    Copied::new("shop_taxrates", "shop_taxrate_id", "tax rates"),
-    // A category may have been moved below a category with a greater key.
-    Copied { order: "level, id", ..Copied::new("shop_categories", "id", "categories") },
-    Copied::new("shop_products", "shop_product_id", "products"),
-    Copied::new("shop_variants", "shop_variant_id", "variants"),
-    Copied::new("shop_inventory_ledger", "entry_id", "stock movements"),
-    Copied::new("shop_addresses", "shop_address_id", "addresses"),
-    Copied::new("shop_orders", "shop_order_id", "orders"),
-    Copied::new("shop_orderitems", "shop_orderitem_id", "order items"),
-    Copied::new("shop_orderhistories", "shop_orderhistory_id", "history entries"),
-    Copied::new("shop_shipments", "shop_shipment_id", "shipments"),
-    Copied::new("shop_vouchers", "shop_voucher_id", "vouchers"),
-    Copied::new("shop_voucher_ledger", "entry_id", "voucher entries"),
+/// Tables without a resource, which are copied after those with one.
+const OTHERS: [Copied; 6] = [
     Copied::new("shop_mails", "shop_mail_id", "mails"),
     Copied::new("shop_keys", "shop_key_id", "idempotency keys"),
     // A table of one row, whose key is always the same.
@@ -67,6 +46,10 @@ const COPIED: [Copied; 26] = [
     // The copying of everything else has queued it as changes.
     Copied { key: None, without: Some("entry"), ..Copied::new(QUEUE, "entry", "queued changes") },
 ];
+
+/// The orders of tables whose rows refer to others of the same table: a category may have been moved below
+/// one with a greater key.
+const ORDERS_OF_TREES: [(&str, &str); 1] = [("shop_categories", "level, id")];
 
 /// The table of changes without places, which the triggers of the target fill.
 const QUEUE: &str = "shop_change_queue";
@@ -91,7 +74,7 @@ pub async fn copy(
     target.migrate(registry).await?;
     let mut from = source.begin_read().await?;
     let mut to = target.begin_read().await?;
-    let layout = Layout::of(&catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
+    let layout = Layout::of(registry, &catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
     to.commit().await?;
 
     let mut total = 0;
@@ -117,9 +100,9 @@ pub async fn copy(
 ///
 /// # Errors
 /// When they differ, or when a database fails.
-pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
+pub async fn compare(here: &Store, there: &Store, registry: Registry) -> Result<(), Error> {
     let (mut from, mut to) = (here.begin_read().await?, there.begin_read().await?);
-    let layout = Layout::of(&catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
+    let layout = Layout::of(registry, &catalogue(&mut from).await?, &catalogue(&mut to).await?)?;
     to.commit().await?;
     let mut last_keys = Vec::new();
     for (table, _) in &layout.copied {
@@ -133,7 +116,7 @@ pub async fn compare(here: &Store, there: &Store) -> Result<(), Error> {
 /// What triggers keep, table by table: each sum once, without sums of 0.
 ///
 /// # Errors
-/// When a table is neither copied nor derived, a derived one is absent, or the database fails.
+/// When a derived table is absent, or the database fails.
 pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>, Error> {
     let mut of = store.begin_read().await?;
     let catalogue = catalogue(&mut of).await?;
@@ -145,7 +128,17 @@ pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>,
     Ok(kept)
 }
 
+/// The tables to copy, in an order in which each row comes after the rows that it refers to.
+fn copied(registry: Registry) -> Vec<Copied> {
+    let tables = registry.tables().into_iter().map(|Tabled { table, key, what }| {
+        let order = ORDERS_OF_TREES.iter().find(|(tree, _)| *tree == table);
+        Copied { order: order.map_or(key, |(_, order)| order), ..Copied::new(table, key, what) }
+    });
+    tables.chain(OTHERS).collect()
+}
+
 /// A table to copy.
+#[derive(Clone, Copy)]
 struct Copied {
     name: &'static str,
     /// The column of generated keys.
@@ -237,9 +230,19 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
+    /// Every table of either database must be handled explicitly.
+    fn of(registry: Registry, here: &Catalogue, there: &Catalogue) -> Result<Self, Error> {
+        let copied = copied(registry);
+        let known = |table: &str| {
+            copied.iter().any(|copied| copied.name == table)
+                || kept::ALL.iter().any(|derived| derived.table == table)
+                || NOT_COMPARED.contains(&table)
+        };
+        if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
+            return Err(Error::Copy(format!("{table} is neither copied nor derived")));
+        }
         let derived = derived(here, there)?;
-        let copied = COPIED.into_iter().map(|table| {
+        let copied = copied.into_iter().map(|table| {
             let columns = |of: &Catalogue| {
                 let mut columns = of.get(table.name).cloned().unwrap_or_default();
                 columns.retain(|(name, _)| Some(&**name) != table.without);
@@ -252,17 +255,8 @@ impl Layout {
     }
 }
 
-/// The tables that triggers keep, with their columns. Every table of either database must be handled
-/// explicitly.
+/// The tables that triggers keep, with their columns.
 fn derived(here: &Catalogue, there: &Catalogue) -> Result<Vec<(&'static Kept, Columns)>, Error> {
-    let known = |table: &str| {
-        COPIED.iter().any(|copied| copied.name == table)
-            || kept::ALL.iter().any(|derived| derived.table == table)
-            || NOT_COMPARED.contains(&table)
-    };
-    if let Some(table) = here.keys().chain(there.keys()).find(|table| !known(table)) {
-        return Err(Error::Copy(format!("{table} is neither copied nor derived")));
-    }
     let derived = kept::ALL.into_iter().map(|table| {
         let columns = |catalogue: &Catalogue| {
             let mut columns = catalogue.get(table.table).cloned().unwrap_or_default();

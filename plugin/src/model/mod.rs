@@ -12,4 +12,3 @@ pub mod relation;
 pub mod resource;
 pub mod selection;
 pub mod value;
-pub mod versions;

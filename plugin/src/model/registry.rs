@@ -25,6 +25,17 @@ pub struct Reference {
     pub relies_on: Option<&'static str>,
 }
 
+/// A table of records.
+#[derive(Clone, Copy, Debug)]
+pub struct Tabled {
+    /// Its name.
+    pub table: &'static str,
+    /// Its primary key.
+    pub key: &'static str,
+    /// The name of its records: their kind, or a part of the table's name if there are several.
+    pub what: &'static str,
+}
+
 impl Registry {
     /// The resources.
     pub fn iter(self) -> impl Iterator<Item = &'static Resource> + Clone {
@@ -39,6 +50,47 @@ impl Registry {
     /// The resources whose records the feed of changes reports.
     pub fn followed(self) -> impl Iterator<Item = &'static Resource> + Clone {
         self.iter().filter(|resource| resource.is_followed())
+    }
+
+    /// The tables of all records, each after those that its rows refer to.
+    pub fn tables(self) -> Vec<Tabled> {
+        let mut left: Vec<Tabled> = Vec::new();
+        for Resource { table, key, kind, .. } in self.iter().filter(|of| !of.table.is_empty()) {
+            match left.iter_mut().find(|known| known.table == *table) {
+                Some(known) => known.what = table.trim_start_matches("shop_"),
+                None => left.push(Tabled { table, key, what: kind }),
+            }
+        }
+        let mut ordered: Vec<Tabled> = Vec::with_capacity(left.len());
+        loop {
+            let is_free = |table: &Tabled| {
+                let is_left = |target| left.iter().any(|of| of.table == target);
+                let mut targets = self.targets_of(table.table);
+                targets.all(|target| target == table.table || !is_left(target))
+            };
+            let (free, bound): (Vec<_>, Vec<_>) = left.iter().partition(|table| is_free(table));
+            // None is left, or they refer to each other, so that no order suits them.
+            if free.is_empty() {
+                ordered.extend(bound);
+                return ordered;
+            }
+            ordered.extend(free);
+            left = bound;
+        }
+    }
+
+    /// The tables that the rows of a table refer to, by a field or as the parts of another record.
+    fn targets_of(self, table: &str) -> impl Iterator<Item = &'static str> {
+        let of_table = self.iter().filter(move |resource| resource.table == table);
+        let kinds = of_table.flat_map(|resource| {
+            let own = resource.fields().filter(|field| field.joined.is_none());
+            let referred = own.filter_map(|field| match field.kind {
+                Kind::Key(kind) | Kind::Code { of: kind, .. } => Some(kind),
+                _ => None,
+            });
+            referred.chain(resource.nested.iter().map(|nested| nested.parent))
+        });
+        kinds.filter_map(move |kind| Some(self.find(kind)?.table))
     }
 
     /// The fields of all resources that refer to a record and prevent its deletion.

@@ -1,6 +1,11 @@
 //! The list of all resources, in alphabetical order: the only place where a resource is registered.
 //! Each has a file with its descriptor and its service, which has the rules that a descriptor
 //! cannot express.
+//!
+//! A new resource is a file here and its line below, its table in `plugin/migrations` for each engine, and
+//! the meaning of its properties in `app/openapi/properties.txt`. Its routes, its permissions, the
+//! triggers of the feed and its types, the place of its table in the order of `copy`, and the links of
+//! documents follow from the descriptor. What its tests need is in `tests/README.md`.
 
 mod categories;
 mod changes;

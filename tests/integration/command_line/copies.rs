@@ -334,7 +334,7 @@ async fn a_store_copied_between_engines_gives_the_same_answers() {
         let target = Database::on(*engine).await;
         let line = copy(&place, &source.url(), &target.url()).finish().await.succeeds();
         let line = line.lines().nth(1).unwrap().to_owned();
-        assert!(line.starts_with("249 countries, 5046 zones, "), "{line}");
+        assert!(line.contains(", 5046 zones, "), "{line}");
         assert!(line.contains(", 33 orders, "), "{line}");
         assert!(line.contains("; orders of "), "{line}");
         assert_eq!(told.get_or_insert(line.clone()), &line, "to {engine:?}");

@@ -47,7 +47,7 @@ async fn structure(store: &Store, engine: Engine) -> Vec<String> {
              WHERE table_schema = database() \
              UNION ALL SELECT trigger_name || event_manipulation || action_timing || action_order \
              || event_object_table || sql_mode || action_statement \
-             FROM information_schema.triggers WHERE trigger_schema = database() \
+             FROM information_schema.triggers WHERE event_object_schema = database() \
              UNION ALL SELECT constraint_name || table_name || column_name \
              || coalesce(referenced_table_name, '') FROM information_schema.key_column_usage \
              WHERE table_schema = database() ORDER BY 1"
@@ -110,7 +110,7 @@ async fn bulk_filling_equals_filling_record_by_record() {
                 "UPDATE shop_feed SET feed = 'same', began = 1, seq = 1, floor = 1, swept = 1";
             store.execute(Statement::fixed(same, Vec::new())).await.unwrap();
         }
-        copy::compare(&by_record, &at_once).await.unwrap();
+        copy::compare(&by_record, &at_once, REGISTRY).await.unwrap();
         assert_eq!(structure(&at_once, databases[0].engine).await, before);
         assert_counted(&at_once, databases[0].engine).await;
         assert_counted(&by_record, databases[1].engine).await;
