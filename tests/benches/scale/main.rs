@@ -10,7 +10,7 @@
 //! cargo bench -p tests --bench scale -- --part builds --before OTHER/target/release --small 20000,40000
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against` and `boundary`, and, if
+//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against`, `boundary` and `starts`, and, if
 //! `--before FOLDER` has the program and the library of another build, `builds`. Stores
 //! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
 //! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
@@ -39,6 +39,7 @@ mod machine;
 mod permissive;
 mod race;
 mod reads;
+mod starts;
 mod stock;
 mod stores;
 mod writes;
@@ -83,12 +84,13 @@ enum Part {
     Crowd,
     Against,
     Boundary,
+    Starts,
     Builds,
 }
 
 impl Part {
     /// Those that need nothing else.
-    const ALL: [Part; 8] = [
+    const ALL: [Part; 9] = [
         Part::Reads,
         Part::Writes,
         Part::Keys,
@@ -97,6 +99,7 @@ impl Part {
         Part::Crowd,
         Part::Against,
         Part::Boundary,
+        Part::Starts,
     ];
 }
 
@@ -113,6 +116,7 @@ impl FromStr for Part {
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
+            "starts" => Ok(Part::Starts),
             "builds" => Ok(Part::Builds),
             _ => Err(format!("{text:?} is none of the parts")),
         }
@@ -193,6 +197,9 @@ fn main() {
             println!("`SELECT count(*) FROM shop_products` alone takes {count:.1} ms here\n");
             let stores = [settings.small, settings.large].map(prepare);
             runtime.block_on(reads::measure(&settings, *engine, &stores));
+        }
+        if settings.has(Part::Starts) {
+            runtime.block_on(starts::measure(&settings, *engine, &prepare(settings.large)));
         }
         if settings.has(Part::Builds) {
             let stores = builds::prepare(&settings, *engine, &settings.before);
