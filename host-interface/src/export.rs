@@ -32,7 +32,7 @@ macro_rules! export_plugin {
         #[allow(unsafe_code, missing_docs, reason = "the one symbol that a host looks for")]
         // SAFETY: the name is reserved to the header of this major version of the contract, which
         // this is.
-        #[unsafe(export_name = "host_interface_contract_1")]
+        #[unsafe(export_name = "host_interface_1")]
         pub static PLUGIN_LIBRARY_HEADER: $crate::export::LibHeader =
             $crate::export::header::<$plugin>();
     };

@@ -51,6 +51,7 @@
 //! | `root` | the module that a library exports, and how a host opens it: [`open`] |
 //! | `loaded` | the handle by which a host calls a plugin: [`LoadedPlugin`] |
 //! | `plugin` | the [`Plugin`] trait, and its calls by name |
+//! | `routes` | the routes of a plugin with the functions that answer them: [`Routes`] |
 //! | `description` | what a plugin declares: a [`Description`] |
 //! | `host` | the [`Host`] trait, and the handle by which a plugin calls it: [`HostHandle`] |
 //! | `request` | a [`Request`], its headers and parameters |
@@ -106,6 +107,7 @@ mod request;
 mod response;
 mod root;
 mod route;
+mod routes;
 mod user;
 
 pub use acl::{Action, Asset, Grant};
@@ -134,4 +136,5 @@ pub use request::{Headers, Params, Request, RequestBuilder};
 pub use response::{CHANGE_OUTCOME, Response, ResponseHeader};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
+pub use routes::Routes;
 pub use user::{User, UserQuery};

@@ -208,7 +208,7 @@ impl LoadedPlugin {
         &self,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
-        Answering(self.plugin.handle(request))
+        Answering(self.plugin.handle(request.into_raw()))
     }
 
     /// Lets the plugin finish. To be called last.

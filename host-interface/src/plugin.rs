@@ -21,8 +21,9 @@ use crate::outcome::Outcome;
 use crate::panel::{PanelContent, Subject};
 use crate::panic::{Contained, catch};
 use crate::progress::ProgressHandle;
-use crate::request::Request;
+use crate::request::{Request, RequestObject};
 use crate::response::Response;
+use crate::routes::Routes;
 
 use raw::{RawPlugin, RawPlugin_TO};
 
@@ -52,6 +53,12 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     /// What the plugin is and what it brings, the same each time. [`Description::name`] becomes
     /// [`NAME`](Plugin::NAME), whatever it is.
     fn describe(&self) -> Description;
+
+    /// The routes that have a function of their own to answer them, the same each time. Other routes are in
+    /// [`Description::routes`], and answered by [`handle`](Plugin::handle).
+    fn routes(&self) -> Routes<Self> {
+        Routes::new()
+    }
 
     /// The OpenAPI document of the plugin's routes as JSON text, if it has one.
     fn openapi(&self) -> Option<String> {
@@ -180,13 +187,20 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async move { Err(Error::Contract(format!("there is no job {name:?}"))) }
     }
 
-    /// Answers a request to one of the plugin's routes. Errors of the client are ordinary responses. A
+    /// Answers a request to a route that is not one of [`routes`](Plugin::routes), by the key that
+    /// [`Request::handler`] is.
+    ///
+    /// For every route: errors of the client are ordinary responses. A
     /// panic becomes a 500, and a future that is not ready within the host's time limit a 504.
     ///
     /// A future that only reads (`GET`) is dropped at the time limit, or when its client disconnects. That
     /// of any other method continues to its end, which the host records. So the plugin has to limit its
     /// time; only the end of the host may cut it off.
-    fn handle(self: Arc<Self>, request: Request) -> impl Future<Output = Response> + Send;
+    fn handle(self: Arc<Self>, request: Request) -> impl Future<Output = Response> + Send {
+        let _ = request;
+        // A host passes on only requests to what the plugin has registered.
+        async { Response::new(500) }
+    }
 
     /// Called last, when no request is in progress and none follows. The host waits for it within its
     /// time limit for stopping.
@@ -228,7 +242,9 @@ pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;
 
 /// Wraps a plugin so that no panic of it reaches the boundary.
 pub(crate) fn guard<P: Plugin>(plugin: P, host: HostHandle) -> PluginObject {
-    RawPlugin_TO::from_value(Guarded { plugin: Contained::new(Arc::new(plugin)), host }, TD_Opaque)
+    let routes = Contained::new(plugin.routes());
+    let guarded = Guarded { plugin: Contained::new(Arc::new(plugin)), routes, host };
+    RawPlugin_TO::from_value(guarded, TD_Opaque)
 }
 
 /// The input of [`Plugin::demo`] as it crosses.
@@ -279,6 +295,7 @@ pub(crate) struct Nothing {}
 /// A plugin whose panics are caught.
 struct Guarded<P> {
     plugin: Contained<Arc<P>>,
+    routes: Contained<Routes<P>>,
     host: HostHandle,
 }
 
@@ -288,8 +305,9 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             let json = |text: serde_json::Result<String>| text.map_err(Error::contract);
             let text = match name.as_str() {
                 name::DESCRIBE => {
-                    let name = P::NAME.to_owned();
-                    json(serde_json::to_string(&Description { name, ..self.plugin.describe() }))?
+                    let mut description = self.plugin.describe().routes(self.routes.described());
+                    description.name = P::NAME.to_owned();
+                    json(serde_json::to_string(&description))?
                 }
                 name::OPENAPI => json(serde_json::to_string(&self.plugin.openapi()))?,
                 name::START => {
@@ -337,11 +355,14 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         }
     }
 
-    fn handle(&self, request: Request) -> RawFuture<Response> {
-        begin(|| {
-            let answer = Arc::clone(&self.plugin).handle(request);
-            async move { Ok(answer.await) }
-        })
+    fn handle(&self, request: RequestObject) -> RawFuture<Response> {
+        match self.routes.begin(&self.plugin, Request::received(request)) {
+            Ok(answer) => answer,
+            Err(request) => begin(|| {
+                let answer = Arc::clone(&self.plugin).handle(request);
+                async move { Ok(answer.await) }
+            }),
+        }
     }
 }
 
@@ -366,7 +387,7 @@ mod raw {
 
     use crate::future::RawFuture;
     use crate::outcome::Outcome;
-    use crate::request::Request;
+    use crate::request::RequestObject;
     use crate::response::Response;
 
     #[sabi_trait]
@@ -376,6 +397,6 @@ mod raw {
         /// Answers later.
         fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString>;
         #[sabi(last_prefix_field)]
-        fn handle(&self, request: Request) -> RawFuture<Response>;
+        fn handle(&self, request: RequestObject) -> RawFuture<Response>;
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use abi_stable::StableAbi;
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RBox, ROption, RSlice, RStr, Tuple2};
 
@@ -13,17 +12,20 @@ use crate::caller::Caller;
 use crate::chunk::Chunk;
 use crate::names::fact;
 use crate::panic::{Contained, attempt};
-use crate::route::Method;
+use crate::route::{Method, parameters};
 
 use raw::{RawRequest, RawRequest_TO};
 
 /// A request to one of the plugin's routes. The host has authenticated its caller; only a public route may
 /// be asked without one.
-#[repr(transparent)]
-#[derive(StableAbi)]
-pub struct Request(RequestObject);
+pub struct Request {
+    raw: RequestObject,
+    /// The pattern of its route, if the plugin has named the parameters; otherwise empty.
+    pattern: &'static str,
+}
 
-type RequestObject = RawRequest_TO<'static, RBox<()>>;
+/// A request as it crosses.
+pub(crate) type RequestObject = RawRequest_TO<'static, RBox<()>>;
 
 impl Request {
     /// Begins a request to the route with this `handler` key.
@@ -46,18 +48,26 @@ impl Request {
 
     /// The key under which the plugin registered the route.
     pub fn handler(&self) -> u32 {
-        self.0.handler()
+        self.raw.handler()
     }
 
     /// The method of the route; `GET` for a `HEAD` request too.
     pub fn method(&self) -> Method {
         // The host only mounts the routes of the plugin, whose methods both sides know.
-        Method::parse(self.0.method().as_str()).unwrap_or(Method::Post)
+        Method::parse(self.raw.method().as_str()).unwrap_or(Method::Post)
     }
 
     /// The path as the client sent it, percent-encoded, without the query.
     pub fn path(&self) -> &str {
-        self.0.path().as_str()
+        self.raw.path().as_str()
+    }
+
+    /// The value of a parameter of the pattern, percent-encoded as the client sent it. Parameters have names
+    /// on the routes of [`Plugin::routes`](crate::Plugin::routes); `None` on any other route, and for a name
+    /// that the pattern does not have.
+    pub fn param(&self, name: &str) -> Option<&str> {
+        let nth = parameters(self.pattern).position(|known| known == name)?;
+        self.params().get(nth)
     }
 
     /// The values of the pattern's parameters, in the order of the pattern, percent-encoded as the client
@@ -68,7 +78,7 @@ impl Request {
 
     /// What follows `?` in the address, as the client sent it; empty if there is none.
     pub fn query(&self) -> &str {
-        self.0.query().as_str()
+        self.raw.query().as_str()
     }
 
     /// The first value of a header, by its lower-case name.
@@ -78,13 +88,13 @@ impl Request {
 
     /// The `nth` value (counted from 0) of a header that may be sent several times.
     pub fn header_at(&self, name: &str, nth: usize) -> Option<&[u8]> {
-        self.0.header(RStr::from_str(name), nth).into_option().map(RSlice::into)
+        self.raw.header(RStr::from_str(name), nth).into_option().map(RSlice::into)
     }
 
     /// All headers in the order in which the host has them, names in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         (0..).map_while(|nth| {
-            let Tuple2(name, value) = self.0.header_at(nth).into_option()?;
+            let Tuple2(name, value) = self.raw.header_at(nth).into_option()?;
             Some((name.as_str(), value.into()))
         })
     }
@@ -92,25 +102,25 @@ impl Request {
     /// The body; empty if there is none, or if it is [a stream](Self::take_stream). The host limits its
     /// size.
     pub fn body(&self) -> &[u8] {
-        self.0.body().into()
+        self.raw.body().into()
     }
 
     /// The body in pieces. A host passes a body this way on a route that [takes
     /// streams](crate::Route::streams) if it is larger than what the host keeps in memory. `None` for any
     /// other body, and from the second call on.
     pub fn take_stream(&mut self) -> Option<Body> {
-        self.0.take_stream().into_option()
+        self.raw.take_stream().into_option()
     }
 
     /// Who makes the request. `None` only on a public route, for a client without credentials; the host
     /// refuses wrong credentials there, too.
     pub fn caller(&self) -> Option<&Caller> {
-        self.0.caller().into_option()
+        self.raw.caller().into_option()
     }
 
     /// Something that the host knows about the request, by its name: see [`fact`](crate::fact).
     pub fn fact(&self, name: &str) -> Option<&str> {
-        self.0.fact(RStr::from_str(name)).into_option().map(RStr::into)
+        self.raw.fact(RStr::from_str(name)).into_option().map(RStr::into)
     }
 
     /// For how long the plugin may hold the answer open, if there is nothing to answer yet. `None` where it
@@ -151,7 +161,22 @@ impl Request {
 
     /// The id that the response and every log line about this request have.
     pub fn id(&self) -> &str {
-        self.0.id().as_str()
+        self.raw.id().as_str()
+    }
+
+    /// A request that has crossed, or is to cross.
+    pub(crate) fn received(raw: RequestObject) -> Self {
+        Self { raw, pattern: "" }
+    }
+
+    /// The same request, to a route of this pattern.
+    pub(crate) fn to_pattern(self, pattern: &'static str) -> Self {
+        Self { pattern, ..self }
+    }
+
+    /// The request as it crosses.
+    pub(crate) fn into_raw(self) -> RequestObject {
+        self.raw
     }
 }
 
@@ -172,7 +197,7 @@ pub struct Params<'a>(&'a Request);
 impl<'a> Params<'a> {
     /// The value of the `nth` parameter of the pattern, counted from 0.
     pub fn get(self, nth: usize) -> Option<&'a str> {
-        self.0.0.param(nth).into_option().map(RStr::into)
+        self.0.raw.param(nth).into_option().map(RStr::into)
     }
 }
 
@@ -270,7 +295,7 @@ impl RequestBuilder {
 
     /// The finished request.
     pub fn build(self) -> Request {
-        Request(RawRequest_TO::from_ptr(RBox::from_box(self.0), TD_Opaque))
+        Request::received(RawRequest_TO::from_ptr(RBox::from_box(self.0), TD_Opaque))
     }
 }
 

@@ -27,7 +27,10 @@ use crate::progress::Listeners;
 pub const CONTRACT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a library of this major version exports, the same as in [`export_plugin!`](crate::export_plugin).
-const SYMBOL: &[u8] = b"host_interface_contract_1\0";
+const SYMBOL: &[u8] = b"host_interface_1\0";
+
+/// What libraries export that were built with this major version before it was released.
+const DRAFT: &[u8] = b"host_interface_contract_1\0";
 
 /// How many differences in layout are described in detail.
 const DESCRIBED: usize = 8;
@@ -155,8 +158,21 @@ fn header(library: &RawLibrary) -> Result<&'static LibHeader, LibraryError> {
     header.upgrade()
 }
 
-/// The refusal of a library that was built with a version of the contract before 1.0.
+/// The refusal of a library that was built with a version of the contract before 1.0, or with 1.0 before that
+/// was released.
 fn older(path: &Path, library: &RawLibrary) -> Option<LoadError> {
+    #[allow(unsafe_code, reason = "looks for a symbol")]
+    // SAFETY: what the symbol stands for is not read.
+    let is_draft = unsafe { library.get::<AbiHeaderRef>(DRAFT) }.is_ok();
+    if is_draft {
+        return Some(LoadError::because(
+            path,
+            format!(
+                "was built with a draft of the contract, from before it was released; build it anew \
+                 with version {CONTRACT_VERSION}"
+            ),
+        ));
+    }
     #[allow(unsafe_code, reason = "reads the symbol that carries the boundary's name")]
     // SAFETY: the symbol is the one that `abi_stable` reserves to its header.
     let header = unsafe { lib_header_from_raw_library(library) }.ok()?;

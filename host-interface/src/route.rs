@@ -70,7 +70,8 @@ pub struct Route {
     #[serde(default)]
     pub waits: bool,
     /// The plugin's key for the route, which the host passes back in
-    /// [`Request::handler`](crate::Request::handler).
+    /// [`Request::handler`](crate::Request::handler). Those that a plugin chooses are below 2^31: above are
+    /// those of [`Plugin::routes`](crate::Plugin::routes).
     pub handler: u32,
 }
 
@@ -148,23 +149,36 @@ pub enum Segment<'a> {
 impl<'a> Pattern<'a> {
     /// Reads the pattern of a [`Route`]. A segment that is not in braces is literal.
     pub fn parse(pattern: &'a str) -> Self {
-        let segments = pattern
-            .split('/')
-            .map(|text| match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-                None => Segment::Literal(text),
-                Some(name) => match name.strip_suffix(":digits") {
-                    Some(name) => Segment::Digits(name),
-                    None => Segment::Any(name),
-                },
-            })
-            .collect();
-        Self { segments }
+        Self { segments: segments(pattern).collect() }
     }
 
     /// The segments in order.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
     }
+}
+
+/// The names of the parameters of a pattern, in their order.
+pub(crate) fn parameters(pattern: &str) -> impl Iterator<Item = &str> {
+    segments(pattern).filter_map(|segment| match segment {
+        Segment::Literal(_) => None,
+        Segment::Any(name) | Segment::Digits(name) => Some(name),
+    })
+}
+
+fn segments(pattern: &str) -> impl Iterator<Item = Segment<'_>> {
+    let segment = |text| match braced(text) {
+        None => Segment::Literal(text),
+        Some(name) => match name.strip_suffix(":digits") {
+            Some(name) => Segment::Digits(name),
+            None => Segment::Any(name),
+        },
+    };
+    pattern.split('/').map(segment)
+}
+
+fn braced(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
 }
 
 /// Reads a pattern, unless only a later version can.
@@ -176,7 +190,7 @@ fn known_pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 }
 
 fn is_known(segment: &str) -> bool {
-    match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+    match braced(segment) {
         None => !segment.contains(['{', '}']),
         Some(parameter) => {
             let name = parameter.strip_suffix(":digits").unwrap_or(parameter);

@@ -295,7 +295,7 @@ fn a_plugin_describes_what_it_brings() {
         .filter(|route| route.public)
         .map(|route| route.pattern.as_str())
         .collect();
-    assert_eq!(public, ["v1/misbehaves/public"]);
+    assert_eq!(public, ["v1/misbehaves/public", "v1/misbehaves/named"]);
     let parameters = description.parameters.iter();
     let parameters: Vec<(&str, String)> =
         parameters.map(|of| (&*of.name, format!("{}: {}", of.default, of.expectation()))).collect();
@@ -412,6 +412,29 @@ async fn a_host_that_panics_grants_nothing_and_harms_no_plugin() {
         json!({ "id": "m", "to": "b@example.com", "to_name": "", "subject": "", "text": "" });
     let request = request(&plugin, &host, "mail").body(mail.to_string().into_bytes());
     assert_eq!(json(plugin.handle(request.build()).await.unwrap()), lost);
+}
+
+#[tokio::test]
+async fn a_route_with_a_function_has_its_parameters_by_name() {
+    let (plugin, host) = plugin("misbehaves");
+    let asked = |name| request(&plugin, &host, name).param("a%20b").param("007").build();
+    let answer = json(plugin.handle(asked("named")).await.unwrap());
+    let expected = json!({"id": "007", "word": "a%20b", "unknown": null, "second": "007"});
+    assert_eq!(answer, expected);
+    // The routes of the description are answered beside those, and have no names for their parameters.
+    assert_eq!(json(plugin.handle(asked("echo")).await.unwrap())["named"], Value::Null);
+    let declared = plugin.describe().unwrap().routes;
+    let route = |name| declared.iter().find(|route| route.name == name).unwrap();
+    let (named, panics) = (route("misbehaves.named"), route("misbehaves.named-panic"));
+    assert_eq!((named.method, named.public), (Method::Get, false));
+    assert_eq!((panics.method, panics.public), (Method::Delete, true));
+    assert_eq!(panicked(plugin.handle(asked("named-panic")).await), "the secret of the function");
+    // A key that no route has.
+    let unknown = Request::builder(u32::MAX, Method::Get).build();
+    assert_eq!(plugin.handle(unknown).await.unwrap().status(), 404);
+    let greeter = create("greeter").0.unwrap();
+    let unknown = Request::builder(0, Method::Get).build();
+    assert_eq!(greeter.handle(unknown).await.unwrap().status(), 500);
 }
 
 /// Records its calls, or panics.
@@ -567,10 +590,6 @@ async fn plugins_of_one_library_are_independent() {
 }
 
 #[tokio::test]
-async fn a_plugin_learns_that_a_backup_was_restored_unless_it_does_not_know_the_call() {
+async fn a_plugin_learns_that_a_backup_was_restored() {
     plugin("misbehaves").0.restored().await.unwrap();
-    let environment = Environment::new("sqlite://nowhere.db").capabilities([capability::USERS]);
-    let library = host_interface::open(&fixture("plugin_1_0")).unwrap();
-    let older = library.create(Small::default(), &environment).unwrap();
-    assert!(matches!(older.restored().await, Err(Error::Unsupported(_))));
 }

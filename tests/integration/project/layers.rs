@@ -26,6 +26,7 @@ const HOUSES: &[House] = &[
             &["root"],
             &["loaded"],
             &["plugin"],
+            &["routes"],
             &["description", "host", "request", "response"],
             &["body", "caller", "future", "progress"],
             &["chunk"],
