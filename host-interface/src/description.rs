@@ -110,15 +110,20 @@ impl Description {
         self
     }
 
-    /// Declares what the plugin asks permissions about.
-    pub fn permissions(
-        mut self,
-        actions: impl IntoIterator<Item = Action>,
-        assets: impl IntoIterator<Item = Asset>,
-        grants: impl IntoIterator<Item = Grant>,
-    ) -> Self {
+    /// Declares actions that the plugin asks permission for.
+    pub fn actions(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
         self.actions.extend(actions);
+        self
+    }
+
+    /// Declares assets that it asks about, parents before children.
+    pub fn assets(mut self, assets: impl IntoIterator<Item = Asset>) -> Self {
         self.assets.extend(assets);
+        self
+    }
+
+    /// Suggests rules for a new site.
+    pub fn grants(mut self, grants: impl IntoIterator<Item = Grant>) -> Self {
         self.grants.extend(grants);
         self
     }

@@ -201,7 +201,7 @@ mod tests {
             Asset::new(format!("{all}.articles"), all.as_str(), "Articles"),
             Asset::new(format!("{all}.config"), "root", "Configuration").named_only(),
         ];
-        let description = Description::new("1").permissions(actions, assets, []);
+        let description = Description::new("1").actions(actions).assets(assets);
         let mut value = serde_json::to_value(description).ok()?;
         value["name"] = json!(name);
         serde_json::from_value(value).ok()

@@ -168,23 +168,22 @@ pub fn describe() -> Description {
         .detail_panels(panels::details())
         .jobs([SWEEP_KEYS, SWEEP_CHANGES].map(|name| Job::new(name, SWEEP_EVERY)))
         .events([Event::STOPPING])
-        .permissions(
-            [
-                Action::new("store.view", "View"),
-                Action::new("store.create", "Create"),
-                Action::new("store.edit", "Edit"),
-                Action::new("store.delete", "Delete"),
-                Action::new(FULFIL, "Fulfil"),
-            ],
-            [Asset::new("com_shop", "root", "Store")].into_iter().chain(governed.map(asset)),
-            [
-                Grant::new("Manager", "store.view", "com_shop"),
-                Grant::new("Manager", "store.create", "com_shop"),
-                Grant::new("Manager", "store.edit", "com_shop"),
-                Grant::new("Administrator", "store.delete", "com_shop"),
-                Grant::new("Administrator", "store.view", "com_shop.config"),
-            ],
-        )
+        .actions([
+            Action::new("store.view", "View"),
+            Action::new("store.create", "Create"),
+            Action::new("store.edit", "Edit"),
+            Action::new("store.delete", "Delete"),
+            Action::new(FULFIL, "Fulfil"),
+        ])
+        .assets([Asset::new("com_shop", "root", "Store")])
+        .assets(governed.map(asset))
+        .grants([
+            Grant::new("Manager", "store.view", "com_shop"),
+            Grant::new("Manager", "store.create", "com_shop"),
+            Grant::new("Manager", "store.edit", "com_shop"),
+            Grant::new("Administrator", "store.delete", "com_shop"),
+            Grant::new("Administrator", "store.view", "com_shop.config"),
+        ])
 }
 
 /// The OpenAPI document of the store below this path.
