@@ -91,7 +91,8 @@ impl LoadedPlugin {
         self.call(name::DEMO, &Demo { options, task: listening.task }).await
     }
 
-    /// Copies everything that the plugin keeps into another place, and returns one line about it.
+    /// Copies everything that the plugin keeps into another place, and returns one line about it, which is
+    /// empty if the plugin keeps nothing.
     ///
     /// # Errors
     /// When the plugin could not, found a difference afterwards, or panicked.

@@ -176,7 +176,9 @@ async fn copy_into<P: Progress>(
             step: "copy",
             source,
         })?;
-        if !line.is_empty() {
+        if line.is_empty() {
+            keeps_nothing(&description.name, from.host().file_of_extension(stem))?;
+        } else {
             lines.push(line);
         }
     }
@@ -189,6 +191,19 @@ async fn copy_into<P: Progress>(
         source.record(transaction, "", "", &what).await
     })?;
     Ok(lines)
+}
+
+/// Fails if an extension that has copied nothing has tables in a file of its own: its author has forgotten
+/// them. On a server, where all extensions share a database, this does not show.
+fn keeps_nothing(extension: &str, file: Option<PathBuf>) -> Result<(), Error> {
+    let has_tables = |file: &PathBuf| file.metadata().is_ok_and(|file| file.len() > 0);
+    match file.filter(has_tables) {
+        Some(file) => Err(Error::Invalid(format!(
+            "{extension} keeps tables in {}, but cannot copy them",
+            file.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Fails if an extension of the site is not loaded, because only the extension can copy its data.

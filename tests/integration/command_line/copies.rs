@@ -125,6 +125,30 @@ async fn an_unfinished_copy_is_not_served_and_starts_over() {
 }
 
 #[tokio::test]
+async fn an_extension_that_keeps_nothing_need_not_copy_anything() {
+    let place = Place::with([fixture("misbehaves"), fixture("greeter")]);
+    let (source, target) = (Database::new().await, Database::new().await);
+    let (from, to) = (source.url(), target.url());
+    about(&place, &from, "user list").finish().await.succeeds();
+    let copied = copy(&place, &from, &to).finish().await.succeeds();
+    assert_eq!(copied.lines().skip(1).collect::<Vec<_>>(), ["copied nothing"]);
+}
+
+/// The guestbook of the documents has a table, and no code to copy it.
+#[tokio::test]
+async fn an_extension_that_keeps_a_file_and_copies_nothing_does_not_lose_it() {
+    let place = Place::with([fixture("guestbook")]);
+    let (source, target) = (Database::on(Engine::Sqlite).await, Database::new().await);
+    let (from, to) = (source.url(), target.url());
+    about(&place, &from, "user list").finish().await.succeeds();
+    let line = copy(&place, &from, &to).finish().await.fails();
+    let file = source.folder.path().join("guestbook.db");
+    assert_eq!(line, format!("guestbook keeps tables in {}, but cannot copy them", file.display()));
+    let line = about(&place, &to, "user list").finish().await.fails();
+    assert!(line.contains("unfinished copy of a site"), "{line}");
+}
+
+#[tokio::test]
 async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
     let place = Place::of_the_fixture();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
