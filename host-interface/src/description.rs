@@ -1,9 +1,11 @@
-//! What a plugin declares once it is created: routes, parameters, permissions, panels. Calls nothing.
+//! What a plugin declares once it is created: routes, parameters, permissions, commands, panels. Calls
+//! nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::acl::{Action, Asset, Grant};
+use crate::command::Command;
 use crate::error::Error;
 use crate::job::Job;
 use crate::panel::{DetailPanel, Panel};
@@ -31,9 +33,9 @@ pub struct Description {
     /// The parameters that a site may set.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The options of demonstration data, see [`Plugin::demo`](crate::Plugin::demo).
+    /// The commands that it offers to operators.
     #[serde(default)]
-    pub demo_options: Vec<Parameter>,
+    pub commands: Vec<Command>,
     /// The actions that it asks [`Caller::may`](crate::Caller::may) about.
     #[serde(default)]
     pub actions: Vec<Action>,
@@ -104,9 +106,9 @@ impl Description {
         self
     }
 
-    /// Declares options of demonstration data, for example how much of it there is.
-    pub fn demo_options(mut self, options: impl IntoIterator<Item = Parameter>) -> Self {
-        self.demo_options.extend(options);
+    /// Offers commands to operators.
+    pub fn commands(mut self, commands: impl IntoIterator<Item = Command>) -> Self {
+        self.commands.extend(commands);
         self
     }
 
@@ -173,7 +175,7 @@ impl Description {
         let mut ignored = Vec::new();
         retain::<Route>(&mut members, "routes", &mut ignored);
         retain::<Parameter>(&mut members, "parameters", &mut ignored);
-        retain::<Parameter>(&mut members, "demo_options", &mut ignored);
+        retain::<Command>(&mut members, "commands", &mut ignored);
         retain::<Action>(&mut members, "actions", &mut ignored);
         retain::<Asset>(&mut members, "assets", &mut ignored);
         retain::<Grant>(&mut members, "grants", &mut ignored);
@@ -226,6 +228,12 @@ mod tests {
                 {"name": "spoken", "sound": "bell"},
                 {"name": "moved", "title": "", "action": "", "asset": "", "orders": ["paid"]}
             ],
+            "commands": [
+                {"name": "paint", "help": "", "options": [
+                    {"name": "paint", "kind": "colour", "default": "red", "description": ""}
+                ]},
+                {"name": "prune", "help": "Prune.", "interactive": true}
+            ],
             "jobs": [{"name": "tidy", "at": "midnight"}],
             "requires": ["time_travel"]
         }"#;
@@ -235,9 +243,15 @@ mod tests {
         assert_eq!(description.requires, ["time_travel"]);
         // What a panel is about in a later version only is nothing to a host of this one.
         assert_eq!(description.detail_panels, [DetailPanel::new("moved", "", "", "")]);
+        assert_eq!(description.commands, [Command::new("prune", "Prune.")]);
         let about: Vec<_> = description.ignored.iter().map(|line| line.split_at(17).0).collect();
-        let expected =
-            ["routes: all.query", "routes: all.hex: ", "detail_panels: sp", "jobs: tidy: missi"];
+        let expected = [
+            "routes: all.query",
+            "routes: all.hex: ",
+            "commands: paint: ",
+            "detail_panels: sp",
+            "jobs: tidy: missi",
+        ];
         assert_eq!(about, expected);
         Ok(())
     }

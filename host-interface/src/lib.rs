@@ -64,6 +64,7 @@
 //! | `panic` | catching panics |
 //! | `outcome` | the result of a call as it crosses |
 //! | `acl` | actions, assets, suggested grants |
+//! | `command` | commands for operators, and what they report: a [`Command`], a [`CommandOutput`] |
 //! | `auth` | credentials and what an authenticator concludes from them |
 //! | `environment` | a plugin's place on a site: its database, its path, what the host offers |
 //! | `error` | why a call failed |
@@ -72,7 +73,7 @@
 //! | `log` | log records and their levels |
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
-//! | `names` | the names of calls, capabilities and facts |
+//! | `names` | the names of calls, capabilities, facts and occasions |
 //! | `panel` | panels for the first page of the administration, and about one request or record: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |
@@ -83,6 +84,7 @@ mod auth;
 mod body;
 mod caller;
 mod chunk;
+mod command;
 mod description;
 mod environment;
 mod error;
@@ -115,6 +117,7 @@ pub use auth::{Credentials, Verdict};
 pub use body::Body;
 pub use caller::{Caller, Denial, Principal};
 pub use chunk::Chunk;
+pub use command::{Command, CommandOutput};
 pub use description::Description;
 pub use environment::Environment;
 pub use error::Error;
@@ -125,12 +128,12 @@ pub use loaded::LoadedPlugin;
 pub use log::{Level, LogRecord};
 pub use mail::Mail;
 pub use metric::{Metric, MetricKind, Sample};
-pub use names::{capability, fact};
+pub use names::{capability, fact, occasion};
 pub use panel::{
     Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table, with_separators,
 };
 pub use parameter::{Limits, Parameter, ParameterKind};
-pub use plugin::{Difference, Plugin};
+pub use plugin::Plugin;
 pub use progress::{Progress, ProgressHandle};
 pub use request::{Headers, Params, Request, RequestBuilder};
 pub use response::{CHANGE_OUTCOME, Response, ResponseHeader};

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
+use crate::command::CommandOutput;
 use crate::description::Description;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -18,9 +19,7 @@ use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
 use crate::panel::{PanelContent, Subject};
-use crate::plugin::{
-    Copying, Demo, Detail, Difference, Named, Nothing, PluginObject, Recount, Setting,
-};
+use crate::plugin::{Copying, Detail, Named, Nothing, PluginObject, Running, Setting};
 use crate::progress::{Listeners, Progress};
 use crate::request::Request;
 use crate::response::Response;
@@ -77,18 +76,20 @@ impl LoadedPlugin {
         self.ask(name::START).map(drop)
     }
 
-    /// Fills the site with demonstration data, and returns one line about what was made. `options` has a
-    /// value for each of [`Description::demo_options`].
+    /// Runs one of [`Description::commands`]. `options` has a value for each of its options.
     ///
     /// # Errors
-    /// When the plugin could not, or panicked.
-    pub async fn demo(
+    /// When the plugin could not, panicked, or has no such command. What it reports may also be a
+    /// [failure](CommandOutput::failure).
+    pub async fn command(
         &self,
+        name: &str,
         options: Map<String, Value>,
         progress: impl Progress,
-    ) -> Result<String, Error> {
+    ) -> Result<CommandOutput, Error> {
         let listening = self.listeners.listen(progress);
-        self.call(name::DEMO, &Demo { options, task: listening.task }).await
+        let input = Running { name: name.to_owned(), options, task: listening.task };
+        self.call(name::COMMAND, &input).await
     }
 
     /// Copies everything that the plugin keeps into another place, and returns one line about it, which is
@@ -103,30 +104,6 @@ impl LoadedPlugin {
     ) -> Result<String, Error> {
         let listening = self.listeners.listen(progress);
         self.call(name::COPY, &Copying { target, task: listening.task }).await
-    }
-
-    /// Compares what the plugin keeps beside its records with the records, and returns what differs.
-    /// With `repair` it is corrected.
-    ///
-    /// # Errors
-    /// When the plugin could not, or panicked.
-    pub async fn recount(
-        &self,
-        repair: bool,
-        progress: impl Progress,
-    ) -> Result<Vec<Difference>, Error> {
-        let listening = self.listeners.listen(progress);
-        let input = Recount { repair, task: listening.task };
-        self.call(name::RECOUNT, &input).await
-    }
-
-    /// Notes that the site's database was restored from a backup.
-    ///
-    /// # Errors
-    /// When the plugin could not, or panicked. [`Error::Unsupported`] if it does not know the call, and so
-    /// has reported nothing to others that it would have to take back.
-    pub async fn restored(&self) -> Result<(), Error> {
-        self.call(name::RESTORED, &Nothing {}).await
     }
 
     /// Checks whether the plugin and its database can answer now.

@@ -1,4 +1,4 @@
-//! The names by which calls, capabilities and facts cross. New ones may be added at any time: a side that
+//! The names by which calls, capabilities, facts and occasions cross. New ones may be added at any time: a side that
 //! does not know a call answers that it is unsupported. Knows nothing of what they mean.
 
 /// What a host may offer, by the names that [`Environment::offers`](crate::Environment::offers) and
@@ -42,16 +42,24 @@ pub mod fact {
     pub const TOKEN_NAME: &str = "token.name";
 }
 
+/// When a host runs a [command](crate::Command) of its own accord, by the names that
+/// [`Command::occasions`](crate::Command::occasions) has. A host need not know any of them.
+pub mod occasion {
+    /// Somebody tries the site out: it is new, and is to have data to look at.
+    pub const TRIAL: &str = "trial";
+    /// The site's databases were restored from a backup. What the plugin has reported to others since that
+    /// backup is not true any more, so that they have to start over.
+    pub const RESTORED: &str = "restored";
+}
+
 /// Calls of a host to a plugin.
 pub(crate) mod plugin {
     pub(crate) const DESCRIBE: &str = "describe";
     pub(crate) const OPENAPI: &str = "openapi";
     pub(crate) const START: &str = "start";
     pub(crate) const INSTALL: &str = "install";
-    pub(crate) const DEMO: &str = "demo";
+    pub(crate) const COMMAND: &str = "command";
     pub(crate) const COPY: &str = "copy";
-    pub(crate) const RECOUNT: &str = "recount";
-    pub(crate) const RESTORED: &str = "restored";
     pub(crate) const HEALTH: &str = "health";
     pub(crate) const METRICS: &str = "metrics";
     pub(crate) const PANEL: &str = "panel";

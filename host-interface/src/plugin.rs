@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
+use crate::command::CommandOutput;
 use crate::description::Description;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -74,17 +75,18 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Fills a site with data to try the plugin with, and returns one line about what it made.
-    /// `options` has a value for each of [`Description::demo_options`], the default if none was
-    /// chosen. The plugin reports its progress from time to time. After a process that ended half-way, a
-    /// host calls this again; the work is then completed, and no part of it is done twice.
-    fn demo(
+    /// Runs one of [`Description::commands`], by its name. `options` has a value for each of its options, the
+    /// default if none was chosen. The plugin reports its progress from time to time. Hosts may serve the site
+    /// meanwhile. After a process that ended half-way, an operator runs the command again: the work is then
+    /// completed, and no part of it is done twice.
+    fn command(
         self: Arc<Self>,
+        name: String,
         options: Map<String, Value>,
         progress: ProgressHandle,
-    ) -> impl Future<Output = Result<String, Error>> + Send {
+    ) -> impl Future<Output = Result<CommandOutput, Error>> + Send {
         let _ = (options, progress);
-        async { Ok(String::new()) }
+        async move { Err(Error::Contract(format!("there is no command {name:?}"))) }
     }
 
     /// Copies everything that the plugin keeps into another place, for a site that moves to another
@@ -102,23 +104,6 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<String, Error>> + Send {
         let _ = (target, progress);
         async { Ok(String::new()) }
-    }
-
-    /// Compares the numbers that the plugin keeps beside its records with the records, and returns
-    /// those that differ. With `repair` it corrects them. May be called while hosts serve the site.
-    fn recount(
-        self: Arc<Self>,
-        repair: bool,
-        progress: ProgressHandle,
-    ) -> impl Future<Output = Result<Vec<Difference>, Error>> + Send {
-        let _ = (repair, progress);
-        async { Ok(Vec::new()) }
-    }
-
-    /// Called after the site's database was restored from a backup. What the plugin has reported to others
-    /// since that backup is not true any more, so that they have to start over.
-    fn restored(self: Arc<Self>) -> impl Future<Output = Result<(), Error>> + Send {
-        async { Ok(()) }
     }
 
     /// Whether the plugin and its database can answer now.
@@ -210,35 +195,6 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 }
 
-/// A number that a plugin keeps beside its records and that differs from what the records give.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Difference {
-    /// The table that it is kept in.
-    pub table: String,
-    /// What identifies its row: a JSON object of columns and values.
-    pub key: String,
-    /// The column.
-    pub column: String,
-    /// The number that is kept.
-    pub kept: i64,
-    /// The number that the records give.
-    pub counted: i64,
-}
-
-impl Difference {
-    /// A difference in one column of one row. `key` is a JSON object of columns and values.
-    pub fn new(
-        table: impl Into<String>,
-        key: impl Into<String>,
-        column: impl Into<String>,
-        kept: i64,
-        counted: i64,
-    ) -> Self {
-        Self { table: table.into(), key: key.into(), column: column.into(), kept, counted }
-    }
-}
-
 pub(crate) type PluginObject = RawPlugin_TO<'static, RBox<()>>;
 
 /// Wraps a plugin so that no panic of it reaches the boundary.
@@ -248,9 +204,10 @@ pub(crate) fn guard<P: Plugin>(plugin: P, host: HostHandle) -> PluginObject {
     RawPlugin_TO::from_value(guarded, TD_Opaque)
 }
 
-/// The input of [`Plugin::demo`] as it crosses.
+/// The input of [`Plugin::command`] as it crosses.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Demo {
+pub(crate) struct Running {
+    pub(crate) name: String,
     pub(crate) options: Map<String, Value>,
     pub(crate) task: u64,
 }
@@ -259,13 +216,6 @@ pub(crate) struct Demo {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Copying {
     pub(crate) target: Environment,
-    pub(crate) task: u64,
-}
-
-/// The input of [`Plugin::recount`] as it crosses.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Recount {
-    pub(crate) repair: bool,
     pub(crate) task: u64,
 }
 
@@ -326,16 +276,12 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
         let input = input.as_str();
         match name.as_str() {
             name::INSTALL => answer(input, |_: Nothing| plugin.install()),
-            name::DEMO => {
-                answer(input, |Demo { options, task }| plugin.demo(options, host.listener(task)))
-            }
+            name::COMMAND => answer(input, |Running { name, options, task }| {
+                plugin.command(name, options, host.listener(task))
+            }),
             name::COPY => {
                 answer(input, |Copying { target, task }| plugin.copy(target, host.listener(task)))
             }
-            name::RECOUNT => answer(input, |Recount { repair, task }| {
-                plugin.recount(repair, host.listener(task))
-            }),
-            name::RESTORED => answer(input, |_: Nothing| plugin.restored()),
             name::HEALTH => answer(input, |_: Nothing| plugin.health()),
             name::METRICS => answer(input, |_: Nothing| plugin.metrics()),
             name::PANEL => answer(input, |Named { name }| plugin.panel(name)),

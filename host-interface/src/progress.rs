@@ -25,7 +25,7 @@ pub struct ProgressHandle(Arc<dyn Progress>);
 
 impl ProgressHandle {
     /// A handle to a listener on the same side, for tests and for work of the plugin's own. The
-    /// listener of a call is passed to it: see [`LoadedPlugin::demo`](crate::LoadedPlugin::demo).
+    /// listener of a call is passed to it: see [`LoadedPlugin::command`](crate::LoadedPlugin::command).
     pub fn new(listener: impl Progress) -> Self {
         Self(Arc::new(listener))
     }

@@ -170,7 +170,7 @@ impl Request {
     }
 
     /// The same request, to a route of this pattern.
-    pub(crate) fn to_pattern(self, pattern: &'static str) -> Self {
+    pub(crate) fn with_pattern(self, pattern: &'static str) -> Self {
         Self { pattern, ..self }
     }
 

@@ -163,7 +163,7 @@ impl<P: Send + Sync + 'static> Routes<P> {
         let nth = request.handler().checked_sub(FIRST).and_then(|nth| usize::try_from(nth).ok());
         match nth.and_then(|nth| self.entries.get(nth)) {
             Some(entry) => {
-                let request = request.to_pattern(entry.pattern);
+                let request = request.with_pattern(entry.pattern);
                 Ok((entry.handler)(Arc::clone(plugin), request))
             }
             None => Err(request),

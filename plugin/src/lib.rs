@@ -38,7 +38,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log (`logging`) |
-//! | [`app`] | permission and dispatch; the table of `routes`; resources and routes as OpenAPI 3.1 (`openapi`) |
+//! | [`app`] | permission and dispatch; the table of `routes`; resources and routes as OpenAPI 3.1 (`openapi`); the `commands` for operators |
 //! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` includes addresses, `methods` shipping and payment, `orders/` items, histories, shipments and what a warehouse reads of an order |
 //! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), a page and the related records beside it (`compound`), what a resource's file adds to them (`hooks`), writes that happen once, under a key (`once`, and the `turns` of requests with equal keys), the memory of all answers under way (`answers`), the queue of mails to the host (`outbox`), the mails to a customer about an order (`notification`), made from a `template`, the site's parameters (`settings`) |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |

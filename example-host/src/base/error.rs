@@ -85,6 +85,16 @@ pub enum Error {
         /// The plugin's error.
         source: host_interface::Error,
     },
+    /// A command of a plugin failed.
+    #[error("{plugin}: {command} failed: {}", one_line(.source))]
+    Command {
+        /// The extension's name.
+        plugin: String,
+        /// The command.
+        command: String,
+        /// The plugin's error.
+        source: host_interface::Error,
+    },
     /// The description of a plugin is not valid.
     #[error("{plugin}: {reason}")]
     Description {

@@ -1,12 +1,12 @@
 //! The arguments of the program: commands, options and their help. What a command does is in
-//! `commands.rs`.
+//! `commands.rs`; the commands of extensions are added in `declared.rs`.
 
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
-use serde_json::{Map, Value};
 use time::PrimitiveDateTime;
 
 use crate::base::{moment, text};
@@ -85,6 +85,15 @@ Exit codes: 0 success, 1 failure with one line on standard error, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) globals: Globals,
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+/// What every command needs: the databases and the libraries.
+#[derive(Debug, Args)]
+pub(super) struct Globals {
     /// The host's own database: sqlite://FILE, postgres://USER:PASSWORD@HOST/NAME, or the same with
     /// mysql. Extensions keep their tables in the same database; on SQLite each extension has a
     /// file of its own beside it.
@@ -103,8 +112,6 @@ pub(super) struct Cli {
     /// whose extensions do not include that one. [env: HOST_PLUGIN]
     #[arg(long, value_name = "PATH")]
     pub(super) plugin: Vec<PathBuf>,
-    #[command(subcommand)]
-    pub(super) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -132,14 +139,6 @@ pub(super) enum Command {
     /// Verify or export the audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Fill the site with demonstration data; `demo --help` lists the options of the extensions.
-    #[command(disable_help_flag = true)]
-    Demo(DemoArgs),
-    /// Compare the counts and sums that extensions store with their records. Prints each one that
-    /// differs: table, key, column, stored number, counted number. The exit code is 1 if any differ.
-    Check(Form),
-    /// Correct the stored counts and sums that differ from the records, and print them.
-    Recount(Form),
     /// Back the site up while hosts serve it, into a new folder below FOLDER, and print its path.
     Backup(BackupArgs),
     /// Restore a backup to the database, which must be new: nothing is ever replaced. Clients that keep a
@@ -148,13 +147,13 @@ pub(super) enum Command {
         /// The folder that `backup` has printed.
         backup: PathBuf,
     },
-    /// Note that the databases were restored by other means than `restore`, before hosts serve them: clients that keep a
-    /// copy of the data then start over.
-    Restored,
     /// Copy the site to another database, for example from SQLite to a server.
     Copy(CopyArgs),
     /// Print the OpenAPI document of the extensions' routes.
     Openapi,
+    /// The words of a command that extensions declare.
+    #[command(external_subcommand)]
+    Declared(Vec<OsString>),
 }
 
 #[derive(Debug, Args)]
@@ -441,16 +440,6 @@ pub(super) enum FormatArg {
     Csv,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct DemoArgs {
-    /// The options that the extensions declare.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(super) options: Vec<String>,
-    /// The parsed options, set once the extensions are loaded.
-    #[arg(skip)]
-    pub(super) chosen: Map<String, Value>,
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -461,7 +450,7 @@ mod tests {
     fn every_list_can_be_printed_as_json() {
         fn lists(command: &clap::Command, found: &mut Vec<(String, bool)>) {
             let name = command.get_name();
-            if ["list", "explain", "check", "recount"].contains(&name) {
+            if ["list", "explain"].contains(&name) {
                 let json = command.get_arguments().any(|of| of.get_long() == Some("json"));
                 found.push((name.to_owned(), json));
             }
@@ -469,7 +458,7 @@ mod tests {
         }
         let mut found = Vec::new();
         lists(&Cli::command(), &mut found);
-        assert!(found.len() >= 8, "{found:?}");
+        assert!(found.len() >= 7, "{found:?}");
         assert!(found.iter().all(|(_, json)| *json), "{found:?}");
     }
 }

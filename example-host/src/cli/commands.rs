@@ -1,9 +1,9 @@
 //! The commands: each calls a method of the site and prints the result. The rules of a site are in
 //! `site`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use host_interface::Difference;
 use serde_json::Value;
 
 use crate::identity::acl::Setting;
@@ -11,12 +11,14 @@ use crate::identity::administrators::Force;
 use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
 use crate::site::Site;
+use crate::site::commands::CommandReport;
 use crate::watch::audit::{self, Actor, Export, Filter, Format};
 
 use super::arguments::{
-    AuditCommand, Command, ConfigCommand, CreateTokenArgs, DemoArgs, ExtensionCommand, FormatArg,
+    AuditCommand, Command, ConfigCommand, CreateTokenArgs, ExtensionCommand, FormatArg,
     GroupCommand, PermissionCommand, SettingArg, TokenCommand, UserCommand,
 };
+use super::declared::Given;
 use super::operator::Operator;
 use super::progress::Bar;
 use super::rows;
@@ -30,8 +32,21 @@ pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Fail
     }
 }
 
+/// Runs a command of extensions, and prints what they report.
+pub(super) async fn declared(site: &Site, given: Given) -> Result<(), Failure> {
+    let Given { name, options, form } = given;
+    let site = site.on_behalf_of(actor(name.clone()));
+    let CommandReport { rows, lines, failure } = site.command(&name, &options, Bar::new).await?;
+    form.print(rows.into_iter().map(rows::Reported))?;
+    // A line for people would be a fault in an array.
+    if !form.is_json() {
+        print(lines)?;
+    }
+    failure.map_or(Ok(()), |why| Err(why.into()))
+}
+
 /// The actor that the audit trail records for a command.
-pub(super) fn actor(command: &'static str) -> Actor {
+pub(super) fn actor(command: impl Into<Cow<'static, str>>) -> Actor {
     let Operator { name: username, uid } = Operator::of_this_process();
     Actor::of_command(command, username, uid)
 }
@@ -59,9 +74,6 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
         Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
         Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
-        Command::Demo(_) => Some("demo"),
-        Command::Recount(_) => Some("recount"),
-        Command::Restored => Some("restored"),
         Command::Copy(_) => Some("copy"),
         Command::Restore { .. } => Some("restore"),
         Command::Group(GroupCommand::List(_))
@@ -69,9 +81,9 @@ fn name(command: &Command) -> Option<&'static str> {
         | Command::Extension(ExtensionCommand::List(_))
         | Command::Config(ConfigCommand::List(_) | ConfigCommand::Get { .. })
         | Command::Audit(_)
-        | Command::Check(_)
         | Command::Backup(_)
         | Command::Openapi
+        | Command::Declared(_)
         | Command::Serve(_) => None,
     }
 }
@@ -79,9 +91,11 @@ fn name(command: &Command) -> Option<&'static str> {
 async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
         // The caller runs these.
-        Command::Serve(_) | Command::Copy(_) | Command::Backup(_) | Command::Restore { .. } => {
-            Ok(())
-        }
+        Command::Serve(_)
+        | Command::Copy(_)
+        | Command::Backup(_)
+        | Command::Restore { .. }
+        | Command::Declared(_) => Ok(()),
         Command::User(command) => users(site, command).await,
         Command::Token(command) => tokens(site, command).await,
         Command::Group(GroupCommand::List(form)) => {
@@ -102,39 +116,6 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         }
         Command::Config(command) => config(site, command).await,
         Command::Audit(command) => audit(site, command).await,
-        Command::Check(form) => {
-            let found = site.recount(false, Bar::new).await?;
-            form.print(found.iter().map(rows::Wrong::from))?;
-            match found.is_empty() {
-                true => Ok(()),
-                false => Err("the stored numbers above do not match the records; \
-                              `recount` corrects what follows from these"
-                    .to_owned()
-                    .into()),
-            }
-        }
-        Command::Recount(form) => {
-            let found = site.recount(true, Bar::new).await?;
-            form.print(found.iter().map(rows::Wrong::from))?;
-            if found.is_empty() {
-                return Ok(());
-            }
-            let left = site.recount(false, Bar::new).await?;
-            let lines =
-                left.iter().map(|Difference { table, key, column, kept, counted, .. }| {
-                    format!("{table} {key} {column} {kept} {counted}")
-                });
-            match left.is_empty() {
-                true => Ok(()),
-                false => Err(format!(
-                    "the differences below remain, because they cannot be corrected from other records: {}",
-                    lines.collect::<Vec<_>>().join("; ")
-                )
-                .into()),
-            }
-        }
-        Command::Restored => Ok(site.note_restored().await?),
-        Command::Demo(DemoArgs { chosen, .. }) => print(site.demo(&chosen, Bar::new).await?),
         Command::Openapi => print(site.openapi()?),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::terminal::{Failure, print};
 
 /// The form in which a list is printed.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args)]
 pub(super) struct Form {
     /// Print a JSON array of objects instead of tab-separated lines.
     #[arg(long)]
@@ -24,6 +24,11 @@ pub(super) trait Row: Serialize {
 }
 
 impl Form {
+    /// Whether it is JSON.
+    pub(super) fn is_json(self) -> bool {
+        self.json
+    }
+
     /// Prints the rows of a list.
     pub(super) fn print<R: Row>(self, rows: impl IntoIterator<Item = R>) -> Result<(), Failure> {
         let rows: Result<Vec<Value>, _> = rows.into_iter().map(serde_json::to_value).collect();

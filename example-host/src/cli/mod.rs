@@ -2,7 +2,8 @@
 
 mod arguments;
 mod commands;
-mod demo;
+mod declared;
+mod libraries;
 mod listing;
 mod log;
 mod operator;
@@ -14,7 +15,6 @@ mod signals;
 mod terminal;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use clap::Parser;
 use crate::base::databases::{Databases, OwnDatabases};
 use crate::base::settings::Settings;
 use crate::base::text::one_line;
-use crate::site::{Libraries, Site, backup, copy, restore};
+use crate::site::{Site, backup, copy, restore};
 
-use self::arguments::{BackupArgs, Cli, Command, CopyArgs, DemoArgs};
+use self::arguments::{BackupArgs, Cli, Command, CopyArgs, Globals};
 use self::commands::actor;
 use self::log::Log;
 use self::progress::Bar;
@@ -35,7 +35,10 @@ use self::terminal::{Failure, print};
 /// Runs the program with the arguments and environment of this process.
 pub fn main() -> ExitCode {
     let sockets = Sockets::passed();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failed(&declared::informed(error)),
+    };
     let done = Settings::from_env().map_err(Failure::from).and_then(|settings| {
         let log = Log::start(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -61,13 +64,9 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(
-    mut cli: Cli,
-    settings: &Settings,
-    log: &Log,
-    sockets: Sockets,
-) -> Result<(), Failure> {
-    let libraries = libraries(std::mem::take(&mut cli.plugin));
+async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Result<(), Failure> {
+    let Globals { database, database_reports, plugin } = cli.globals;
+    let libraries = libraries::named(plugin);
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
         let read = OwnDatabases::from_env;
         let from = Databases::new(from.parse()?).own(read(OwnDatabases::COPY_FROM)?);
@@ -76,9 +75,9 @@ async fn run(
         let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &libraries, Bar::new);
         return print(copied.await?);
     }
-    let reports = cli.database_reports.filter(|url| !url.is_empty());
+    let reports = database_reports.filter(|url| !url.is_empty());
     let reports = reports.map(|url| url.parse()).transpose()?;
-    let databases = Databases::new(cli.database.parse()?)
+    let databases = Databases::new(database.parse()?)
         .reports(reports)
         .own(OwnDatabases::from_env(OwnDatabases::EXTENSION)?)
         .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
@@ -94,44 +93,25 @@ async fn run(
         }
         _ => {}
     }
-    let load = |libraries| Site::load(&databases, &libraries, &settings.mail);
-    let loaded = libraries.and_then(|libraries| Ok(load(libraries)?));
+    let loaded = Site::load(&databases, &libraries?, &settings.mail)?;
     // Wrong usage is reported before a database is created.
-    if let Some(Command::Demo(DemoArgs { options, chosen })) = &mut cli.command {
-        *chosen = demo::chosen(loaded.as_ref().ok(), std::mem::take(options))?;
-    }
-    let loaded = loaded?.on_behalf_of(actor("install")).token_lifetime(settings.token_lifetime);
+    let given = match &cli.command {
+        Some(Command::Declared(words)) => Some(declared::read(loaded.commands(), words)?),
+        _ => None,
+    };
+    let loaded = loaded.on_behalf_of(actor("install")).token_lifetime(settings.token_lifetime);
     let site = loaded.open().await?;
-    let done = match cli.command {
-        None => {
+    let done = match (cli.command, given) {
+        (_, Some(given)) => commands::declared(&site, given).await,
+        (None, None) => {
             let site = site.on_behalf_of(actor("quick start"));
             serve::quick_start(&site, settings, log, sockets).await
         }
-        Some(Command::Serve(args)) => serve::serve(&site, args, settings, log, sockets).await,
-        Some(command) => commands::administer(&site, command).await,
+        (Some(Command::Serve(args)), None) => {
+            serve::serve(&site, args, settings, log, sockets).await
+        }
+        (Some(command), None) => commands::administer(&site, command).await,
     };
     site.close().await;
     done
-}
-
-/// The libraries in the arguments, else those in the environment, else the one beside the program.
-fn libraries(named: Vec<PathBuf>) -> Result<Libraries, Failure> {
-    if !named.is_empty() {
-        return Ok(Libraries::Named(named));
-    }
-    let from_env = std::env::var_os("HOST_PLUGIN").filter(|value| !value.is_empty());
-    match from_env {
-        Some(value) => {
-            let paths = std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty());
-            Ok(Libraries::Named(paths.collect()))
-        }
-        None => Ok(Libraries::Default(default_library()?)),
-    }
-}
-
-/// The default library: the one beside the running executable.
-fn default_library() -> Result<PathBuf, std::io::Error> {
-    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    let executable = std::env::current_exe()?;
-    Ok(executable.with_file_name(format!("{DLL_PREFIX}plugin{DLL_SUFFIX}")))
 }

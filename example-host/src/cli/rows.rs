@@ -1,9 +1,8 @@
 //! The rows of the lists that commands print. The names and the order of their members are an interface:
 //! programs read them.
 
-use host_interface::Difference;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::base::moment;
 use crate::base::text::one_line;
@@ -70,15 +69,9 @@ pub(super) struct Parameter {
     description: String,
 }
 
-/// A stored number that differs from the records.
+/// A row of a table that a command of extensions reports. Its columns are those that they declare.
 #[derive(Serialize)]
-pub(super) struct Wrong {
-    table: String,
-    key: Value,
-    column: String,
-    stored: i64,
-    counted: i64,
-}
+pub(super) struct Reported(pub(super) Map<String, Value>);
 
 impl Row for User {}
 
@@ -96,7 +89,7 @@ impl Row for Parameter {
     const AS_JSON: &'static [&'static str] = &["value"];
 }
 
-impl Row for Wrong {}
+impl Row for Reported {}
 
 impl From<UserEntry> for User {
     fn from(user: UserEntry) -> Self {
@@ -152,20 +145,6 @@ impl From<ParameterEntry> for Parameter {
             value: parameter.value,
             state: if parameter.set { "set" } else { "default" },
             description: one_line(parameter.description),
-        }
-    }
-}
-
-impl From<&Difference> for Wrong {
-    fn from(found: &Difference) -> Self {
-        let Difference { table, key, column, kept, counted, .. } = found;
-        Self {
-            table: table.clone(),
-            // An object; what is none stays text.
-            key: serde_json::from_str(key).unwrap_or_else(|_| Value::from(key.as_str())),
-            column: column.clone(),
-            stored: *kept,
-            counted: *counted,
         }
     }
 }

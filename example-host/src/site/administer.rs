@@ -6,13 +6,12 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use host_interface::{Description, Event, LoadedPlugin, Parameter, ParameterKind, Progress};
-use serde_json::{Map, Value};
+use host_interface::{Event, LoadedPlugin, Parameter, ParameterKind};
+use serde_json::Value;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql, transact};
-use crate::extensions::demo;
+use crate::database::Connection;
 use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
 use crate::identity::acl::{self, Decision, RuleEntry, Setting};
@@ -335,44 +334,6 @@ impl Site {
         })
     }
 
-    /// Fills the site with demonstration data, and returns a line from each extension about it.
-    /// Options are given by the names in [`Loaded::demo_options`](super::Loaded::demo_options); the
-    /// others have their defaults. `progress` creates the progress listener for an extension.
-    ///
-    /// # Errors
-    /// When an option does not exist or may not have that value, or an extension fails.
-    pub async fn demo<P: Progress>(
-        &self,
-        options: &Map<String, Value>,
-        mut progress: impl FnMut() -> P,
-    ) -> Result<Vec<String>, Error> {
-        self.all_served()?;
-        let descriptions: Vec<&Description> = self.state().descriptions().iter().collect();
-        let options = demo::values(&descriptions, options)?;
-        // The data are in the databases of the extensions, so no transaction has both them and an entry.
-        // With an entry at the beginning, records that an interrupted run has left are in the trail, too;
-        // the entry at the end means that all are there.
-        transact!(self.state().database(), |transaction| {
-            self.record(transaction, "", "", "begin to fill in demo data").await
-        })?;
-        let mut lines = Vec::new();
-        for ((description, plugin), options) in self.plugins().zip(options) {
-            let line = plugin.demo(options, progress()).await.map_err(|source| Error::Plugin {
-                plugin: description.name.clone(),
-                step: "demo",
-                source,
-            })?;
-            if !line.is_empty() {
-                lines.push(line);
-            }
-        }
-        change!(self.state(), |transaction| {
-            transaction.execute(sql("UPDATE host_state SET demo_filled = TRUE")).await?;
-            self.record(transaction, "", "", "finish filling in demo data").await
-        })?;
-        Ok(lines)
-    }
-
     /// The parameters of all loaded extensions, in the order of declaration.
     pub fn parameters(&self) -> Vec<ParameterEntry> {
         parameters::entries(self.state().descriptions(), &self.state().snapshot().parameters)
@@ -473,11 +434,11 @@ mod tests {
 
     /// The futures must be `Send`, so that a server can run them as tasks.
     #[allow(dead_code, reason = "it compiles or it does not")]
-    fn administrative_changes_are_send(site: &Site, new: NewUser, options: &Map<String, Value>) {
+    fn administrative_changes_are_send(site: &Site, new: NewUser) {
         is_send(site.add_user(new));
         is_send(site.users());
         is_send(site.generate_token("ann"));
         is_send(site.set_enabled("shop", true));
-        is_send(site.demo(options, || ()));
+        is_send(site.command("any", &serde_json::Map::new(), || ()));
     }
 }

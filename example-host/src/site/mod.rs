@@ -3,12 +3,12 @@
 mod administer;
 pub(crate) mod backup;
 mod claims;
+pub(crate) mod commands;
 pub(crate) mod copy;
 mod events;
 pub(crate) mod health;
 pub(crate) mod jobs;
 mod libraries;
-mod maintenance;
 pub(crate) mod quickstart;
 mod reminders;
 pub(crate) mod restore;
@@ -36,7 +36,7 @@ use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
-use crate::extensions::demo::{self, DemoOption};
+use crate::extensions::commands::{self as declared, DeclaredCommand};
 use crate::extensions::registry;
 use crate::mail::Mailer;
 use crate::site::events::Listener;
@@ -302,11 +302,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The options of demonstration data.
-    pub fn demo_options(&self) -> Vec<DemoOption> {
+    /// The commands of the extensions.
+    pub fn commands(&self) -> Vec<DeclaredCommand> {
         let descriptions: Vec<&Description> =
             self.created.iter().map(|created| created.extension.description()).collect();
-        demo::options(&descriptions)
+        declared::all(&descriptions)
     }
 
     /// Whether an extension is among them.

@@ -1,8 +1,7 @@
 //! The quick start: on the first start a site gets demonstration data, an administrator and a
 //! token. Each completed step is recorded, so that a start after a crash completes the rest.
 
-use host_interface::Progress;
-use serde_json::Map;
+use host_interface::{Progress, occasion};
 
 use crate::base::error::Error;
 use crate::base::secret;
@@ -53,7 +52,7 @@ pub async fn prepare<P: Progress>(
         return Ok(None);
     }
     if !demo_filled {
-        site.demo(&Map::new(), progress).await?;
+        site.run_on(occasion::TRIAL, progress).await?;
     }
     let password: String = secret::random_text()?.chars().take(20).collect();
     let administrator = Prepared::new(NewUser {

@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use host_interface::occasion;
+
 use crate::base::database_url::{DatabaseUrl, Kind};
 use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::private;
 use crate::base::settings::MailSettings;
-use crate::database::{Database, Engine, dump};
+use crate::database::{Database, Engine, dump, transact};
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
 use crate::site::{Libraries, Loaded, Site, file_stem};
 use crate::watch::audit::Actor;
@@ -80,10 +82,17 @@ fn load(
     }
 }
 
-/// Notes in the restored site that it was restored.
+/// Records in the restored site that it was restored, and lets its extensions know.
 async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     let site = loaded.open().await?;
-    let noted = site.on_behalf_of(actor).note_restored().await;
+    let noted = async {
+        let site = site.on_behalf_of(actor);
+        transact!(site.state().database(), |transaction| {
+            site.record(transaction, "", "", "restore a backup").await
+        })?;
+        site.run_on(occasion::RESTORED, || ()).await
+    };
+    let noted = noted.await;
     site.close().await;
     noted
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::{
-    Description, Environment, Event, Host, Library, LoadedPlugin, Parameter, ParameterKind,
-    capability,
+    Command, Description, Environment, Event, Host, Library, LoadedPlugin, Parameter,
+    ParameterKind, capability,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -94,7 +94,7 @@ impl Extension {
     }
 
     /// Checks what extensions declare, each by itself and together: distinct names of extensions,
-    /// panels and jobs, valid defaults, one base path.
+    /// panels, jobs and commands, valid options and defaults, one base path.
     pub(crate) fn check(extensions: &[Self]) -> Result<(), Error> {
         let mut names = HashSet::new();
         for extension in extensions {
@@ -106,11 +106,12 @@ impl Extension {
             if extensions.iter().any(|other| other.base_path() != extension.base_path()) {
                 return wrong("has another base path than the other extensions");
             }
-            let Description { panels, detail_panels, jobs, .. } = description;
+            let Description { panels, detail_panels, jobs, commands, .. } = description;
             for (what, repeated) in [
                 ("panels", repeated(panels.iter().map(|panel| &panel.name))),
                 ("detail panels", repeated(detail_panels.iter().map(|panel| &panel.name))),
                 ("jobs", repeated(jobs.iter().map(|job| &job.name))),
+                ("commands", repeated(commands.iter().map(|command| &command.name))),
             ] {
                 if let Some(name) = repeated {
                     return wrong(&format!("has two {what} of the name {name}"));
@@ -156,17 +157,21 @@ fn repeated<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a Strin
 
 /// A site uses a name as a key and in file names, so it must have the form that the contract defines.
 fn check_name(name: &str) -> Result<(), Error> {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if name.is_empty() || !name.bytes().all(fits) {
+    if !is_word(name) {
         let reason = "has a name with characters other than lower-case letters, digits and hyphens";
         return Err(Error::description(name, reason));
     }
     Ok(())
 }
 
-/// What is wrong with a parameter or an option, if anything is.
+fn is_word(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+/// What is wrong with a parameter, a command or an option, if anything is.
 fn impossible(description: &Description) -> Option<String> {
-    let Description { parameters, demo_options, .. } = description;
+    let Description { parameters, commands, .. } = description;
     let secret = |of: &&Parameter| of.kind == ParameterKind::Secret;
     // What is in a library, or in the arguments of a command, is no secret.
     if let Some(Parameter { name, .. }) =
@@ -174,10 +179,19 @@ fn impossible(description: &Description) -> Option<String> {
     {
         return Some(format!("{name} is a secret, but has a default"));
     }
-    if let Some(Parameter { name, .. }) = demo_options.iter().find(secret) {
-        return Some(format!("{name} is an option and cannot be a secret"));
+    for Command { name, options, .. } in commands {
+        if !is_word(name) {
+            return Some(format!("has a command {name:?}, which is no name of one"));
+        }
+        if let Some(option) = repeated(options.iter().map(|option| &option.name)) {
+            return Some(format!("has two options {option} of the command {name}"));
+        }
+        if let Some(Parameter { name, .. }) = options.iter().find(secret) {
+            return Some(format!("{name} is an option and cannot be a secret"));
+        }
     }
-    let mut all = parameters.iter().chain(demo_options);
+    let options = commands.iter().flat_map(|command| &command.options);
+    let mut all = parameters.iter().chain(options);
     let wrong = all.find(|of| !of.admits(&of.default))?;
     let (name, default, expected) = (&wrong.name, &wrong.default, wrong.expectation());
     Some(format!("{name} must be {expected}, but its default is {default}"))
@@ -192,10 +206,38 @@ mod tests {
         let key = || Parameter::secret("key", "");
         let known = Parameter::new("key", ParameterKind::Secret, "s3cret", "");
         let described = || Description::new("1.0.0");
+        let command = |options: [Parameter; 1]| {
+            described().commands([Command::new("open", "").options(options)])
+        };
         assert_eq!(impossible(&described().parameters([key()])), None);
         for (wrong, why) in [
             (described().parameters([known]), "key is a secret, but has a default"),
-            (described().demo_options([key()]), "key is an option and cannot be a secret"),
+            (command([key()]), "key is an option and cannot be a secret"),
+        ] {
+            assert_eq!(impossible(&wrong).as_deref(), Some(why));
+        }
+    }
+
+    #[test]
+    fn a_command_has_a_name_and_options_of_different_names() {
+        let option = |default: i64| {
+            Parameter::new("days", ParameterKind::Integer, default, "How many.").at_least(1)
+        };
+        let described = |name: &str, options: Vec<Parameter>| {
+            Description::new("1.0.0").commands([Command::new(name, "").options(options)])
+        };
+        assert_eq!(impossible(&described("prune-2", vec![option(1)])), None);
+        for (wrong, why) in [
+            (described("", vec![]), "has a command \"\", which is no name of one"),
+            (described("Prune", vec![]), "has a command \"Prune\", which is no name of one"),
+            (
+                described("prune", vec![option(1), option(2)]),
+                "has two options days of the command prune",
+            ),
+            (
+                described("prune", vec![option(0)]),
+                "days must be a whole number, at least 1, but its default is 0",
+            ),
         ] {
             assert_eq!(impossible(&wrong).as_deref(), Some(why));
         }

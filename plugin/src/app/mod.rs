@@ -4,16 +4,17 @@
 pub mod openapi;
 pub mod routes;
 
+mod commands;
 mod panels;
 
 use std::time::Duration;
 
 use host_interface::{
-    Action, Asset, Description, Event, Grant, HostHandle, Job, Method, PanelContent, Request,
-    Response, Route, Subject,
+    Action, Asset, CommandOutput, Description, Event, Grant, HostHandle, Job, Method, PanelContent,
+    ProgressHandle, Request, Response, Route, Subject,
 };
+use serde_json::{Map, Value};
 
-use crate::bulk::demo;
 use crate::error::Error;
 use crate::model::parameters;
 use crate::model::resource::Resource;
@@ -66,6 +67,19 @@ impl App {
     /// Database errors.
     pub async fn detail_panel(&self, name: &str, subject: &Subject) -> Result<PanelContent, Error> {
         panels::detail(name, subject, &self.shop).await
+    }
+
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// Those of the work that it does.
+    pub async fn command(
+        &self,
+        name: &str,
+        options: Map<String, Value>,
+        progress: &ProgressHandle,
+    ) -> Result<CommandOutput, Error> {
+        commands::run(name, options, &self.shop, progress).await
     }
 
     /// Does a job.
@@ -163,7 +177,7 @@ pub fn describe() -> Description {
         .sample_path(format!("{PREFIX}/manufacturers"))
         .routes(routes)
         .parameters(parameters::declared())
-        .demo_options(demo::options())
+        .commands(commands::declared())
         .panels(panels::declared())
         .detail_panels(panels::details())
         .jobs([SWEEP_KEYS, SWEEP_CHANGES].map(|name| Job::new(name, SWEEP_EVERY)))

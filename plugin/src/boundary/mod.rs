@@ -17,15 +17,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    Description, Difference, Environment, Event, HostHandle, Method, Metric, PanelContent, Plugin,
-    ProgressHandle, Request, Response, Subject,
+    CommandOutput, Description, Environment, Event, HostHandle, Method, Metric, PanelContent,
+    Plugin, ProgressHandle, Request, Response, Subject,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::app::{self, App, NAME, describe};
-use crate::bulk::{copy, demo, maintenance, reference};
+use crate::bulk::{copy, reference};
 use crate::error::{Error, chain};
 use crate::service::settings;
 use crate::store::Store;
@@ -128,15 +128,13 @@ impl Plugin for ShopPlugin {
         }
     }
 
-    async fn demo(
+    async fn command(
         self: Arc<Self>,
+        name: String,
         options: Map<String, Value>,
         progress: ProgressHandle,
-    ) -> Result<String, host_interface::Error> {
-        self.run(move |app| async move {
-            demo::fill(&app.shop.store, demo::Size::of(options)?, &progress).await
-        })
-        .await
+    ) -> Result<CommandOutput, host_interface::Error> {
+        self.run(move |app| async move { app.command(&name, options, &progress).await }).await
     }
 
     async fn copy(
@@ -155,30 +153,9 @@ impl Plugin for ShopPlugin {
         .await
     }
 
-    async fn recount(
-        self: Arc<Self>,
-        repair: bool,
-        progress: ProgressHandle,
-    ) -> Result<Vec<Difference>, host_interface::Error> {
-        self.run(move |app| async move {
-            let store = app.shop.store.patient();
-            let found = match repair {
-                true => maintenance::recount(&store, &progress).await,
-                false => maintenance::check(&store, &progress).await,
-            };
-            store.close().await;
-            found
-        })
-        .await
-    }
-
     async fn event(self: Arc<Self>, event: Event) -> Result<(), host_interface::Error> {
         self.app.event(&event);
         Ok(())
-    }
-
-    async fn restored(self: Arc<Self>) -> Result<(), host_interface::Error> {
-        self.run(|app| async move { app.shop.store.renew_feed().await }).await
     }
 
     async fn health(self: Arc<Self>) -> Result<(), host_interface::Error> {

@@ -75,7 +75,7 @@ pub async fn router(variant: &str, database: &str) -> Router {
             let loaded = library.create(PermissiveHost, &environment).unwrap();
             loaded.install().await.unwrap();
             let options = demo::options().map(|option| (option.name, option.default));
-            loaded.demo(Map::from_iter(options), ()).await.unwrap();
+            loaded.command("demo", Map::from_iter(options), ()).await.unwrap();
             Handler::Loaded(loaded)
         }
         _ => {

@@ -75,7 +75,7 @@ async fn every_operation_succeeds_with_its_examples_in_the_demo_store() {
 /// A shop with the demo store of a first start.
 async fn demo() -> Shop {
     let shop = Shop::open().await;
-    shop.site.demo(&Map::new(), || ()).await.unwrap();
+    shop.site.command("demo", &Map::new(), || ()).await.unwrap();
     shop
 }
 

@@ -39,12 +39,13 @@ const CHANGES: [(&str, &str, &str, &str); 20] = [
 ];
 
 /// Every other command.
-const READS: [&str; 14] = [
+const READS: [&str; 15] = [
     "backup",
     "token list",
     "audit verify",
     "audit export",
     "check",
+    "tally",
     "serve",
     "user list",
     "group list",

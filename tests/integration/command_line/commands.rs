@@ -411,32 +411,6 @@ async fn a_parameter_that_the_extension_refuses_is_not_stored() {
 }
 
 #[tokio::test]
-async fn the_demonstration_fills_the_store_and_prints_what_it_created() {
-    let place = Place::of_the_store();
-    let line = place.run("demo --products 40 --orders 30").await;
-    assert_eq!(line, "40 products, 250 customers, 30 orders\n");
-    // Existing records are not created again.
-    assert_eq!(place.run("demo --products 40 --orders 30").await, line);
-    let token = place.user("ann", "Manager").await;
-    let served = place.serve().await;
-    let total = Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200).total();
-    assert!(total > 0);
-    served.stop().await;
-
-    let place = Place::of_the_fixture();
-    for wrong in ["demo --products many", "demo --products -1", "demo --orders 0", "demo 4"] {
-        let finished = place.call(wrong).finish().await;
-        finished.exits(2);
-        assert!(finished.err().contains("--help"), "{wrong}: {}", finished.err());
-    }
-    assert!(!place.path("data").exists(), "wrong usage leaves nothing behind");
-    assert_eq!(place.run("demo --products 4").await, "made 4 products\n");
-    assert_eq!(place.run("demo").await, "made 2 products\n");
-    let help = place.run("demo --help").await;
-    assert!(help.contains("--products <VALUE>  How many products. [default: 2]"), "{help}");
-}
-
-#[tokio::test]
 async fn serving_an_empty_database_adds_reference_data_only() {
     let place = Place::of_the_store();
     let served = place.serve().await;
@@ -454,7 +428,7 @@ async fn serving_an_empty_database_adds_reference_data_only() {
 
 #[tokio::test]
 async fn every_command_prints_its_usage() {
-    let place = Place::with([]);
+    let place = Place::of_the_fixture();
     let commands = [
         "serve",
         "user",

@@ -5,6 +5,7 @@ mod audited_commands;
 mod backups;
 mod commands;
 mod copies;
+mod declared;
 mod lists;
 mod maintenance;
 mod secrets;

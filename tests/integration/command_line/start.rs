@@ -53,7 +53,7 @@ async fn an_address_with_a_password_can_come_from_the_environment() {
 
 #[tokio::test]
 async fn wrong_usage_and_failure_have_different_exit_codes() {
-    let place = Place::with([]);
+    let place = Place::of_the_fixture();
     for arguments in [
         "users",
         "user",

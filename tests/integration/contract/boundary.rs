@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use host_interface::{
     CONTRACT_VERSION, Caller, ChartKind, Credentials, Denial, DetailPanel, Environment, Error,
     Headers, Host, HostHandle, LoadError, LoadedPlugin, LogRecord, Mail, Method, Metric,
-    MetricKind, Panel, Principal, Progress, Request, Response, Subject, User, UserQuery, Verdict,
-    capability, fact,
+    MetricKind, Panel, Principal, Request, Response, Subject, User, UserQuery, Verdict, capability,
+    fact,
 };
 use serde_json::{Map, Value, json};
 
@@ -437,29 +437,6 @@ async fn a_route_with_a_function_has_its_parameters_by_name() {
     assert_eq!(greeter.handle(unknown).await.unwrap().status(), 500);
 }
 
-/// Records its calls, or panics.
-struct Listener(Option<Arc<Mutex<Vec<String>>>>);
-
-impl Progress for Listener {
-    fn report(&self, step: &str, done: u64, total: u64) {
-        let told = self.0.as_ref().expect("nobody listens");
-        told.lock().unwrap().push(format!("{step} {done}/{total}"));
-    }
-}
-
-#[tokio::test]
-async fn demonstration_data_report_progress() {
-    let (plugin, _) = plugin("misbehaves");
-    let told = Arc::default();
-    let options = |products: u64| Map::from_iter([("products".to_owned(), json!(products))]);
-    let line = plugin.demo(options(3), Listener(Some(Arc::clone(&told)))).await.unwrap();
-    assert_eq!(line, "made 3 products");
-    assert_eq!(*told.lock().unwrap(), ["products 1/3", "products 2/3", "products 3/3"]);
-    // The work continues even if progress cannot be shown.
-    let line = plugin.demo(options(2), Listener(None)).await.unwrap();
-    assert_eq!(line, "made 2 products");
-}
-
 #[tokio::test]
 async fn a_plugin_validates_its_parameters() {
     let (plugin, _) = plugin("misbehaves");
@@ -570,7 +547,9 @@ async fn everything_a_plugin_leaves_out_has_a_default() {
     plugin.check_parameter("any", &json!(1)).await.unwrap();
     assert_eq!(plugin.metrics().await.unwrap(), []);
     assert!(plugin.panel("any").await.is_err());
-    assert_eq!(plugin.demo(Map::new(), ()).await.unwrap(), "");
+    assert!(plugin.command("any", Map::new(), ()).await.is_err());
+    let elsewhere = Environment::new("sqlite:///nowhere/else.db");
+    assert_eq!(plugin.copy(elsewhere, ()).await.unwrap(), "");
     plugin.shutdown().await.unwrap();
 }
 
@@ -587,9 +566,4 @@ async fn plugins_of_one_library_are_independent() {
     assert_eq!(ask(&second, &sound).await, true);
     drop(first);
     assert_eq!(ask(&second, &sound).await, true);
-}
-
-#[tokio::test]
-async fn a_plugin_learns_that_a_backup_was_restored() {
-    plugin("misbehaves").0.restored().await.unwrap();
 }

@@ -8,6 +8,7 @@ mod jobs;
 mod layouts;
 mod loading;
 mod pieces;
+mod plugin_commands;
 mod streams;
 mod traits;
 mod waits;

@@ -31,7 +31,7 @@ const HOUSES: &[House] = &[
             &["body", "caller", "future", "progress"],
             &["chunk"],
             &["panic"],
-            &["outcome"],
+            &["outcome", "command"],
             &[
                 "acl",
                 "auth",

@@ -515,7 +515,7 @@ async fn a_year_of_demo_orders_has_addresses_and_parcels() {
     let shop = Shop::open().await;
     let options = [("products", 60), ("orders", 1_200)];
     let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
-    shop.site.demo(&options.into_iter().collect(), || ()).await.unwrap();
+    shop.site.command("demo", &options.into_iter().collect(), || ()).await.unwrap();
     let mut states = std::collections::BTreeMap::new();
     for state in ["unfulfilled", "partial", "fulfilled"] {
         let path =

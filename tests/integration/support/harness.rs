@@ -195,7 +195,7 @@ impl Shop {
     pub async fn fill(&self) {
         let options = [("products", 60), ("orders", 40)];
         let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
-        self.site.demo(&Map::from_iter(options), || ()).await.unwrap();
+        self.site.command("demo", &Map::from_iter(options), || ()).await.unwrap();
     }
 
     /// The path of a list of this resource that is not empty in a shop with demo data.

@@ -1,6 +1,7 @@
 //! Whoever changes a site, by a command of this program or by a page of the administration. What they change
 //! is recorded in the transaction of the change.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::base::error::Error;
@@ -17,7 +18,7 @@ pub(crate) struct Actor {
     origin: Origin,
     method: &'static str,
     /// What the command or the page is called.
-    route: &'static str,
+    route: Cow<'static, str>,
     /// The key of the user; 0 for a user of the system, who has none here.
     user: i64,
     username: String,
@@ -38,11 +39,15 @@ struct Request {
 
 impl Actor {
     /// A user of the system, who has given a command.
-    pub(crate) fn of_command(command: &'static str, username: String, uid: Option<u32>) -> Self {
+    pub(crate) fn of_command(
+        command: impl Into<Cow<'static, str>>,
+        username: String,
+        uid: Option<u32>,
+    ) -> Self {
         Self {
             origin: Origin::CommandLine,
             method: "",
-            route: command,
+            route: command.into(),
             user: 0,
             username,
             means: Means::Shell(uid),
@@ -62,7 +67,7 @@ impl Actor {
             origin: Origin::Administration,
             // Forms are all that changes something there, and they are posted.
             method: "POST",
-            route: page,
+            route: page.into(),
             user,
             username,
             means: Means::Session(session),
@@ -99,7 +104,7 @@ impl Actor {
     }
 
     fn entry(&self, record: Record, what: &str) -> Entry {
-        Entry::new(self.origin, self.method, self.route, record)
+        Entry::new(self.origin, self.method, &self.route, record)
             .by(self.user, &self.username, &self.means)
             .saying(what)
     }

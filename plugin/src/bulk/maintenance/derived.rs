@@ -2,9 +2,8 @@
 //! repair (`sql/kept/derived.rs`).
 
 use futures_util::TryStreamExt;
-use host_interface::Difference;
 
-use super::found::{Found, identified};
+use super::found::{Difference, Found, identified};
 use super::run::{CHUNK, Run};
 use crate::error::Error;
 use crate::model::value::{Kind, Value};

@@ -1,12 +1,38 @@
 //! The differences that have been found, as operators read them.
 
-use host_interface::Difference;
-
 use crate::model::value::Value;
 
 /// How many differences are listed. A table without its triggers may have as many as there are records,
 /// which are more than fit into memory, and more than anybody reads.
 const LISTED: usize = 1_000;
+
+/// A number that is stored beside the records and differs from what they give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The table that it is stored in.
+    pub table: String,
+    /// What identifies its row: the text of a JSON object of columns and values.
+    pub key: String,
+    /// The column.
+    pub column: String,
+    /// The number that is stored.
+    pub stored: i64,
+    /// The number that the records give.
+    pub counted: i64,
+}
+
+impl Difference {
+    /// A difference in one column of one row. `key` is the text of a JSON object of columns and values.
+    pub(super) fn new(
+        table: impl Into<String>,
+        key: impl Into<String>,
+        column: impl Into<String>,
+        stored: i64,
+        counted: i64,
+    ) -> Self {
+        Self { table: table.into(), key: key.into(), column: column.into(), stored, counted }
+    }
+}
 
 /// Differences, of which only the first are in memory.
 #[derive(Default)]

@@ -15,7 +15,9 @@ mod found;
 mod numbers;
 mod run;
 
-use host_interface::{Difference, ProgressHandle};
+use host_interface::ProgressHandle;
+
+pub use self::found::Difference;
 
 use self::found::Found;
 use self::run::Run;

@@ -3,9 +3,8 @@
 //! difference to the current number.
 
 use futures_util::TryStreamExt;
-use host_interface::Difference;
 
-use super::found::{Found, identified};
+use super::found::{Difference, Found, identified};
 use super::run::{CHUNK, Run};
 use crate::error::Error;
 use crate::model::kept::{Kept, Room, Sum};

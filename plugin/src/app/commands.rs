@@ -1,0 +1,134 @@
+//! The commands of the store for the operators of a site: what is declared to the host, and what each does.
+//! Knows nothing of how a host offers them.
+
+use host_interface::{Command, CommandOutput, ProgressHandle, occasion};
+use serde_json::{Map, Value};
+
+use crate::bulk::demo;
+use crate::bulk::maintenance::{self, Difference};
+use crate::error::{Error, chain};
+use crate::service::call::Shop;
+use crate::store::Store;
+
+const DEMO: &str = "demo";
+const CHECK: &str = "check";
+const RECOUNT: &str = "recount";
+const RESTORED: &str = "restored";
+
+/// The members of a [`Difference`] as operators and their programs read them.
+const DIFFERENCE: [&str; 5] = ["table", "key", "column", "stored", "counted"];
+
+/// The commands.
+pub(super) fn declared() -> [Command; 4] {
+    [
+        Command::new(DEMO, "Fill the site with demonstration data.")
+            .options(demo::options())
+            .recorded("begin to fill in demo data")
+            .recorded_at_end("finish filling in demo data")
+            .on(occasion::TRIAL),
+        Command::new(
+            CHECK,
+            "Compare the counts and sums that the store keeps with its records. Prints each one that \
+             differs: table, key, column, stored number, counted number. The exit code is 1 if any differ.",
+        )
+        .columns(DIFFERENCE),
+        Command::new(
+            RECOUNT,
+            "Correct the stored counts and sums that differ from the records, and print them.",
+        )
+        .columns(DIFFERENCE)
+        .recorded("correct counts and sums"),
+        Command::new(
+            RESTORED,
+            "Note that the databases were restored by other means than `restore`, before hosts serve \
+             them: clients that keep a copy of the data then start over.",
+        )
+        .recorded("note a restored backup")
+        .on(occasion::RESTORED),
+    ]
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// Those of the work that it does.
+pub(super) async fn run(
+    name: &str,
+    options: Map<String, Value>,
+    shop: &Shop,
+    progress: &ProgressHandle,
+) -> Result<CommandOutput, Error> {
+    match name {
+        DEMO => {
+            let line = demo::fill(&shop.store, demo::Size::of(options)?, progress).await?;
+            Ok(CommandOutput::new().line(line))
+        }
+        CHECK | RECOUNT => {
+            let store = shop.store.patient();
+            let output = match name {
+                CHECK => check(&store, progress).await,
+                _ => recount(&store, progress).await,
+            };
+            store.close().await;
+            output
+        }
+        RESTORED => {
+            shop.store.renew_feed().await?;
+            Ok(CommandOutput::new())
+        }
+        _ => Err(Error::Contract("the host asked for a command that was never declared")),
+    }
+}
+
+async fn check(store: &Store, progress: &ProgressHandle) -> Result<CommandOutput, Error> {
+    let found = maintenance::check(store, progress).await?;
+    let output = found.iter().fold(CommandOutput::new(), listed);
+    if found.is_empty() {
+        return Ok(output);
+    }
+    Ok(output.failure(
+        "the stored numbers above do not match the records; `recount` corrects what follows from these",
+    ))
+}
+
+async fn recount(store: &Store, progress: &ProgressHandle) -> Result<CommandOutput, Error> {
+    let found = maintenance::recount(store, progress).await?;
+    let output = found.iter().fold(CommandOutput::new(), listed);
+    if found.is_empty() {
+        return Ok(output);
+    }
+    // What was corrected is reported even if this fails.
+    let left = match maintenance::check(store, progress).await {
+        Ok(left) => left,
+        Err(error) => {
+            let why = chain(&error);
+            return Ok(output.failure(format!("whether differences remain is not known: {why}")));
+        }
+    };
+    let lines: Vec<String> = left
+        .iter()
+        .map(|Difference { table, key, column, stored, counted }| {
+            format!("{table} {key} {column} {stored} {counted}")
+        })
+        .collect();
+    if lines.is_empty() {
+        return Ok(output);
+    }
+    Ok(output.failure(format!(
+        "the differences below remain, because they cannot be corrected from other records: {}",
+        lines.join("; ")
+    )))
+}
+
+fn listed(output: CommandOutput, found: &Difference) -> CommandOutput {
+    let Difference { table, key, column, stored, counted } = found;
+    // An object; what is none stays text.
+    let key = serde_json::from_str(key).unwrap_or_else(|_| Value::from(key.as_str()));
+    output.row([
+        table.as_str().into(),
+        key,
+        column.as_str().into(),
+        (*stored).into(),
+        (*counted).into(),
+    ])
+}
