@@ -73,8 +73,13 @@ impl Driver for Postgres {
         _: &Pools<Self>,
         registry: Registry,
     ) -> Result<(), Error> {
-        let mut connection =
-            PgConnection::connect_with(options).await.map_err(Error::of_connection)?;
+        let connection = async {
+            let mut connection = PgConnection::connect_with(options).await?;
+            // The server would log a notice about each object that there is none to remove of.
+            Self::execute_batch(&mut connection, "SET client_min_messages = warning").await?;
+            Ok(connection)
+        };
+        let mut connection = connection.await.map_err(Error::of_connection)?;
         let migrator = in_own_table(migrator(Self::MIGRATIONS));
         bring_up_to_date::<Self>(&mut connection, &migrator, registry).await?;
         connection.close().await.map_err(Error::of_connection)

@@ -7,6 +7,9 @@ use std::time::Instant;
 use host_interface::ProgressHandle;
 use plugin::bulk::{copy, demo, reference};
 use plugin::error::Error;
+use plugin::model::field::{key, text};
+use plugin::model::registry::Registry;
+use plugin::model::resource::Resource;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::sql::derived::{NUMBER, digest_of, objects};
@@ -71,6 +74,55 @@ async fn an_object_that_differs_is_replaced_and_the_others_stay() {
     let recounted = copy::kept(&store).await.unwrap();
     kept.retain(|of| !recounted.contains(of));
     assert!(kept.is_empty(), "{kept:?}");
+    store.close().await;
+}
+
+/// A resource of an extended program.
+static GADGETS: Resource = Resource {
+    kind: "gadgets",
+    singular: "gadget",
+    table: "shop_gadgets",
+    key: "shop_gadget_id",
+    list: &[text("gadget_name", 255), key("manufacturer_id", "manufacturers")],
+    ..Resource::CRUD
+}
+.checked();
+
+#[tokio::test]
+async fn a_resource_gets_its_triggers_and_its_place_by_its_descriptor() {
+    let (store, _database) = filled().await;
+    let engine = Engine::of_this_run();
+    let without = catalogue(&store, engine).await;
+    let resources: Vec<_> = REGISTRY.iter().chain([&GADGETS]).collect();
+    let extended = Registry(resources.leak());
+    let tables: Vec<_> = extended.tables().into_iter().map(|of| of.table).collect();
+    let place = |table: &str| tables.iter().position(|of| *of == table).unwrap();
+    assert!(place("shop_gadgets") > place("shop_manufacturers"), "{tables:?}");
+
+    // What its migration does.
+    let table = "CREATE TABLE shop_gadgets (shop_gadget_id integer NOT NULL PRIMARY KEY, \
+        gadget_name varchar(255), manufacturer_id integer, version integer NOT NULL)";
+    store.execute(plain(table)).await.unwrap();
+    let queued = async || {
+        let count = "SELECT count(*) FROM shop_change_queue WHERE kind = 'gadgets'";
+        let mut reading = store.begin_read().await.unwrap();
+        let count = reading.number(plain(count)).await.unwrap();
+        reading.commit().await.unwrap();
+        count
+    };
+    let add = |id: i64| plain(format!("INSERT INTO shop_gadgets VALUES ({id}, 'g', 1, 1)"));
+    store.migrate(extended).await.unwrap();
+    store.execute(add(1)).await.unwrap();
+    store.execute(plain("UPDATE shop_gadgets SET version = 2")).await.unwrap();
+    store.execute(plain("UPDATE shop_gadgets SET gadget_name = 'h'")).await.unwrap();
+    assert_eq!(queued().await, 2);
+
+    // A program without it removes the triggers again, and nothing else.
+    store.migrate(REGISTRY).await.unwrap();
+    store.execute(add(2)).await.unwrap();
+    assert_eq!(queued().await, 2);
+    store.execute(plain("DROP TABLE shop_gadgets")).await.unwrap();
+    assert_eq!(catalogue(&store, engine).await, without);
     store.close().await;
 }
 
