@@ -87,12 +87,7 @@ macro_rules! on {
 }
 
 impl Connection {
-    pub(super) fn new(raw: Raw, cancel: Cancel) -> Self {
-        let engine = match raw {
-            Raw::Sqlite(_) | Raw::Closed => Engine::Sqlite,
-            Raw::Postgres(_) => Engine::Postgres,
-            Raw::MySql(_) => Engine::MySql,
-        };
+    pub(super) fn new(engine: Engine, raw: Raw, cancel: Cancel) -> Self {
         Self { engine, raw, cancel, pending: false, transaction: None }
     }
 

@@ -187,7 +187,7 @@ impl Database {
     }
 
     async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
-        Ok(match self {
+        let (raw, cancel) = match self {
             Self::Sqlite { writer, readers } => {
                 let pool = match access {
                     Access::Read => readers,
@@ -195,18 +195,17 @@ impl Database {
                 };
                 let mut connection = pool.acquire().await?;
                 let cancel = Cancel::of_sqlite(&mut connection).await?;
-                Connection::new(Raw::Sqlite(connection), cancel)
+                (Raw::Sqlite(connection), cancel)
             }
-            Self::Postgres(pool) => {
-                Connection::new(Raw::Postgres(pool.acquire().await?), Cancel::Closed)
-            }
+            Self::Postgres(pool) => (Raw::Postgres(pool.acquire().await?), Cancel::Closed),
             Self::MySql(pool) => {
                 let mut connection = pool.acquire().await?;
                 let options = pool.connect_options();
                 let cancel = in_time(Cancel::of_mysql(&mut connection, options)).await??;
-                Connection::new(Raw::MySql(connection), cancel)
+                (Raw::MySql(connection), cancel)
             }
-        })
+        };
+        Ok(Connection::new(self.engine(), raw, cancel))
     }
 }
 

@@ -130,12 +130,11 @@ impl<'a> ChangedSince<'a> {
         (shown, total): (usize, i64),
         snapshot: &mut Transaction,
     ) -> Result<Option<i64>, Error> {
-        let Some(since) = page.only_changed() else { return Ok(None) };
+        let Some(from) = page.from_change() else { return Ok(None) };
         let shown = i64::try_from(shown).unwrap_or(i64::MAX);
         if total <= shown {
             return Ok(None);
         }
-        let from = page.after.map_or(since, |after| since.max(after.saturating_add(1)));
         let found = snapshot.numbers(places::of_nth(page.resource.kind, from, shown)).await?;
         Ok(found.first().copied())
     }

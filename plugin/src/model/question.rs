@@ -131,6 +131,12 @@ impl Page {
         }
     }
 
+    /// From which place on the feed of changes has the records of this page, if nothing else limits its list.
+    pub fn from_change(&self) -> Option<i64> {
+        let since = self.only_changed()?;
+        Some(self.after.map_or(since, |after| since.max(after.saturating_add(1))))
+    }
+
     /// The number of cells of a row: the key, the fields, and the version if there are versions.
     pub fn width(&self) -> usize {
         1 + self.columns().count() + usize::from(self.resource.versioned)

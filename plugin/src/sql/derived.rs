@@ -57,16 +57,18 @@ pub fn objects(registry: Registry, dialect: &Dialect) -> Vec<Object> {
 
 /// A digest of these objects.
 pub fn digest_of(objects: &[Object]) -> String {
-    hex(objects.iter().fold(Sha256::new(), |sum, object| {
+    let sum = objects.iter().fold(Sha256::new(), |sum, object| {
         sum.chain_update(&object.name).chain_update(object.digest())
-    }))
+    });
+    hex::encode(sum.finalize())
 }
 
 impl Object {
     /// A digest of its text, and of what fills it.
     pub fn digest(&self) -> String {
         let texts = self.create.iter().chain(&self.fill);
-        hex(texts.fold(Sha256::new(), |sum, text| sum.chain_update(text).chain_update(";")))
+        let sum = texts.fold(Sha256::new(), |sum, text| sum.chain_update(text).chain_update(";"));
+        hex::encode(sum.finalize())
     }
 
     /// The object that a statement creates.
@@ -137,8 +139,4 @@ fn by_hand(file: &str) -> impl Iterator<Item = String> {
     let end = |statement: &str| statement.trim_end().trim_end_matches(';').to_owned();
     let statements = text.split("\nCREATE ").skip(1).map(|rest| format!("CREATE {}", end(rest)));
     statements.collect::<Vec<_>>().into_iter()
-}
-
-fn hex(sum: Sha256) -> String {
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

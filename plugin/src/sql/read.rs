@@ -171,9 +171,8 @@ impl Builder<'_> {
 
     /// Reads the keys of a page, in a column `page_key`.
     fn keys(&mut self, page: &Page, keys: &Keys, texts: Texts) {
-        if let (Some(since), Some(true)) = (page.only_changed(), page.by_change()) {
+        if let (Some(from), Some(true)) = (page.from_change(), page.by_change()) {
             self.push("SELECT x.record AS page_key, x.seq AS place");
-            let from = page.after.map_or(since, |after| since.max(after.saturating_add(1)));
             self.in_feed(page, from);
             self.push(" ORDER BY x.seq");
             return self.limits(page.limit, page.offset, true);

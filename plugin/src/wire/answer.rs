@@ -33,20 +33,21 @@ fn digest(body: &[u8]) -> String {
 
 /// The response to a request that failed. If the cause is not the client's fault, it is logged.
 pub fn failure(error: &Error, request_id: &str) -> Response {
-    let undecided = matches!(error, Error::Undecided(_));
     let faults = match error.faults() {
         Some(faults) => faults.to_vec(),
         None => {
             let causes = chain(error);
             tracing::error!(request_id, causes, "request failed");
-            let kind = if error.passes() { FaultKind::Unavailable } else { FaultKind::Internal };
-            let advice = match kind {
-                _ if undecided => {
+            let (kind, advice) = match error {
+                Error::Undecided(_) => (
+                    FaultKind::Unavailable,
                     "The database did not answer to the commit, so the change may or may not have been \
-                     made; send the request again under its Idempotency-Key, or look first."
+                     made; send the request again under its Idempotency-Key, or look first.",
+                ),
+                error if error.passes() => {
+                    (FaultKind::Unavailable, "The store is temporarily unavailable; try again.")
                 }
-                FaultKind::Unavailable => "The store is temporarily unavailable; try again.",
-                _ => "The store failed to answer.",
+                _ => (FaultKind::Internal, "The store failed to answer."),
             };
             vec![Fault::new(kind, format!("{advice} Request id: {request_id}."))]
         }
@@ -59,7 +60,10 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
         Some(challenge) => response.with_header("www-authenticate", String::from(challenge)),
         None => response,
     };
-    let response = if undecided { response.with_unknown_outcome() } else { response };
+    let response = match error {
+        Error::Undecided(_) => response.with_unknown_outcome(),
+        _ => response,
+    };
     match status {
         415 => response.with_header("accept-encoding", "identity"),
         409 | 503 => response.with_header("retry-after", "1"),
