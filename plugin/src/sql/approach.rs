@@ -54,19 +54,41 @@ pub struct Approach {
     pub total: Option<i64>,
     /// How their keys are found.
     pub keys: Keys,
+    /// How much of long texts determines the order in which they are found.
+    pub texts: Texts,
+}
+
+/// How much of long texts determines an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Texts {
+    /// All of their characters.
+    #[default]
+    Whole,
+    /// What an index has of them.
+    Beginnings,
 }
 
 impl Approach {
+    /// Finds these keys, in the order of whole texts.
+    pub fn new(total: Option<i64>, keys: Keys) -> Self {
+        Self { total, keys, texts: Texts::Whole }
+    }
+
+    /// The same along an index that has only the beginnings of texts.
+    fn by_beginnings(self) -> Self {
+        Self { texts: Texts::Beginnings, ..self }
+    }
+
     /// How to find a page for which no probe is needed.
     pub fn unasked(page: &Page) -> Self {
         if is_named(page) {
-            return Approach { total: Some(0), keys: Keys::Named };
+            return Approach::new(Some(0), Keys::Named);
         }
         if is_of_several(page) {
-            return Approach { total: None, keys: Keys::FilterThenSortBy(index_of_several(page)) };
+            return Approach::new(None, Keys::FilterThenSortBy(index_of_several(page)));
         }
         match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
-            (false, Some(index)) => Approach { total: None, keys: Keys::IndexScan(Some(index)) },
+            (false, Some(index)) => Approach::new(None, Keys::IndexScan(Some(index))),
             _ => Approach::default(),
         }
     }
@@ -139,7 +161,8 @@ impl Probe {
             Some(steps) => Some(Probe::Steps(steps)),
             None if is_of_text(page) => Some(Probe::Few),
             None if !is_indexed(page) => Some(Probe::Totals),
-            None => has_beginnings(page).then(|| Probe::Beginnings(Approach::unasked(page))),
+            None => has_beginnings(page)
+                .then(|| Probe::Beginnings(Approach::unasked(page).by_beginnings())),
         }
     }
 
@@ -173,9 +196,9 @@ impl Probe {
             },
             (Probe::Totals, [row]) => {
                 let [total, all] = numbers(row, ["total", "everything"])?;
-                let approach = Approach { total: Some(total), keys: by_totals(page, total, all) };
+                let approach = Approach::new(Some(total), by_totals(page, total, all));
                 if has_beginnings(page) && matches!(approach.keys, Keys::IndexScan(_)) {
-                    return Ok(Next::Ask(Probe::Beginnings(approach)));
+                    return Ok(Next::Ask(Probe::Beginnings(approach.by_beginnings())));
                 }
                 approach
             }
@@ -193,18 +216,18 @@ impl Probe {
                 let keys = keys.collect::<Result<Vec<_>, Error>>()?;
                 return Ok(untied(ties.clone().with(keys), *total));
             }
-            (Probe::Groups(..), []) => Approach { total: None, keys: Keys::Empty },
+            (Probe::Groups(..), []) => Approach::new(None, Keys::Empty),
             (Probe::Steps(_), []) => Approach::default(),
             (Probe::Steps(steps), [row]) => {
                 let [step, passed] = &row[..] else { return Err(OTHER_COLUMNS) };
                 let bound = bound(page, steps, step)?;
                 let keys = Keys::Seek(bound, page.offset.saturating_sub(passed.int("passed")?));
-                Approach { total: None, keys }
+                Approach::new(None, keys)
             }
             (Probe::Groups(join, _), rows) => {
                 let rows = rows.iter().map(|row| numbers(row, ["joined", "passed", "named"]));
                 let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-                Approach { total: None, keys: Keys::Grouped(groups(page, join.by, rows)) }
+                Approach::new(None, Keys::Grouped(groups(page, join.by, rows)))
             }
             _ => {
                 return Err(Error::Contract(
@@ -345,7 +368,7 @@ fn few(row: &[Value]) -> Result<Option<Vec<i64>>, Error> {
 fn untied(ties: Ties, total: Option<i64>) -> Next {
     match ties.next() {
         Some(_) => Next::Ask(Probe::Ties(ties, total)),
-        None => Next::Read(Approach { total, keys: known(ties.keys()) }),
+        None => Next::Read(Approach::new(total, known(ties.keys()))),
     }
 }
 
@@ -365,7 +388,7 @@ fn by_keys(page: &Page, mut keys: Vec<i64>) -> Approach {
         [page.offset, page.limit].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
     let passed = |key: &i64| page.after.is_some_and(|after| *key <= after);
     let keys = known(keys.into_iter().skip_while(passed).skip(offset).take(limit).collect());
-    Approach { total: Some(total), keys }
+    Approach::new(Some(total), keys)
 }
 
 /// How to find the keys if this many of all records satisfy the conditions. The cost of filtering

@@ -24,7 +24,7 @@ mod read;
 mod skus;
 mod statement;
 pub mod texts;
-mod ties;
+pub mod ties;
 mod write;
 
 pub use columns::folded;

@@ -19,7 +19,7 @@ pub fn probe(probe: &Probe, page: &Page, dialect: &Dialect) -> Statement {
         Probe::Totals => sql.totals(page),
         Probe::Steps(steps) => sql.steps(steps, page),
         Probe::Groups(join, count) => sql.groups(join, count, page),
-        Probe::Beginnings(along) => sql.beginnings(page, &along.keys),
+        Probe::Beginnings(along) => sql.keys_of(page, along),
         Probe::Ties(ties, _) => ties.next().into_iter().for_each(|tied| sql.tied(tied, page)),
     }
     sql.finish()

@@ -1,7 +1,7 @@
 //! Pages and tables as SQL. A page is read in two stages: first its keys, from an index scan that stops
 //! at the end of the page, then its rows.
 
-use super::approach::{Approach, Group, Keys, Probe};
+use super::approach::{Approach, Group, Keys, Probe, Texts};
 use super::columns::{longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
@@ -9,14 +9,6 @@ use super::statement::{Builder, Statement, Table, rounded_up};
 use crate::model::question::{Condition, Page};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
-
-/// How much of long texts determines an order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Texts {
-    Whole,
-    /// What an index has of them.
-    Beginnings,
-}
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
@@ -153,7 +145,7 @@ impl Builder<'_> {
     pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) {
         match &approach.keys {
             Keys::Grouped(groups) => self.keys_of_groups(page, groups),
-            keys => self.keys(page, keys, Texts::Whole),
+            keys => self.keys(page, keys, approach.texts),
         }
     }
 
@@ -162,11 +154,6 @@ impl Builder<'_> {
         if let Some(longest) = page.order.field.and_then(|name| longest(page.resource, name)) {
             self.push(&(self.dialect.sorts_long)(longest));
         }
-    }
-
-    /// Reads the keys of a page along an index that has the beginnings of texts, and these.
-    pub(super) fn beginnings(&mut self, page: &Page, keys: &Keys) {
-        self.keys(page, keys, Texts::Beginnings);
     }
 
     /// Reads the keys of a page, in a column `page_key`.

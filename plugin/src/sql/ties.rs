@@ -3,7 +3,23 @@
 //! where it should be nevertheless. So a page along the index has the right records, except at its ends,
 //! where it may have only a part of a group: these groups are sorted. Independent of SQL.
 
-use crate::model::value::BEGINNING;
+use crate::model::question::Page;
+use crate::model::value::{BEGINNING, Cell};
+
+/// How many characters become of one at most when a text is folded.
+const EXPANSION: usize = 3;
+
+/// Whether a page that was read along the index is in order for certain: the texts at its ends are no
+/// longer than what the index has of them. It is uncertain if the page does not show them.
+pub fn are_impossible(page: &Page, rows: &[Vec<Cell<'_>>]) -> bool {
+    let shown = page.columns().position(|field| page.order.field == Some(field.name));
+    let is_short = |row: &Vec<Cell<'_>>| match shown.and_then(|column| row.get(column + 1)) {
+        Some(Cell::Text(text)) => text.chars().count() * EXPANSION < BEGINNING,
+        Some(Cell::Null) => true,
+        Some(Cell::Int(_)) | None => false,
+    };
+    rows.first().is_none_or(is_short) && rows.last().is_none_or(is_short)
+}
 
 /// A page along the index, with the groups at its ends that must be sorted.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +86,14 @@ fn continues(beginning: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::value::fold;
+
+    #[test]
+    fn folding_makes_a_text_at_most_three_times_as_long() {
+        let longest =
+            (char::MIN..=char::MAX).map(|one| fold(&one.to_string()).chars().count()).max();
+        assert_eq!(longest, Some(EXPANSION));
+    }
 
     #[test]
     fn only_groups_at_the_ends_of_a_page_are_sorted() {

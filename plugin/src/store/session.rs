@@ -35,6 +35,8 @@ pub(super) trait Session: Send {
 
     /// Reads a page and its total.
     fn page<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Cells>;
+    /// Reads a page and its total in this way.
+    fn page_by<'a>(&'a mut self, page: &'a Page, approach: &'a Approach) -> Answer<'a, Cells>;
     /// Finds out how a page is best read.
     fn approach<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Approach>;
     /// Reads a table; its total is 0.
@@ -78,6 +80,10 @@ impl<D: Driver> Session for Lease<D> {
 
     fn page<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Cells> {
         Box::pin(self.ask(|connection| self::page::<D>(connection, page)))
+    }
+
+    fn page_by<'a>(&'a mut self, page: &'a Page, approach: &'a Approach) -> Answer<'a, Cells> {
+        Box::pin(self.ask(move |connection| self::page_by::<D>(connection, page, approach)))
     }
 
     fn approach<'a>(&'a mut self, page: &'a Page) -> Answer<'a, Approach> {
@@ -170,11 +176,19 @@ async fn page<D: Driver>(
     page: &Page,
 ) -> Result<Cells, sqlx::Error> {
     let approach = approach::<D>(connection, page).await?;
+    page_by::<D>(connection, page, &approach).await
+}
+
+async fn page_by<D: Driver>(
+    connection: &mut D::Connection,
+    page: &Page,
+    approach: &Approach,
+) -> Result<Cells, sqlx::Error> {
     if D::DIALECT.pages_as_json {
         return match approach.empty() {
             Some(total) => Ok(Cells::json(total, "[]".to_owned())),
             None => {
-                let read = json::<D>(connection, sql::page_as_json(page, &approach, D::DIALECT));
+                let read = json::<D>(connection, sql::page_as_json(page, approach, D::DIALECT));
                 read.await?.ok_or_else(|| above_limit(page))
             }
         };
@@ -182,7 +196,7 @@ async fn page<D: Driver>(
     if let Some(total) = approach.empty() {
         return Ok(Cells::fetched::<D>(total, Vec::new(), Vec::new(), 0));
     }
-    let asked = bound::<D>(sql::page(page, &approach, D::DIALECT));
+    let asked = bound::<D>(sql::page(page, approach, D::DIALECT));
     let most = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     if page.measured().next().is_none() {

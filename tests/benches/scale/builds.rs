@@ -12,11 +12,13 @@ use super::Settings;
 use super::building::target;
 use super::cases::{self, Case};
 use super::load::{Ask, Client, rate};
-use super::stores::{Engine, Store};
+use super::stores::{Engine, Host, Store};
 use super::writes::{Write, Writer, Written};
 
 /// A read of this build may take this much of the time that it took before.
 const READ: f64 = 0.95;
+/// A read below its bar is measured again in so many times as many rounds, because single ratios vary by a tenth.
+const AGAIN: usize = 5;
 /// The load of reads: a single client's times depend on which processors the two sides happen to have.
 const CONNECTIONS: usize = 4;
 const TIME: Duration = Duration::from_millis(400);
@@ -28,7 +30,7 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
     println!("### Two builds\n");
     println!(
         "{}; reads by {CONNECTIONS} clients, answers a second; writes by one, ms; ratios are medians of {} \
-         rounds, and above 1 where this build is faster\n",
+         rounds, of {AGAIN} times as many where that is below the bar, and above 1 where this build is faster\n",
         now.size, settings.rounds
     );
     println!("| what | before | now | ratio | bar |");
@@ -42,17 +44,12 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
         if !both_answer(&mut clients, &path).await {
             continue;
         }
-        let mut taken = [Vec::new(), Vec::new()];
-        for round in 0..=settings.rounds {
-            for which in [round % 2, (round + 1) % 2] {
-                let rate = rate(&hosts[which].door, &Ask::get(&path), CONNECTIONS, TIME).await;
-                // The first round warms up.
-                if round > 0 {
-                    taken[which].push(rate);
-                }
-            }
+        let mut taken = rates(&hosts, &path, settings.rounds).await;
+        if median(read_ratios(&taken)) < READ {
+            taken = rates(&hosts, &path, AGAIN * settings.rounds).await;
         }
-        let ratio = print(&case.name, taken, 0, |before, now| now / before, Some(READ));
+        let ratio = median(read_ratios(&taken));
+        print(&case.name, taken, 0, ratio, Some(READ));
         ratios.push(ratio);
         if ratio < READ {
             missed.push(&case.name);
@@ -76,7 +73,8 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
                 }
             }
         }
-        print(write.name(), taken, 2, |before, now| before / now, None);
+        let ratio = median(taken[0].iter().zip(&taken[1]).map(|(before, now)| before / now));
+        print(write.name(), taken, 2, ratio, None);
     }
     for writer in writers {
         writer.clean().await;
@@ -116,20 +114,30 @@ async fn both_answer(clients: &mut [Client; 2], path: &str) -> bool {
     members[0] == members[1]
 }
 
-/// Prints a row and returns the ratio, the median of those of the rounds.
-fn print(
-    name: &str,
-    [before, now]: [Vec<f64>; 2],
-    places: usize,
-    ratio: fn(f64, f64) -> f64,
-    bar: Option<f64>,
-) -> f64 {
-    let ratio = median(before.iter().zip(&now).map(|(before, now)| ratio(*before, *now)));
-    let [before, now] = [before, now].map(median);
+/// Answers a second by either build in each of these rounds, alternately.
+async fn rates(hosts: &[Host; 2], path: &str, rounds: usize) -> [Vec<f64>; 2] {
+    let mut taken = [Vec::new(), Vec::new()];
+    for round in 0..=rounds {
+        for which in [round % 2, (round + 1) % 2] {
+            let rate = rate(&hosts[which].door, &Ask::get(path), CONNECTIONS, TIME).await;
+            // The first round warms up.
+            if round > 0 {
+                taken[which].push(rate);
+            }
+        }
+    }
+    taken
+}
+
+fn read_ratios([before, now]: &[Vec<f64>; 2]) -> impl Iterator<Item = f64> {
+    before.iter().zip(now).map(|(before, now)| now / before)
+}
+
+fn print(name: &str, taken: [Vec<f64>; 2], places: usize, ratio: f64, bar: Option<f64>) {
+    let [before, now] = taken.map(median);
     let bar = match bar {
         Some(bar) => format!("{bar}{}", super::verdict(ratio >= bar)),
         None => "none".to_owned(),
     };
     println!("| {name} | {before:.places$} | {now:.places$} | {ratio:.2} | {bar} |");
-    ratio
 }

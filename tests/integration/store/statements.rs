@@ -29,7 +29,7 @@ fn page_limits_and_list_lengths_need_few_statements() {
             let page = listing.page(products, listing.conditions.clone());
             pages.insert(read(&page, &Approach::unasked(&page), dialect).text);
             let keys = Keys::Known((1..=number).collect());
-            let known = Approach { total: Some(number), keys };
+            let known = Approach::new(Some(number), keys);
             by_keys.insert(read(&page, &known, dialect).text);
             let list = (1..=number).map(Value::Int).collect();
             let table = Table::new("SELECT 1 AS c0 WHERE 1 IN (?)", vec![list], &[Kind::COUNT]);
