@@ -33,7 +33,7 @@
 //! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `window` (their requests of the last minute), `passwords`, `hashing` (the thread for that), `sessions`, `devices` (on which users have signed in), `failures` (failed sign-ins, counted by all hosts), `directory` (the list of users with its search) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
-//! | `database` | `pools`, `connection`, `statement`, `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster), `files` and `dump` (copies for backups, on SQLite and by the programs of a server); the only room with SQL that depends on the engine |
+//! | `database` | `pools`, `connection`, `statement`, `row` (rows read by the names of their columns), `tables` (copying them), `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster), `files` and `dump` (copies for backups, on SQLite and by the programs of a server); the only room with SQL that depends on the engine |
 //! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `databases` (those of the host and of extensions), `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `moment`, `secret`, `token_text` (how a token is written) |
 
 pub mod cli;

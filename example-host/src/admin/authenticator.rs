@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use crate::base::error::Error;
 use crate::base::secret::SecretHash;
 use crate::base::text::fold;
-use crate::database::sql;
+use crate::database::{row, select};
 use crate::identity::devices::Devices;
 use crate::identity::failures::{self, Key};
 use crate::identity::names::name_of;
@@ -112,12 +112,14 @@ pub(crate) struct Authenticator {
     pace: Pace,
 }
 
-/// A user, as far as a sign-in needs it.
-struct Found {
-    id: i64,
-    username: String,
-    blocked: bool,
-    hash: Option<String>,
+row! {
+    /// A user, as far as a sign-in needs it.
+    struct Found {
+        id: i64,
+        username: String,
+        blocked: bool,
+        hash: Option<String> = "password_hash",
+    }
 }
 
 impl Authenticator {
@@ -197,12 +199,8 @@ impl Authenticator {
     }
 
     async fn find(&self, name: &str) -> Result<Option<Found>, Error> {
-        let statement = sql("SELECT id, username, blocked, password_hash FROM host_users \
-             WHERE username_fold = ?");
-        let database = self.site.state().database();
-        let row: Option<(i64, String, bool, Option<String>)> =
-            database.fetch_optional(statement.bind(name)).await?;
-        Ok(row.map(|(id, username, blocked, hash)| Found { id, username, blocked, hash }))
+        let statement = select::<Found>("FROM host_users WHERE username_fold = ?").bind(name);
+        self.site.state().database().fetch_optional(statement).await
     }
 
     /// Records that a user was refused; the key is 0 if the user is not known. Anybody can cause

@@ -1,5 +1,5 @@
 //! A connection to any of the engines: runs statements with a time limit and returns rows as
-//! tuples.
+//! small tuples or as structs (`row.rs`).
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, MySql, Postgres, Sqlite};
+use sqlx::{Column, Executor, FromRow, MySql, Postgres, Sqlite, Statement as _};
 
 use crate::base::error::Error;
 
 use super::cancel::Cancel;
 use super::conflict::refused_for_others;
-use super::statement::{Engine, Statement, arguments, sql};
+use super::statement::{Engine, Kind, Statement, arguments, sql};
 
 /// The time limit for a statement, and for getting a connection.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A tuple that a row can be read into, on every engine.
+/// What a row can be read into, on every engine.
 pub(crate) trait Record:
     for<'r> FromRow<'r, SqliteRow>
     + for<'r> FromRow<'r, PgRow>
@@ -130,6 +130,22 @@ impl Connection {
         statement: Statement,
     ) -> Result<T, sqlx::Error> {
         self.fetch_optional(statement).await?.ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// The names and the kinds of the columns that a query returns.
+    pub(super) async fn columns(
+        &mut self,
+        query: Statement,
+    ) -> Result<Vec<(String, Kind)>, sqlx::Error> {
+        let (text, _) = query.render(self.engine());
+        self.pending = true;
+        let answer = on!(self.raw, |connection| {
+            in_time((&mut **connection).prepare(text)).await.map(|prepared| {
+                let described = |column: &_| described(column);
+                prepared.map(|query| query.columns().iter().map(described).collect())
+            })
+        });
+        self.answered(answer)
     }
 
     /// Executes a statement and returns the number of changed rows.
@@ -254,6 +270,10 @@ impl Drop for Connection {
             }
         }
     }
+}
+
+fn described(column: &impl Column) -> (String, Kind) {
+    (column.name().to_owned(), Kind::of(column))
 }
 
 /// The answer of the database, or an error if it takes too long.

@@ -10,10 +10,14 @@ pub(crate) mod files;
 mod lease;
 mod migrations;
 mod pools;
+mod row;
 mod start;
 mod statement;
+mod tables;
 
 pub(crate) use self::conflict::transact;
 pub(crate) use self::connection::Connection;
 pub(crate) use self::pools::Database;
+pub(crate) use self::row::{Columns, row, select};
 pub(crate) use self::statement::{Engine, Statement, sql};
+pub(crate) use self::tables::Table;

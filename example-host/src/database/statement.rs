@@ -2,9 +2,43 @@
 //! here when the statement is run.
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Arguments, AssertSqlSafe, Encode, SqlSafeStr, SqlStr, Type};
+use sqlx::{
+    Arguments, AssertSqlSafe, Column, Database as _, Encode, SqlSafeStr, SqlStr, Sqlite, Type,
+    TypeInfo,
+};
 use time::PrimitiveDateTime;
+use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
+
+/// The form of moments in texts.
+const MOMENT: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Int,
+    Flag,
+    Text,
+    Bytes,
+    Moment,
+}
+
+impl Kind {
+    /// By the name that an engine has for the type of a column. SQLite has numbers for flags, and texts for
+    /// moments. MySQL calls texts that are compared by their bytes binary, too, but not of a fixed length.
+    pub(super) fn of<C: Column>(column: &C) -> Self {
+        let is_sqlite = C::Database::NAME == Sqlite::NAME;
+        match column.type_info().name() {
+            "BOOL" | "BOOLEAN" => Kind::Flag,
+            "TIMESTAMP" | "DATETIME" => Kind::Moment,
+            "BYTEA" | "BINARY" => Kind::Bytes,
+            "BLOB" if is_sqlite => Kind::Bytes,
+            name if name.contains("INT") => Kind::Int,
+            _ => Kind::Text,
+        }
+    }
+}
 
 /// The engine of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +62,11 @@ pub(crate) fn sql(text: &'static str) -> Statement {
 }
 
 impl Statement {
+    /// A statement with a text that was built from parts of this program, and without values.
+    pub(super) fn built(text: String) -> Self {
+        Self { text: AssertSqlSafe(text).into_sql_str(), values: Vec::new() }
+    }
+
     /// Binds a value to the next placeholder.
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
@@ -52,7 +91,7 @@ impl Statement {
     /// The same `INSERT` with a clause that returns the key of the row.
     pub(super) fn returning_key(self) -> Self {
         let text = format!("{} RETURNING id", self.text.as_str());
-        Self { text: AssertSqlSafe(text).into_sql_str(), values: self.values }
+        Self { values: self.values, ..Self::built(text) }
     }
 }
 
@@ -79,13 +118,24 @@ impl Value {
     /// SQLite has no type for moments; they are stored as text that sorts in the same order.
     fn without_moment(self) -> Self {
         match self {
+            // A moment always has the parts that the format names.
             Value::Moment(moment) => {
-                let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-                // A moment always has the parts that the format names.
-                Value::Text(moment.map(|moment| moment.format(format).unwrap_or_default()))
+                Value::Text(moment.map(|moment| moment.format(MOMENT).unwrap_or_default()))
             }
             value => value,
         }
+    }
+
+    /// The value for a column of this kind, where SQLite has a number or a text.
+    pub(super) fn typed(self, kind: Kind) -> Result<Self, sqlx::Error> {
+        Ok(match (self, kind) {
+            (Value::Int(Some(flag)), Kind::Flag) => Value::Flag(flag != 0),
+            (Value::Text(text), Kind::Moment) => {
+                let moment = text.map(|text| PrimitiveDateTime::parse(&text, MOMENT)).transpose();
+                Value::Moment(moment.map_err(|error| sqlx::Error::Decode(error.into()))?)
+            }
+            (value, _) => value,
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use host_interface::Job;
 
 use crate::base::error::Error;
-use crate::database::{Connection, Database, sql, transact};
+use crate::database::{Connection, Database, row, select, sql, transact};
 
 /// For how long a host holds a job that it does not extend: after this time another one may run it.
 pub(crate) const HELD: Duration = Duration::from_secs(15);
@@ -26,10 +26,18 @@ pub(crate) async fn waiting(
 ) -> Result<Vec<(JobKey, Duration)>, Error> {
     let mut transaction = database.begin_read().await?;
     let now = transaction.now().await?;
-    let statement = sql("SELECT extension, name, held_until, ended, woken FROM host_jobs");
-    let rows: Vec<(String, String, i64, i64, bool)> = transaction.fetch_all(statement).await?;
+    row! {
+        struct Known {
+            extension: String,
+            name: String,
+            held_until: i64,
+            ended: i64,
+            woken: bool,
+        }
+    }
+    let rows = transaction.fetch_all(select::<Known>("FROM host_jobs")).await?;
     transaction.commit().await?;
-    let waiting = |(extension, name, held_until, ended, woken): (_, _, i64, i64, bool)| {
+    let waiting = |Known { extension, name, held_until, ended, woken }| {
         let key = JobKey { extension, name };
         let next = if woken { 0 } else { ended.saturating_add(milliseconds(every(&key)?)) };
         let wait = u64::try_from(next.saturating_sub(now)).unwrap_or(0);
@@ -38,19 +46,15 @@ pub(crate) async fn waiting(
     Ok(rows.into_iter().filter_map(waiting).collect())
 }
 
-/// Copies when jobs are due, so that those of a copied site run when they would have run on the first one.
-/// Who runs a job is not copied: a run that was interrupted is due at once.
-pub(crate) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
-    let now = to.now().await?;
-    let statement = sql("SELECT extension, name, holder, ended, woken FROM host_jobs");
-    let jobs: Vec<(String, String, String, i64, bool)> = from.fetch_all(statement).await?;
-    for (extension, name, holder, ended, woken) in jobs {
-        let statement =
-            sql("INSERT INTO host_jobs (extension, name, ended, woken) VALUES (?, ?, ?, ?)");
-        // If the clock of the new database is behind, no interval becomes longer.
-        let statement = statement.bind(extension).bind(name).bind(ended.min(now));
-        to.execute(statement.bind(woken || !holder.is_empty())).await?;
-    }
+/// Makes the jobs of a copied site run when they would have run on the first one. A run that was interrupted
+/// is due at once, and if the clock of the new database is behind, no interval becomes longer.
+pub(crate) async fn wake_interrupted(copy: &mut Connection) -> Result<(), Error> {
+    let now = copy.now().await?;
+    let statement = sql("UPDATE host_jobs SET woken = TRUE WHERE holder <> ''");
+    copy.execute(statement).await?;
+    let statement = sql("UPDATE host_jobs SET holder = '', held_until = 0, \
+         ended = CASE WHEN ended > ? THEN ? ELSE ended END");
+    copy.execute(statement.bind(now).bind(now)).await?;
     Ok(())
 }
 

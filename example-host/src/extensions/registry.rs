@@ -6,7 +6,7 @@ use std::path::Path;
 use host_interface::{Asset, Description};
 
 use crate::base::error::Error;
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, row, select, sql};
 use crate::extensions::jobs;
 use crate::identity::acl::{self, ROOT};
 use crate::identity::groups;
@@ -14,27 +14,24 @@ use crate::identity::groups;
 /// The built-in extension that identifies users by their tokens.
 pub const TOKEN_AUTH: &str = "token-auth";
 
-/// An extension as administrators see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExtensionEntry {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// Whether it is enabled.
-    pub enabled: bool,
-    /// Whether it is part of the host, so that no library is loaded for it.
-    pub built_in: bool,
+row! {
+    /// An extension as administrators see it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ExtensionEntry {
+        /// Its name.
+        pub name: String,
+        /// Its version.
+        pub version: String,
+        /// Whether it is enabled.
+        pub enabled: bool,
+        /// Whether it is part of the host, so that no library is loaded for it.
+        pub built_in: bool,
+    }
 }
 
 /// All extensions that the site has ever had, by name.
 pub(crate) async fn all(database: &Database) -> Result<Vec<ExtensionEntry>, Error> {
-    let statement =
-        sql("SELECT name, version, enabled, built_in FROM host_extensions ORDER BY name");
-    let rows: Vec<(String, String, bool, bool)> = database.fetch_all(statement).await?;
-    let entry =
-        |(name, version, enabled, built_in)| ExtensionEntry { name, version, enabled, built_in };
-    Ok(rows.into_iter().map(entry).collect())
+    database.fetch_all(select::<ExtensionEntry>("FROM host_extensions ORDER BY name")).await
 }
 
 /// Enables or disables an extension.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::base::error::Error;
-use crate::database::{Connection, Database, Engine, sql};
+use crate::database::{Connection, Database, Engine, row, select, sql};
 
 /// The asset at the top of the tree.
 pub const ROOT: &str = "root";
@@ -27,17 +27,19 @@ pub enum Setting {
     Inherit,
 }
 
-/// A rule, with names instead of keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleEntry {
-    /// The title of the group.
-    pub group: String,
-    /// The action.
-    pub action: String,
-    /// The asset.
-    pub asset: String,
-    /// Whether it allows the action; otherwise it denies it.
-    pub allowed: bool,
+row! {
+    /// A rule, with names instead of keys.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RuleEntry {
+        /// The title of the group.
+        pub group: String = "g.title",
+        /// The action.
+        pub action: String = "r.action",
+        /// The asset.
+        pub asset: String = "a.name",
+        /// Whether it allows the action; otherwise it denies it.
+        pub allowed: bool = "r.allowed",
+    }
 }
 
 /// Whether something is allowed, and the reason.
@@ -51,12 +53,11 @@ pub struct Decision {
 
 /// Every rule of the site.
 pub(crate) async fn rules(database: &Database) -> Result<Vec<RuleEntry>, Error> {
-    let statement = sql("SELECT g.title, r.action, a.name, r.allowed FROM host_rules r \
-         JOIN host_groups g ON g.id = r.group_id JOIN host_assets a ON a.id = r.asset_id \
-         ORDER BY g.id, a.name, r.action");
-    let rows: Vec<(String, String, String, bool)> = database.fetch_all(statement).await?;
-    let entry = |(group, action, asset, allowed)| RuleEntry { group, action, asset, allowed };
-    Ok(rows.into_iter().map(entry).collect())
+    let statement = select::<RuleEntry>(
+        "FROM host_rules r JOIN host_groups g ON g.id = r.group_id \
+         JOIN host_assets a ON a.id = r.asset_id ORDER BY g.id, a.name, r.action",
+    );
+    database.fetch_all(statement).await
 }
 
 /// Replaces or removes a rule within a transaction.
@@ -202,10 +203,16 @@ impl Access {
         for action in built_in.into_iter().chain(actions) {
             access.intern(action);
         }
-        let rules: Vec<(i64, i64, String, bool)> = transaction
-            .fetch_all(sql("SELECT asset_id, group_id, action, allowed FROM host_rules"))
-            .await?;
-        for (asset, group, action, allowed) in rules {
+        row! {
+            struct Stored {
+                asset: i64 = "asset_id",
+                group_id: i64,
+                action: String,
+                allowed: bool,
+            }
+        }
+        let rules = transaction.fetch_all(select::<Stored>("FROM host_rules")).await?;
+        for Stored { asset, group_id: group, action, allowed } in rules {
             let action = access.intern(action);
             if let Some(asset) = places.get(&asset).copied() {
                 access.rules.push(Rule { asset, group, action, allowed });

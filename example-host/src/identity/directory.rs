@@ -5,7 +5,7 @@ use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::base::text::fold;
-use crate::database::{Database, sql};
+use crate::database::{Database, row, select, sql};
 
 /// The number of users on a page.
 const PAGE: usize = 20;
@@ -89,12 +89,20 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
 
 /// The user with this key.
 pub(crate) async fn user(database: &Database, id: i64) -> Result<UserDetails, Error> {
-    type Row = (String, String, String, bool, bool, PrimitiveDateTime);
+    row! {
+        struct Found {
+            username: String,
+            name: String,
+            email: String,
+            blocked: bool,
+            has_password: bool = "password_hash IS NOT NULL",
+            created_on: PrimitiveDateTime,
+        }
+    }
     let mut transaction = database.begin_read().await?;
-    let statement = sql("SELECT username, name, email, blocked, password_hash IS NOT NULL, \
-         created_on FROM host_users WHERE id = ?");
-    let row: Option<Row> = transaction.fetch_optional(statement.bind(id)).await?;
-    let Some((username, name, email, blocked, has_password, created_on)) = row else {
+    let statement = select::<Found>("FROM host_users WHERE id = ?").bind(id);
+    let row: Option<Found> = transaction.fetch_optional(statement).await?;
+    let Some(Found { username, name, email, blocked, has_password, created_on }) = row else {
         return Err(Error::not_found("user", &id.to_string()));
     };
     let groups = crate::identity::users::groups_of(&mut transaction, id).await?;
@@ -109,13 +117,24 @@ pub(crate) async fn count(database: &Database, bound: i64) -> Result<i64, Error>
     Ok(count)
 }
 
-/// The statement of a page: the condition to look up first, if any, the comparison and the sort
+row! {
+    struct Row {
+        id: i64 = "u.id",
+        username: String = "u.username",
+        fold: String = "u.username_fold",
+        name: String = "u.name",
+        email: String = "u.email",
+        blocked: bool = "u.blocked",
+        has_token: bool = "EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id)",
+    }
+}
+
+/// The tables of a page and what follows: the condition to look up first, if any, the comparison and the sort
 /// direction.
 macro_rules! page {
     ($first:literal, $beyond:literal, $order:literal) => {
         concat!(
-            "SELECT u.id, u.username, u.username_fold, u.name, u.email, u.blocked, \
-             EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id) FROM host_users u WHERE ",
+            "FROM host_users u WHERE ",
             $first,
             " u.username_fold ",
             $beyond,
@@ -138,7 +157,6 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", ">", "ASC"),
         page!("u.id IN (SELECT user_id FROM host_user_groups WHERE group_id = ?) AND", "<", "DESC"),
     ];
-    type Row = (i64, String, String, String, String, bool, bool);
     let (direction, beside) = match &wanted.from {
         Cursor::Start => (0, ""),
         Cursor::After(name) => (0, name.as_str()),
@@ -149,9 +167,9 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         None => false,
     };
     let statement = match (wanted.group, wanted.blocked) {
-        (Some(group), _) if small => sql(OF_SMALL_GROUP[direction]).bind(group),
-        (_, Some(blocked)) => sql(OF_STATE[direction]).bind(blocked),
-        _ => sql(ALL[direction]),
+        (Some(group), _) if small => select::<Row>(OF_SMALL_GROUP[direction]).bind(group),
+        (_, Some(blocked)) => select::<Row>(OF_STATE[direction]).bind(blocked),
+        _ => select::<Row>(ALL[direction]),
     };
     // No group has the key 0.
     let group = wanted.group.unwrap_or_default();
@@ -164,7 +182,7 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         .bind(PAGE as i64 + 1);
     let rows: Vec<Row> = database.fetch_all(statement).await?;
     let more = rows.len() > PAGE;
-    let line = |(id, username, fold, name, email, blocked, has_token): Row| UserLine {
+    let line = |Row { id, username, fold, name, email, blocked, has_token }| UserLine {
         id,
         username,
         name,

@@ -10,7 +10,7 @@ use time::PrimitiveDateTime;
 use crate::base::error::Error;
 use crate::base::secret;
 use crate::base::text;
-use crate::database::{Connection, Database, sql, transact};
+use crate::database::{Connection, Database, row, select, sql, transact};
 
 /// After this time without use a session ends.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -122,14 +122,24 @@ pub(crate) async fn exists(transaction: &mut Connection, secret: &str) -> Result
 pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Session>, Error> {
     let hash = secret::hash(secret);
     let now = text::now();
-    type Row = (Vec<u8>, i64, String, String, PrimitiveDateTime, PrimitiveDateTime);
-    let statement = sql("SELECT s.hash, s.user_id, u.username, u.name, s.used_on, s.confirmed_on \
-         FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
-         WHERE s.hash = ? AND s.created_on > ? AND s.used_on > ? AND NOT u.blocked");
+    row! {
+        struct Found {
+            hash: Vec<u8> = "s.hash",
+            user: i64 = "s.user_id",
+            username: String = "u.username",
+            name: String = "u.name",
+            used_on: PrimitiveDateTime = "s.used_on",
+            confirmed_on: PrimitiveDateTime = "s.confirmed_on",
+        }
+    }
+    let statement = select::<Found>(
+        "FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
+         WHERE s.hash = ? AND s.created_on > ? AND s.used_on > ? AND NOT u.blocked",
+    );
     let statement = statement.bind(hash.as_slice()).bind(now - LONGEST).bind(now - IDLE);
-    let row: Option<Row> = database.fetch_optional(statement).await?;
-    let same = |row: &Row| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
-    let Some((_, user, username, name, used_on, confirmed_on)) = row.filter(same) else {
+    let row: Option<Found> = database.fetch_optional(statement).await?;
+    let same = |row: &Found| bool::from(row.hash.as_slice().ct_eq(hash.as_slice()));
+    let Some(Found { user, username, name, used_on, confirmed_on, .. }) = row.filter(same) else {
         return Ok(None);
     };
     if now - used_on > NOTED_EVERY {
@@ -153,14 +163,23 @@ pub(crate) async fn of_user(
     secret: &str,
 ) -> Result<Vec<SessionEntry>, Error> {
     let now = text::now();
-    let statement = sql("SELECT hash, address, created_on, used_on FROM host_sessions \
-         WHERE user_id = ? AND created_on > ? AND used_on > ? ORDER BY created_on DESC LIMIT 50");
+    row! {
+        struct Kept {
+            hash: Vec<u8>,
+            address: String,
+            created_on: PrimitiveDateTime,
+            used_on: PrimitiveDateTime,
+        }
+    }
+    let statement = select::<Kept>(
+        "FROM host_sessions WHERE user_id = ? AND created_on > ? AND used_on > ? \
+         ORDER BY created_on DESC LIMIT 50",
+    );
     let statement = statement.bind(user).bind(now - LONGEST).bind(now - IDLE);
-    let rows: Vec<(Vec<u8>, String, PrimitiveDateTime, PrimitiveDateTime)> =
-        database.fetch_all(statement).await?;
-    let hash = secret::hash(secret);
-    let entry = |(kept, address, created_on, used_on): (Vec<u8>, _, _, _)| {
-        let current = kept.as_slice() == hash.as_slice();
+    let rows: Vec<Kept> = database.fetch_all(statement).await?;
+    let of_caller = secret::hash(secret);
+    let entry = |Kept { hash, address, created_on, used_on }| {
+        let current = hash.as_slice() == of_caller.as_slice();
         SessionEntry { address, created_on, used_on, current }
     };
     Ok(rows.into_iter().map(entry).collect())

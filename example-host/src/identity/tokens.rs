@@ -15,7 +15,7 @@ use crate::base::moment;
 use crate::base::secret::{SecretHash, fingerprint, hash};
 use crate::base::text::{fold, now};
 use crate::base::token_text;
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, Statement, row, select, sql};
 use crate::identity::acl::{CORE_LOGIN_API, Decision};
 use crate::identity::names::name_of;
 use crate::identity::scopes::{Catalogue, Granted, Uncovered};
@@ -297,37 +297,34 @@ pub(crate) async fn find(
     Ok(found.map(|(id,)| id))
 }
 
-/// The columns of an entry, in the order of [`Row`]: the newest secret, and the last end of the others.
-macro_rules! entries {
-    ($condition:literal) => {
-        concat!(
-            "SELECT t.id, t.user_id, u.username, t.name, t.scopes, t.addresses, t.rate, \
-             t.created_on, t.expires_on, l.used_on, l.address, \
-             (SELECT s.hash FROM host_api_token_secrets s \
-              WHERE s.token_id = t.id AND s.ends_on IS NULL LIMIT 1), \
-             (SELECT max(s.ends_on) FROM host_api_token_secrets s WHERE s.token_id = t.id) \
-             FROM host_api_tokens t JOIN host_users u ON u.id = t.user_id \
-             LEFT JOIN host_api_token_uses l ON l.token_id = t.id ",
-            $condition
-        )
-    };
+row! {
+    /// A token with its user, the hash of its newest secret, and the last end of the others.
+    struct Row {
+        id: i64 = "t.id",
+        user_id: i64 = "t.user_id",
+        username: String = "u.username",
+        name: String = "t.name",
+        scopes: Option<String> = "t.scopes",
+        addresses: Option<String> = "t.addresses",
+        rate: Option<i64> = "t.rate",
+        created_on: PrimitiveDateTime = "t.created_on",
+        expires_on: Option<PrimitiveDateTime> = "t.expires_on",
+        used_on: Option<PrimitiveDateTime> = "l.used_on",
+        used_from: Option<String> = "l.address",
+        secret: Option<Vec<u8>> = "(SELECT s.hash FROM host_api_token_secrets s \
+                                    WHERE s.token_id = t.id AND s.ends_on IS NULL LIMIT 1)",
+        overlap_until: Option<PrimitiveDateTime> = "(SELECT max(s.ends_on) FROM host_api_token_secrets s \
+                                                     WHERE s.token_id = t.id)",
+    }
 }
 
-type Row = (
-    i64,
-    i64,
-    String,
-    String,
-    Option<String>,
-    Option<String>,
-    Option<i64>,
-    PrimitiveDateTime,
-    Option<PrimitiveDateTime>,
-    Option<PrimitiveDateTime>,
-    Option<String>,
-    Option<Vec<u8>>,
-    Option<PrimitiveDateTime>,
-);
+/// Selects tokens with this condition and order.
+fn entries(condition: &str) -> Statement {
+    select::<Row>(&format!(
+        "FROM host_api_tokens t JOIN host_users u ON u.id = t.user_id \
+         LEFT JOIN host_api_token_uses l ON l.token_id = t.id {condition}"
+    ))
+}
 
 /// The tokens of a user, by name.
 pub(crate) async fn of_user(
@@ -335,7 +332,7 @@ pub(crate) async fn of_user(
     scopes: &Catalogue,
     user: i64,
 ) -> Result<Vec<TokenEntry>, Error> {
-    let statement = sql(entries!("WHERE t.user_id = ? ORDER BY t.name_fold")).bind(user);
+    let statement = entries("WHERE t.user_id = ? ORDER BY t.name_fold").bind(user);
     let rows: Vec<Row> = database.fetch_all(statement).await?;
     Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
 }
@@ -347,7 +344,7 @@ pub(crate) async fn one(
     user: i64,
     token: i64,
 ) -> Result<Option<TokenEntry>, Error> {
-    let statement = sql(entries!("WHERE t.user_id = ? AND t.id = ?")).bind(user).bind(token);
+    let statement = entries("WHERE t.user_id = ? AND t.id = ?").bind(user).bind(token);
     let row: Option<Row> = database.fetch_optional(statement).await?;
     Ok(row.map(|row| entry(row, scopes)))
 }
@@ -372,9 +369,8 @@ pub(crate) async fn ending(
     until: PrimitiveDateTime,
     limit: i64,
 ) -> Result<Vec<TokenEntry>, Error> {
-    let statement = sql(entries!(
-        "WHERE t.expires_on > ? AND t.expires_on <= ? ORDER BY t.expires_on, t.id LIMIT ?"
-    ));
+    let statement =
+        entries("WHERE t.expires_on > ? AND t.expires_on <= ? ORDER BY t.expires_on, t.id LIMIT ?");
     let rows: Vec<Row> = database.fetch_all(statement.bind(now()).bind(until).bind(limit)).await?;
     Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
 }
@@ -386,10 +382,10 @@ pub(crate) async fn unused(
     since: PrimitiveDateTime,
     limit: i64,
 ) -> Result<Vec<TokenEntry>, Error> {
-    let statement = sql(entries!(
+    let statement = entries(
         "WHERE t.created_on < ? AND (l.used_on IS NULL OR l.used_on < ?) \
-         ORDER BY t.created_on, t.id LIMIT ?"
-    ));
+         ORDER BY t.created_on, t.id LIMIT ?",
+    );
     let rows: Vec<Row> = database.fetch_all(statement.bind(since).bind(since).bind(limit)).await?;
     Ok(rows.into_iter().map(|row| entry(row, scopes)).collect())
 }
@@ -399,34 +395,38 @@ pub(crate) async fn identify(
     database: &Database,
     hash: &SecretHash,
 ) -> Result<Option<(User, Token)>, Error> {
-    type Found = (
-        Vec<u8>,
-        Option<PrimitiveDateTime>,
-        i64,
-        String,
-        Option<String>,
-        Option<String>,
-        Option<i64>,
-        Option<PrimitiveDateTime>,
-        i64,
-        String,
-        String,
-        String,
+    row! {
+        struct Found {
+            hash: Vec<u8> = "s.hash",
+            ends_on: Option<PrimitiveDateTime> = "s.ends_on",
+            token: i64 = "t.id",
+            token_name: String = "t.name",
+            scopes: Option<String> = "t.scopes",
+            addresses: Option<String> = "t.addresses",
+            rate: Option<i64> = "t.rate",
+            expires_on: Option<PrimitiveDateTime> = "t.expires_on",
+            user: i64 = "u.id",
+            username: String = "u.username",
+            name: String = "u.name",
+            email: String = "u.email",
+        }
+    }
+    let statement = select::<Found>(
+        "FROM host_api_token_secrets s JOIN host_api_tokens t ON t.id = s.token_id \
+         JOIN host_users u ON u.id = t.user_id WHERE s.hash = ? AND NOT u.blocked",
     );
-    let statement = sql("SELECT s.hash, s.ends_on, t.id, t.name, t.scopes, t.addresses, t.rate, \
-         t.expires_on, u.id, u.username, u.name, u.email FROM host_api_token_secrets s \
-         JOIN host_api_tokens t ON t.id = s.token_id JOIN host_users u ON u.id = t.user_id \
-         WHERE s.hash = ? AND NOT u.blocked");
     let row: Option<Found> = database.fetch_optional(statement.bind(hash.as_slice())).await?;
-    let same = |row: &Found| bool::from(row.0.as_slice().ct_eq(hash.as_slice()));
+    let same = |row: &Found| bool::from(row.hash.as_slice().ct_eq(hash.as_slice()));
     let Some(row) = row.filter(same) else { return Ok(None) };
-    let (_, overlap, id, token_name, scopes, addresses, rate, expires_on, ..) = row;
-    let (.., user, username, name, email) = row;
-    let ends_on = [overlap, expires_on].into_iter().flatten().min();
-    let rate = rate.and_then(|rate| u32::try_from(rate).ok());
-    let addresses = ranges(addresses.as_deref())?;
-    let token = Token { id, name: token_name.into(), scopes, addresses, rate, ends_on };
-    Ok(Some((User::new(user, username, name, email), token)))
+    let token = Token {
+        id: row.token,
+        name: row.token_name.into(),
+        scopes: row.scopes,
+        addresses: ranges(row.addresses.as_deref())?,
+        rate: row.rate.and_then(|rate| u32::try_from(rate).ok()),
+        ends_on: [row.ends_on, row.expires_on].into_iter().flatten().min(),
+    };
+    Ok(Some((User::new(row.user, row.username, row.name, row.email), token)))
 }
 
 /// The user with this key, unless blocked; for plugins that authenticate users by key.
@@ -506,26 +506,24 @@ fn ranges(stored: Option<&str>) -> Result<Vec<IpNet>, Error> {
 }
 
 fn entry(row: Row, catalogue: &Catalogue) -> TokenEntry {
-    let (id, user, username, name, scopes, addresses, rate, created_on, expires_on, ..) = row;
-    let (.., used_on, used_from, hash, ended) = row;
     let words = |text: Option<String>| -> Vec<String> {
         text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     };
     TokenEntry {
-        id,
-        username,
-        user,
-        name,
-        granted: scopes.as_deref().map(|scopes| catalogue.granted(scopes)),
-        scopes: scopes.map(|scopes| catalogue.names(&scopes)),
-        addresses: words(addresses),
-        rate: rate.and_then(|rate| u32::try_from(rate).ok()),
-        created_on,
-        expires_on,
-        used_on,
-        used_from,
-        fingerprint: fingerprint(&hash.unwrap_or_default()),
-        overlap_until: ended.filter(|end| *end > now()),
+        id: row.id,
+        username: row.username,
+        user: row.user_id,
+        name: row.name,
+        granted: row.scopes.as_deref().map(|scopes| catalogue.granted(scopes)),
+        scopes: row.scopes.map(|scopes| catalogue.names(&scopes)),
+        addresses: words(row.addresses),
+        rate: row.rate.and_then(|rate| u32::try_from(rate).ok()),
+        created_on: row.created_on,
+        expires_on: row.expires_on,
+        used_on: row.used_on,
+        used_from: row.used_from,
+        fingerprint: fingerprint(&row.secret.unwrap_or_default()),
+        overlap_until: row.overlap_until.filter(|end| *end > now()),
     }
 }
 

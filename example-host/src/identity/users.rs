@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::{fold, now};
-use crate::database::{Connection, Database, Statement, sql};
+use crate::database::{Connection, Database, Statement, row, select, sql};
 use crate::identity::groups;
 use crate::identity::names::name_of;
 use crate::identity::passwords;
@@ -44,16 +44,22 @@ pub struct UserEntry {
 /// All users, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<UserEntry>, Error> {
     let mut transaction = database.begin_read().await?;
-    let rows: Vec<(i64, String, String, bool)> = transaction
-        .fetch_all(sql("SELECT id, username, email, blocked FROM host_users ORDER BY id"))
-        .await?;
+    row! {
+        struct Listed {
+            id: i64,
+            username: String,
+            email: String,
+            blocked: bool,
+        }
+    }
+    let rows = transaction.fetch_all(select::<Listed>("FROM host_users ORDER BY id")).await?;
     let members: Vec<(i64, String)> = transaction
         .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
              JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
         .await?;
     transaction.commit().await?;
     let mut members = members.into_iter().peekable();
-    let users = rows.into_iter().map(|(id, username, email, blocked)| {
+    let users = rows.into_iter().map(|Listed { id, username, email, blocked }| {
         let mut groups = Vec::new();
         while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
             groups.push(title);

@@ -8,7 +8,7 @@ use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::base::text::now;
-use crate::database::{Database, sql, transact};
+use crate::database::{Database, row, select, sql, transact};
 use crate::mail::Mailer;
 
 /// How often tokens are looked for.
@@ -22,15 +22,17 @@ const BEFORE: [u32; 2] = [7, 1];
 /// How many mails are sent at a time.
 const AT_ONCE: i64 = 100;
 
-/// A token that is about to end.
-struct Ending {
-    token: i64,
-    name: String,
-    ends_on: PrimitiveDateTime,
-    /// The days before the end of the reminder that was sent last; 0 for none.
-    reminded: i64,
-    username: String,
-    email: String,
+row! {
+    /// A token that is about to end.
+    struct Ending {
+        token: i64 = "t.id",
+        name: String = "t.name",
+        ends_on: PrimitiveDateTime = "t.expires_on",
+        /// The days before the end of the reminder that was sent last; 0 for none.
+        reminded: i64 = "t.reminded",
+        username: String = "u.username",
+        email: String = "u.email",
+    }
 }
 
 /// Sends the reminders that are due from time to time, until the future is dropped.
@@ -65,22 +67,13 @@ async fn send_due(database: &Database, mailer: &Mailer) -> Result<(), Error> {
 
 /// The tokens that end in so many days or less and whose users have not been reminded of that.
 async fn due(database: &Database, now: PrimitiveDateTime, days: u32) -> Result<Vec<Ending>, Error> {
-    let statement = sql("SELECT t.id, t.name, t.expires_on, t.reminded, u.username, u.email \
-         FROM host_api_tokens t JOIN host_users u ON u.id = t.user_id \
+    let statement = select::<Ending>(
+        "FROM host_api_tokens t JOIN host_users u ON u.id = t.user_id \
          WHERE t.expires_on > ? AND t.expires_on <= ? AND NOT u.blocked \
-         AND (t.reminded = 0 OR t.reminded > ?) ORDER BY t.expires_on, t.id LIMIT ?");
+         AND (t.reminded = 0 OR t.reminded > ?) ORDER BY t.expires_on, t.id LIMIT ?",
+    );
     let statement = statement.bind(now).bind(now + DAY * days).bind(i64::from(days)).bind(AT_ONCE);
-    let rows: Vec<(i64, String, PrimitiveDateTime, i64, String, String)> =
-        database.fetch_all(statement).await?;
-    let ending = |(token, name, ends_on, reminded, username, email)| Ending {
-        token,
-        name,
-        ends_on,
-        reminded,
-        username,
-        email,
-    };
-    Ok(rows.into_iter().map(ending).collect())
+    database.fetch_all(statement).await
 }
 
 /// Notes which reminder was sent, unless another host has noted one since.

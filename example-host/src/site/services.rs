@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use crate::base::text::fold;
 use crate::base::text::one_line;
-use crate::database::sql;
+use crate::database::{row, select};
 use crate::extensions::jobs::{self, JobKey};
 use crate::mail::Mailer;
 use crate::site::state::State;
@@ -158,21 +158,29 @@ impl Host for Services {
 }
 
 async fn find_user(state: &State, query: UserQuery) -> Result<Option<User>, Error> {
-    const BY_ID: &str = "SELECT id, username, name, email FROM host_users WHERE id = ?";
-    const BY_NAME: &str =
-        "SELECT id, username, name, email FROM host_users WHERE username_fold = ?";
-    const BY_EMAIL: &str = "SELECT id, username, name, email FROM host_users WHERE email_fold = ?";
+    row! {
+        struct Found {
+            id: i64,
+            username: String,
+            name: String,
+            email: String,
+        }
+    }
+    let by = |condition| select::<Found>(condition);
     let statement = match query {
-        UserQuery::Id(id) => sql(BY_ID).bind(id),
-        UserQuery::Username(name) => sql(BY_NAME).bind(fold(&name)),
-        UserQuery::Email(address) => sql(BY_EMAIL).bind(fold(&address)),
+        UserQuery::Id(id) => by("FROM host_users WHERE id = ?").bind(id),
+        UserQuery::Username(name) => {
+            by("FROM host_users WHERE username_fold = ?").bind(fold(&name))
+        }
+        UserQuery::Email(address) => {
+            by("FROM host_users WHERE email_fold = ?").bind(fold(&address))
+        }
         _ => return Err(Error::Unsupported("this host looks users up in other ways".to_owned())),
     };
-    let found: Result<Option<(i64, String, String, String)>, _> =
-        state.database().fetch_optional(statement).await;
+    let found: Result<Option<Found>, _> = state.database().fetch_optional(statement).await;
     let row = found.map_err(|error| {
         tracing::error!(%error, "a user could not be looked up");
         Error::failed("the host's database does not answer")
     })?;
-    Ok(row.map(|(id, username, name, email)| User::new(id, username, name, email)))
+    Ok(row.map(|Found { id, username, name, email }| User::new(id, username, name, email)))
 }

@@ -36,12 +36,10 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
     println!("| what | before | now | ratio | bar |");
     println!("|---|---|---|---|---|");
     let hosts = [before.serve(), now.serve()];
-    let mut clients =
-        [Client::of(hosts[0].door.clone()).await, Client::of(hosts[1].door.clone()).await];
     let (reads, mut ratios, mut missed) = (cases::reads(), Vec::new(), Vec::new());
     for case in reads.iter().filter(|case| is_chosen(case, settings)) {
         let path = case.path(now.size);
-        if !both_answer(&mut clients, &path).await {
+        if !both_answer(&hosts, &path).await {
             continue;
         }
         let mut taken = rates(&hosts, &path, settings.rounds).await;
@@ -101,9 +99,10 @@ fn is_chosen(case: &Case, settings: &Settings) -> bool {
 }
 
 /// Whether both builds answer a request, and with the same members: an earlier one may not know a parameter.
-async fn both_answer(clients: &mut [Client; 2], path: &str) -> bool {
+async fn both_answer(hosts: &[Host; 2], path: &str) -> bool {
     let mut members = Vec::new();
-    for client in clients {
+    for host in hosts {
+        let mut client = Client::of(host.door.clone()).await;
         let answer = client.try_to(&Ask::get(path)).await;
         if !answer.status.is_success() {
             return false;

@@ -159,6 +159,21 @@ fn only_the_database_module_of_the_host_runs_sql() {
     }
 }
 
+/// Two neighbours of one type in a tuple can be exchanged unnoticed; `row!` reads columns by their names.
+#[test]
+fn no_row_is_a_tuple_of_more_than_three_columns() {
+    let tuple = r"(Vec<|Option<|: |= )\((\s*[A-Za-z_][\w:]*(<[\w<>, ]*>)?,){3,}";
+    let tuple = regex_lite::Regex::new(tuple).unwrap();
+    assert!(tuple.is_match("let rows: Vec<(i64, Option<String>, String, bool)> = database"));
+    assert!(tuple.is_match("type Row = (\n    i64,\n    String,\n    String,\n    bool,\n);"));
+    for of in ["example-host/src", "plugin/src"] {
+        for (path, text) in sources(of) {
+            let found = tuple.find(&text).map(|found| found.as_str());
+            assert_eq!(found, None, "{}", path.display());
+        }
+    }
+}
+
 #[test]
 fn every_source_file_begins_with_its_purpose() {
     for of in ["host-interface", "plugin", "example-host", "tests"] {

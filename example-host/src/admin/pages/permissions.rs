@@ -4,7 +4,7 @@
 use askama::Template;
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, row, select};
 use crate::identity::acl::{
     self, Access, CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, ROOT, RuleEntry,
 };
@@ -165,20 +165,29 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
 
 /// The assets of the site in the order of the tree.
 pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
-    let statement = sql("SELECT a.id, a.name, a.title, a.parent_id, count(r.asset_id) \
-         FROM host_assets a LEFT JOIN host_rules r ON r.asset_id = a.id \
-         GROUP BY a.id, a.name, a.title, a.parent_id ORDER BY a.name");
-    type Found = (i64, String, String, Option<i64>, i64);
+    row! {
+        struct Found {
+            id: i64 = "a.id",
+            name: String = "a.name",
+            title: String = "a.title",
+            parent_id: Option<i64> = "a.parent_id",
+            rules: i64 = "count(r.asset_id)",
+        }
+    }
+    let statement = select::<Found>(
+        "FROM host_assets a LEFT JOIN host_rules r ON r.asset_id = a.id \
+         GROUP BY a.id, a.name, a.title, a.parent_id ORDER BY a.name",
+    );
     let found: Vec<Found> = visit.site.state().database().fetch_all(statement).await?;
     let mut lines = Vec::with_capacity(found.len());
     put_below(None, 0, &found, &mut lines);
     return Ok(lines);
 
     fn put_below(above: Option<i64>, depth: usize, found: &[Found], lines: &mut Vec<AssetLine>) {
-        for (id, name, title, _, rules) in found.iter().filter(|asset| asset.3 == above) {
-            let (name, title) = (name.clone(), title.clone());
-            lines.push(AssetLine { id: *id, name, title, depth, rules: *rules });
-            put_below(Some(*id), depth + 1, found, lines);
+        for asset in found.iter().filter(|asset| asset.parent_id == above) {
+            let (name, title) = (asset.name.clone(), asset.title.clone());
+            lines.push(AssetLine { id: asset.id, name, title, depth, rules: asset.rules });
+            put_below(Some(asset.id), depth + 1, found, lines);
         }
     }
 }

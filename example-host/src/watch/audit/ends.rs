@@ -1,7 +1,7 @@
 //! The chains of the audit trail as the database keeps them: which there are, and their two ends.
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, row, select, sql};
 
 /// One of the chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +58,25 @@ pub(super) struct Ends {
 
 impl Ends {
     pub(super) async fn read(connection: &mut Connection, chain: Chain) -> Result<Self, Error> {
-        let statement = of_chain!(
-            chain,
-            "SELECT last_id, last_hash, anchor_id, anchor_hash, unchained_id FROM",
-            "head"
-        );
-        let (id, hash, anchor, anchor_hash, unchained): (i64, Vec<u8>, i64, Vec<u8>, i64) =
-            connection.fetch_one(statement).await?;
-        let last = Link { id, hash: whole(&hash) };
-        let anchor = Link { id: anchor, hash: whole(&anchor_hash) };
-        Ok(Self { last, anchor, unchained })
+        row! {
+            struct Head {
+                last_id: i64,
+                last_hash: Vec<u8>,
+                anchor_id: i64,
+                anchor_hash: Vec<u8>,
+                unchained_id: i64,
+            }
+        }
+        let table = match chain {
+            Chain::Lasting => "FROM host_audit_lasting_head",
+            Chain::Other => "FROM host_audit_head",
+        };
+        let head: Head = connection.fetch_one(select::<Head>(table)).await?;
+        Ok(Self {
+            last: Link { id: head.last_id, hash: whole(&head.last_hash) },
+            anchor: Link { id: head.anchor_id, hash: whole(&head.anchor_hash) },
+            unchained: head.unchained_id,
+        })
     }
 
     pub(super) async fn write(

@@ -5,10 +5,10 @@ use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::base::text::fold;
-use crate::database::{Database, Statement, sql};
+use crate::database::{Database, Statement, select};
 
 use super::entry::{Entry, Origin, Record};
-use super::rows::{Line, Place, columns};
+use super::rows::{Found, Line, Place};
 
 /// The number of entries on a page.
 const PAGE: usize = 50;
@@ -66,13 +66,12 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
     Ok(Listed { entries, newer, older })
 }
 
-/// The statement of a page: the condition to look up first, if any, the comparison and the sort
+/// The table of a page and what follows: the condition to look up first, if any, the comparison and the sort
 /// direction. There is an index for each condition, in the order of the list.
 macro_rules! page {
     ($first:literal, $beyond:literal, $order:literal) => {
         concat!(
-            columns!(),
-            " WHERE ",
+            "FROM host_audit WHERE ",
             $first,
             " done_on >= ? AND done_on <= ? AND (done_on ",
             $beyond,
@@ -120,21 +119,24 @@ pub(super) async fn lines(
     let is_rare = wanted.origin.is_some_and(|origin| origin != Origin::Api);
     // The condition that matches the fewest entries is looked up first.
     let statement = if !wanted.request.is_empty() {
-        sql(OF_REQUEST[direction]).bind(wanted.request.as_str()).bind(wanted.request.as_str())
+        select::<Found>(OF_REQUEST[direction])
+            .bind(wanted.request.as_str())
+            .bind(wanted.request.as_str())
     } else if !id.is_empty() {
-        sql(OF_RECORD[direction]).bind(id.as_str())
+        select::<Found>(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
-        sql(OF_USER[direction]).bind(username.as_str())
+        select::<Found>(OF_USER[direction]).bind(username.as_str())
     } else if !kind.is_empty() && !is_rare {
-        sql(OF_TYPE[direction]).bind(kind.as_str())
+        select::<Found>(OF_TYPE[direction]).bind(kind.as_str())
     } else if wanted.origin.is_some() {
-        sql(OF_ORIGIN[direction]).bind(origin)
+        select::<Found>(OF_ORIGIN[direction]).bind(origin)
     } else {
-        sql(ALL[direction])
+        select::<Found>(ALL[direction])
     };
     let statement = statement.bind(since).bind(until).bind(beside.at).bind(beside.id);
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
     let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
-    database.fetch_all(statement.bind(count)).await
+    let found: Vec<Found> = database.fetch_all(statement.bind(count)).await?;
+    Ok(found.into_iter().map(Line::from).collect())
 }

@@ -1,13 +1,12 @@
 //! Entries as rows of the database: writing, reading and copying them.
 
 use serde_json::Value;
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::base::moment;
 use crate::base::text::fold;
-use crate::database::{Connection, Statement, sql};
+use crate::database::{Connection, Statement, row, select, sql};
 
 use super::ends::Chain;
 use super::entry::{Entry, Origin, Record};
@@ -34,16 +33,29 @@ pub(super) const COLUMNS: [&str; 15] = [
     "client_request_id",
 ];
 
-/// The columns of an entry and its hash in either chain, in the order of [`Line`].
-macro_rules! columns {
-    () => {
-        "SELECT id, done_on, user_id, username, username_fold, means, origin, method, route, what, \
-         record_type, record_id, status, request_id, client_request_id, \
-         (SELECT hash FROM host_audit_lasting_chain chain WHERE chain.id = host_audit.id), \
-         (SELECT hash FROM host_audit_chain chain WHERE chain.id = host_audit.id) FROM host_audit"
-    };
+row! {
+    /// An entry with its hash in either chain.
+    pub(super) struct Found {
+        id: i64,
+        at: PrimitiveDateTime = "done_on",
+        user: i64 = "user_id",
+        username: String,
+        username_fold: String,
+        means: String,
+        origin: String,
+        method: String,
+        route: String,
+        what: String,
+        kind: String = "record_type",
+        record: String = "record_id",
+        status: i64,
+        request: String = "request_id",
+        request_of_client: Option<String> = "client_request_id",
+        lasting: Option<Vec<u8>> = "(SELECT hash FROM host_audit_lasting_chain chain \
+                                     WHERE chain.id = host_audit.id)",
+        other: Option<Vec<u8>> = "(SELECT hash FROM host_audit_chain chain WHERE chain.id = host_audit.id)",
+    }
 }
-pub(super) use columns;
 
 /// The position of an entry: entries of the same second are ordered by their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,8 +196,9 @@ impl From<Line> for Entry {
 
 /// The entries after this key, in the order of their keys.
 pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Line>, Error> {
-    let statement = sql(concat!(columns!(), " WHERE id > ? ORDER BY id LIMIT ?"));
-    Ok(connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?)
+    let statement = select::<Found>("FROM host_audit WHERE id > ? ORDER BY id LIMIT ?");
+    let found: Vec<Found> = connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?;
+    Ok(found.into_iter().map(Line::from).collect())
 }
 
 /// Copies every entry to another database under the same key, which is a part of its hash.
@@ -203,40 +216,28 @@ pub(super) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(
     }
 }
 
-impl<'r, R> FromRow<'r, R> for Line
-where
-    R: Row,
-    usize: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
-    Option<Vec<u8>>: Decode<'r, R::Database> + Type<R::Database>,
-    PrimitiveDateTime: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        let at = row.try_get(1)?;
-        let lasting: Option<Vec<u8>> = row.try_get(15)?;
-        let other: Option<Vec<u8>> = row.try_get(16)?;
-        let lasting = lasting.map(|hash| (Chain::Lasting, hash));
-        Ok(Self {
-            place: Place { at, id: row.try_get(0)? },
+impl From<Found> for Line {
+    fn from(found: Found) -> Self {
+        let lasting = found.lasting.map(|hash| (Chain::Lasting, hash));
+        Self {
+            place: Place { at: found.at, id: found.id },
+            link: lasting.or(found.other.map(|hash| (Chain::Other, hash))),
             stored: Stored {
-                at,
-                user: row.try_get(2)?,
-                username: row.try_get(3)?,
-                username_fold: row.try_get(4)?,
-                means: row.try_get(5)?,
-                origin: row.try_get(6)?,
-                method: row.try_get(7)?,
-                route: row.try_get(8)?,
-                what: row.try_get(9)?,
-                kind: row.try_get(10)?,
-                record: row.try_get(11)?,
-                status: row.try_get(12)?,
-                request: row.try_get(13)?,
-                request_of_client: row.try_get(14)?,
+                at: found.at,
+                user: found.user,
+                username: found.username,
+                username_fold: found.username_fold,
+                means: found.means,
+                origin: found.origin,
+                method: found.method,
+                route: found.route,
+                what: found.what,
+                kind: found.kind,
+                record: found.record,
+                status: found.status,
+                request: found.request,
+                request_of_client: found.request_of_client,
             },
-            link: lasting.or(other.map(|hash| (Chain::Other, hash))),
-        })
+        }
     }
 }

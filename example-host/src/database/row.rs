@@ -1,0 +1,50 @@
+//! Rows that are read by the names of their columns: one list gives the struct, the columns of the `SELECT`
+//! and the reader, so that two columns of one type cannot be exchanged.
+
+use super::statement::Statement;
+
+/// A row with a list of its columns, declared by [`row!`].
+pub(crate) trait Columns {
+    /// The columns as a `SELECT` names them.
+    const COLUMNS: &'static [&'static str];
+}
+
+/// Selects the columns of a row; `rest` begins with `FROM`.
+pub(crate) fn select<T: Columns>(rest: &str) -> Statement {
+    Statement::built(format!("SELECT {} {rest}", T::COLUMNS.join(", ")))
+}
+
+/// Declares a row: a field is read from the column of its name, unless it has an expression. The names in the
+/// result end with an underscore, because that of a field may be a word of SQL, such as `group`.
+macro_rules! row {
+    (
+        $(#[$about:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$what:meta])* $of:vis $column:ident: $kind:ty $(= $expression:literal)?,)*
+        }
+    ) => {
+        $(#[$about])*
+        $vis struct $name {
+            $($(#[$what])* $of $column: $kind,)*
+        }
+
+        impl $crate::database::Columns for $name {
+            const COLUMNS: &'static [&'static str] =
+                &[$(concat!($crate::database::row!(@ $column $($expression)?), " AS ", stringify!($column), "_")),*];
+        }
+
+        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
+        where
+            &'static str: sqlx::ColumnIndex<R>,
+            $($kind: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
+        {
+            fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+                Ok(Self { $($column: row.try_get(concat!(stringify!($column), "_"))?,)* })
+            }
+        }
+    };
+    (@ $column:ident) => { stringify!($column) };
+    (@ $column:ident $expression:literal) => { $expression };
+}
+
+pub(crate) use row;
