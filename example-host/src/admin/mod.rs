@@ -33,6 +33,7 @@ use crate::base::error::Error;
 use crate::base::secret;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
+use crate::site::operations::{self, Operation, Recorded};
 use crate::watch::audit::{Actor, Audit};
 
 use self::authenticator::Authenticator;
@@ -46,7 +47,7 @@ use self::pages::{
 use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
 use self::problem::Problem;
 use self::view::{Link, Notice, View};
-use self::visit::{Outcome, Recorded, Visit, section};
+use self::visit::{Outcome, Visit, section};
 
 pub(crate) use self::page_request::{Answered, PageRequest};
 pub(crate) use self::paths::BASE;
@@ -67,39 +68,39 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(users::list(visit))),
     Page::at("/users/new", "administration.users.new")
         .reads(MANAGE, |visit| Box::pin(users::blank(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::add(visit)))
+        .does(&operations::users::ADD, |visit| Box::pin(users::add(visit)))
         .confirmed(),
     Page::at("/users/{id}", "administration.users.edit")
         .reads(MANAGE, |visit| Box::pin(users::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::save(visit)))
+        .does(&operations::users::CHANGE, |visit| Box::pin(users::save(visit)))
         .confirmed(),
     Page::at("/users/{id}/token", "administration.users.token")
         .reads(MANAGE, |visit| Box::pin(token::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(token::generate(visit)))
+        .does(&operations::tokens::GENERATE, |visit| Box::pin(token::generate(visit)))
         .confirmed(),
     Page::at("/users/{id}/token/new", "administration.users.token.new")
         .reads(MANAGE, |visit| Box::pin(token_new::blank(visit)))
-        .writes(MANAGE, |visit| Box::pin(token_new::add(visit)))
+        .does(&operations::tokens::CREATE, |visit| Box::pin(token_new::add(visit)))
         .confirmed(),
     Page::at("/users/{id}/token/{token}/rotate", "administration.users.token.rotate")
         .reads(MANAGE, |visit| Box::pin(token_rotate::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(token_rotate::rotate(visit)))
+        .does(&operations::tokens::ROTATE, |visit| Box::pin(token_rotate::rotate(visit)))
         .confirmed(),
     Page::at("/users/{id}/token/{token}/revoke", "administration.users.token.revoke")
-        .writes(MANAGE, |visit| Box::pin(token::revoke(visit)))
+        .does(&operations::tokens::REVOKE, |visit| Box::pin(token::revoke(visit)))
         .confirmed(),
     Page::at("/users/{id}/permissions", "administration.users.permissions")
         .reads(MANAGE, |visit| Box::pin(why::of_user(visit))),
     Page::at("/users/{id}/block", "administration.users.block")
-        .writes(MANAGE, |visit| Box::pin(users::block(visit))),
+        .does(&operations::users::BLOCK, |visit| Box::pin(users::block(visit))),
     Page::at("/users/{id}/unblock", "administration.users.unblock")
-        .writes(MANAGE, |visit| Box::pin(users::unblock(visit)))
+        .does(&operations::users::UNBLOCK, |visit| Box::pin(users::unblock(visit)))
         .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
-        .writes(MANAGE, |visit| Box::pin(users::sign_out(visit))),
+        .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),
     Page::at("/users/{id}/delete", "administration.users.delete")
         .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
-        .writes(MANAGE, |visit| Box::pin(users::delete(visit)))
+        .does(&operations::users::REMOVE, |visit| Box::pin(users::delete(visit)))
         .confirmed(),
     Page::at("/tokens", "administration.tokens")
         .in_navigation("API tokens", "tokens")
@@ -109,20 +110,20 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(groups::list(visit))),
     Page::at("/groups/new", "administration.groups.new")
         .reads(ADMIN, |visit| Box::pin(groups::blank(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::add(visit)))
+        .does(&operations::groups::ADD, |visit| Box::pin(groups::add(visit)))
         .confirmed(),
     Page::at("/groups/{id}", "administration.groups.edit")
         .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::save(visit)))
+        .does(&operations::groups::RENAME, |visit| Box::pin(groups::save(visit)))
         .confirmed(),
     Page::at("/groups/{id}/delete", "administration.groups.delete")
         .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
-        .writes(ADMIN, |visit| Box::pin(groups::delete(visit)))
+        .does(&operations::groups::REMOVE, |visit| Box::pin(groups::delete(visit)))
         .confirmed(),
     Page::at("/permissions", "administration.permissions")
         .in_navigation("Permissions", "permissions")
         .reads(MANAGE, |visit| Box::pin(permissions::page(visit)))
-        .writes(ADMIN, |visit| Box::pin(permissions::save(visit)))
+        .does(&operations::permissions::CHANGE, |visit| Box::pin(permissions::save(visit)))
         .confirmed(),
     Page::at("/permissions/why", "administration.permissions.why")
         .reads(MANAGE, |visit| Box::pin(why::page(visit))),
@@ -135,12 +136,14 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(extensions::routes(visit))),
     Page::at("/extensions/{name}/parameters", "administration.extensions.parameters")
         .reads(MANAGE, |visit| Box::pin(parameters::page(visit)))
-        .writes(ADMIN, |visit| Box::pin(parameters::save(visit))),
+        .does(&operations::extensions::CHANGE_PARAMETERS, |visit| {
+            Box::pin(parameters::save(visit))
+        }),
     Page::at("/extensions/{name}/enable", "administration.extensions.enable")
-        .writes(ADMIN, |visit| Box::pin(extensions::enable(visit)))
+        .does(&operations::extensions::ENABLE, |visit| Box::pin(extensions::enable(visit)))
         .confirmed(),
     Page::at("/extensions/{name}/disable", "administration.extensions.disable")
-        .writes(ADMIN, |visit| Box::pin(extensions::disable(visit))),
+        .does(&operations::extensions::DISABLE, |visit| Box::pin(extensions::disable(visit))),
     Page::at("/api", "administration.api")
         .in_navigation("API", "api")
         .reads(MANAGE, |visit| Box::pin(api::list(visit))),
@@ -148,7 +151,7 @@ const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(api::download(visit))),
     Page::at("/api/{extension}/{operation}", "administration.api.operation")
         .reads(MANAGE, |visit| Box::pin(api::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(api::ask(visit))),
+        .asks(MANAGE, |visit| Box::pin(api::ask(visit))),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
@@ -156,9 +159,13 @@ const PAGES: &[Page] = &[
         .reads(ADMIN, |visit| Box::pin(audit::export(visit))),
     Page::at("/account", "administration.account")
         .reads(MANAGE, |visit| Box::pin(account::page(visit)))
-        .writes(MANAGE, |visit| Box::pin(account::set_password(visit))),
+        .does(&operations::users::CHANGE_OWN_PASSWORD, |visit| {
+            Box::pin(account::set_password(visit))
+        }),
     Page::at("/account/sign-out-everywhere", "administration.account.sign_out_everywhere")
-        .writes(MANAGE, |visit| Box::pin(account::sign_out_everywhere(visit))),
+        .does(&operations::users::SIGN_OUT_EVERYWHERE, |visit| {
+            Box::pin(account::sign_out_everywhere(visit))
+        }),
 ];
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
@@ -173,6 +180,8 @@ struct Page {
     navigation: Option<Entry>,
     read: Option<(Needed, Read)>,
     write: Option<(Needed, Write)>,
+    /// The operation that its form does.
+    operation: Option<&'static Operation>,
     /// Whether the page changes access or permissions, so that the user must have entered the
     /// password recently.
     confirmed: bool,
@@ -186,7 +195,15 @@ struct Entry {
 
 impl Page {
     const fn at(path: &'static str, name: &'static str) -> Self {
-        Self { path, name, navigation: None, read: None, write: None, confirmed: false }
+        Self {
+            path,
+            name,
+            navigation: None,
+            read: None,
+            write: None,
+            operation: None,
+            confirmed: false,
+        }
     }
 
     const fn in_navigation(mut self, title: &'static str, icon: &'static str) -> Self {
@@ -199,7 +216,15 @@ impl Page {
         self
     }
 
-    const fn writes(mut self, needed: Needed, write: Write) -> Self {
+    /// A form that does an operation, whose permission it needs.
+    const fn does(mut self, operation: &'static Operation, write: Write) -> Self {
+        self.write = Some((operation.needs, write));
+        self.operation = Some(operation);
+        self
+    }
+
+    /// A form that sends a request to the API.
+    const fn asks(mut self, needed: Needed, write: Write) -> Self {
         self.write = Some((needed, write));
         self
     }
@@ -263,6 +288,8 @@ impl Administration {
         Answered { response, page: shown.page, user: shown.user }
     }
 
+    /// Signing in and out apart, a request to a page is authenticated, located and authorised; a form that
+    /// changes access is confirmed; then the page is run.
     async fn page(
         &self,
         request: &PageRequest,
@@ -270,45 +297,83 @@ impl Administration {
         shown: &mut Shown,
     ) -> Result<Response<Body>, Problem> {
         let reads = matches!(request.method, Method::GET | Method::HEAD);
-        if !reads {
-            if request.method != Method::POST {
-                return Err(Problem::NoSuchMethod);
-            }
-            if !form::is_from_here(&request.headers) {
-                return Err(Problem::ForeignForm);
-            }
+        if !reads && request.method != Method::POST {
+            return Err(Problem::NoSuchMethod);
+        }
+        if !reads && !form::is_from_here(&request.headers) {
+            return Err(Problem::ForeignForm);
         }
         if request.path == SIGN_IN {
             shown.page = SIGN_IN_PAGE;
             return sign_in::answer(&self.authenticator, request, cookies, reads).await;
         }
+        let Some((session, form)) = self.authenticate(request, cookies, reads).await? else {
+            return Ok(sign_in::first(request, reads));
+        };
+        shown.user = session.user;
+        if request.path == SIGN_OUT {
+            shown.page = SIGN_OUT_PAGE;
+            return sign_in::end(&self.authenticator, request, &session, cookies, reads).await;
+        }
+        let (page, visit) = self.locate(request, cookies, session, form)?;
+        shown.page = page.name;
+        if !visit.may(MANAGE) {
+            // A user without access to the administration must not keep a session.
+            cookies.end_session();
+            return Ok(sign_in::first(request, reads));
+        }
+        if reads {
+            let read = authorise(page.read, &visit)?;
+            let notice = cookies.take_notice();
+            return Ok(read(Visit { notice, ..visit }).await?.response());
+        }
+        let write = authorise(page.write, &visit)?;
+        if page.confirmed
+            && let Some(response) = confirm::answer(&visit, request).await?
+        {
+            return Ok(response);
+        }
+        self.run(page, write, visit, request, cookies).await
+    }
+
+    /// The session of a request and its form, which must be of the same session.
+    async fn authenticate(
+        &self,
+        request: &PageRequest,
+        cookies: &Cookies,
+        reads: bool,
+    ) -> Result<Option<(Session, Form)>, Problem> {
         // Changes by another host must be visible, because the next request may go to either host.
         self.site.state().catch_up().await?;
         let session = match &request.session {
             Some(known) => known.clone(),
             None => self.session(cookies).await?,
         };
-        let Some(session) = session else { return Ok(sign_in::first(request, reads)) };
-        shown.user = session.user;
         let form = Form::of_body(&request.body);
-        let secret = cookies.session().unwrap_or_default().to_owned();
-        if !reads && !form::is_of_session(&form, &secret) {
+        let secret = cookies.session().unwrap_or_default();
+        if session.is_some() && !reads && !form::is_of_session(&form, secret) {
             return Err(Problem::ForeignForm);
         }
-        if request.path == SIGN_OUT {
-            shown.page = SIGN_OUT_PAGE;
-            return sign_in::end(&self.authenticator, request, &session, cookies, reads).await;
-        }
+        Ok(session.map(|session| (session, form)))
+    }
 
+    /// The page that a request is for, and the visit to it.
+    fn locate(
+        &self,
+        request: &PageRequest,
+        cookies: &Cookies,
+        session: Session,
+        form: Form,
+    ) -> Result<(&'static Page, Visit), Problem> {
         let found = self.pages.at(&request.path).map_err(|_| Problem::NotFound)?;
         let page = *found.value;
-        shown.page = page.name;
         let query = Form::of_query(&request.query);
         if query.has_nul() || form.has_nul() {
             return Err(Problem::Refused(
                 "The request contains a character that is not allowed in text.".to_owned(),
             ));
         }
+        let secret = cookies.session().unwrap_or_default().to_owned();
         let actor = Actor::of_page(
             page.name,
             (session.user, session.username.clone()),
@@ -333,36 +398,30 @@ impl Administration {
             form,
             path: page.path,
             origin: view::origin(request),
-            notice: reads.then(|| cookies.take_notice()).flatten(),
+            notice: None,
         };
-        if !visit.may(MANAGE) {
-            // A user without access to the administration must not keep a session.
-            cookies.end_session();
-            return Ok(sign_in::first(request, reads));
-        }
-        if reads {
-            let (needed, read) = page.read.ok_or(Problem::NoSuchMethod)?;
-            visit.must(needed)?;
-            return Ok(read(visit).await?.response());
-        }
-        let (needed, write) = page.write.ok_or(Problem::NoSuchMethod)?;
-        visit.must(needed)?;
-        if page.confirmed
-            && let Some(response) = confirm::answer(&visit, request).await?
-        {
-            return Ok(response);
-        }
+        Ok((page, visit))
+    }
+
+    /// Does what a form is for, and answers with what came of it.
+    async fn run(
+        &self,
+        page: &Page,
+        write: Write,
+        visit: Visit,
+        request: &PageRequest,
+        cookies: &mut Cookies,
+    ) -> Result<Response<Body>, Problem> {
         let before = confirm::page_before(&visit, request);
         let (user, username) = (visit.session.user, visit.session.username.clone());
         let log = |recorded: &Recorded| {
-            let change = recorded.change();
             tracing::info!(
                 target: "administration",
                 user,
                 username,
                 page = page.name,
-                what = change.what,
-                record = change.record,
+                what = recorded.what(),
+                record = recorded.record(),
             );
             self.audit.has_written(1);
         };
@@ -391,6 +450,13 @@ impl Administration {
     }
 }
 
+/// What a page does for a method, if it does anything and the user may have it done.
+fn authorise<T>(offered: Option<(Needed, T)>, visit: &Visit) -> Result<T, Problem> {
+    let (needed, work) = offered.ok_or(Problem::NoSuchMethod)?;
+    visit.must(needed)?;
+    Ok(work)
+}
+
 impl std::fmt::Debug for Administration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Administration").finish_non_exhaustive()
@@ -416,4 +482,32 @@ fn navigation(visit: &Visit) -> Vec<Link> {
 struct Shown {
     page: &'static str,
     user: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forms_do_the_operations_of_the_table() {
+        for page in PAGES.iter().filter(|page| page.write.is_some()) {
+            match page.operation {
+                Some(operation) => {
+                    assert_eq!(operation.page, Some(page.name));
+                    assert!(
+                        operations::ALL.contains(&operation),
+                        "{} is in no table",
+                        operation.what
+                    );
+                }
+                None => assert_eq!(page.name, "administration.api.operation", "does no operation"),
+            }
+        }
+        for operation in operations::ALL {
+            let Some(name) = operation.page else { continue };
+            let page = PAGES.iter().find(|page| page.name == name);
+            let does_one = page.is_some_and(|page| page.operation.is_some());
+            assert!(does_one, "{} is on no page {name}", operation.what);
+        }
+    }
 }

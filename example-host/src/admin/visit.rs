@@ -10,11 +10,10 @@ use http_body_util::{BodyExt, Limited};
 
 use crate::api::asking;
 use crate::api::gate::{self, Api};
-use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
-use crate::database::Connection;
 use crate::identity::sessions::Session;
 use crate::site::Site;
+use crate::site::operations::Recorded;
 
 use super::authenticator::{Asking, Authenticator, By};
 use super::catalogue::Catalogue;
@@ -56,8 +55,8 @@ pub(crate) struct Visit {
     pub(crate) notice: Option<Notice>,
 }
 
-/// The outcome of a form. A change is always in the audit trail, because only [`Visit::record`]
-/// creates a [`Recorded`].
+/// The outcome of a form. What was done is always in the audit trail, because only the operations of a site
+/// create a [`Recorded`].
 pub(crate) enum Outcome {
     /// The change was made; the browser is redirected to another page with this message.
     Done { recorded: Recorded, to: String, message: String },
@@ -69,38 +68,6 @@ pub(crate) enum Outcome {
     Answered(View),
     /// Nothing was changed; the form is shown again with its faults.
     Again(View),
-}
-
-/// Proof that a change was recorded in the audit trail in its own transaction.
-pub(crate) struct Recorded(Change);
-
-impl Recorded {
-    /// What was changed.
-    pub(crate) fn change(&self) -> &Change {
-        &self.0
-    }
-}
-
-/// A change, for the log and the audit trail.
-pub(crate) struct Change {
-    /// The action, for example `block a user`.
-    pub(crate) what: &'static str,
-    /// The record, for example `user 5`: its kind and its key, optionally followed by a colon and
-    /// details.
-    pub(crate) record: String,
-}
-
-impl Change {
-    /// The kind and the id of what was changed, and what was done with all there is to say.
-    fn record(&self) -> (&str, &str, String) {
-        let (record, more) = self.record.split_once(": ").unwrap_or((&self.record, ""));
-        let (kind, id) = record.split_once(' ').unwrap_or((record, ""));
-        let what = match more {
-            "" => self.what.to_owned(),
-            more => format!("{}: {more}", self.what),
-        };
-        (kind, id, what)
-    }
 }
 
 impl Visit {
@@ -136,24 +103,6 @@ impl Visit {
         Ok(Response::from_parts(parts, body.to_bytes()))
     }
 
-    /// Records a change in the audit trail, within the transaction of the change.
-    pub(crate) async fn record(
-        &self,
-        transaction: &mut Connection,
-        change: Change,
-    ) -> Result<Recorded, Error> {
-        write(&self.site, transaction, change).await
-    }
-
-    /// The same for a change whose result is shown at once.
-    pub(crate) async fn record_shown(
-        &self,
-        transaction: &mut Connection,
-        change: Change,
-    ) -> Result<Recorded, Error> {
-        write(&self.site.shown(), transaction, change).await
-    }
-
     /// The request, if it comes with a password.
     pub(crate) fn asking(&self) -> Asking<'_> {
         let Self { page, client, id, id_of_client, .. } = self;
@@ -185,16 +134,6 @@ impl Visit {
             ..Layout::bare(title)
         }
     }
-}
-
-async fn write(
-    site: &Site,
-    transaction: &mut Connection,
-    change: Change,
-) -> Result<Recorded, Error> {
-    let (kind, id, what) = change.record();
-    site.record(transaction, kind, id, &what).await?;
-    Ok(Recorded(change))
 }
 
 /// The first segment of a path, which identifies the section of a page.

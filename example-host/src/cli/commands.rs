@@ -10,8 +10,8 @@ use crate::identity::acl::Setting;
 use crate::identity::administrators::Force;
 use crate::identity::tokens::NewToken;
 use crate::identity::users::NewUser;
-use crate::site::Site;
 use crate::site::commands::CommandReport;
+use crate::site::{Site, operations};
 use crate::watch::audit::{self, Actor, Export, Filter, Format};
 
 use super::arguments::{
@@ -56,24 +56,32 @@ fn name(command: &Command) -> Option<&'static str> {
     match command {
         Command::User(command) => match command {
             UserCommand::List(_) => None,
-            UserCommand::Add { .. } => Some("user add"),
-            UserCommand::Password { .. } => Some("user password"),
-            UserCommand::Block { .. } => Some("user block"),
-            UserCommand::Unblock { .. } => Some("user unblock"),
-            UserCommand::Remove { .. } => Some("user remove"),
+            UserCommand::Add { .. } => operations::users::ADD.command,
+            UserCommand::Password { .. } => operations::users::SET_PASSWORD.command,
+            UserCommand::Block { .. } => operations::users::BLOCK.command,
+            UserCommand::Unblock { .. } => operations::users::UNBLOCK.command,
+            UserCommand::Remove { .. } => operations::users::REMOVE.command,
         },
         Command::Token(command) => match command {
             TokenCommand::List { .. } => None,
-            TokenCommand::Create(_) => Some("token create"),
-            TokenCommand::Rotate { .. } => Some("token rotate"),
-            TokenCommand::Revoke { .. } => Some("token revoke"),
-            TokenCommand::Generate { .. } => Some("token generate"),
+            TokenCommand::Create(_) => operations::tokens::CREATE.command,
+            TokenCommand::Rotate { .. } => operations::tokens::ROTATE.command,
+            TokenCommand::Revoke { .. } => operations::tokens::REVOKE.command,
+            TokenCommand::Generate { .. } => operations::tokens::GENERATE.command,
         },
-        Command::Group(GroupCommand::Add { .. }) => Some("group add"),
-        Command::Permission(PermissionCommand::Set { .. }) => Some("permission set"),
-        Command::Extension(ExtensionCommand::Enable { .. }) => Some("extension enable"),
-        Command::Extension(ExtensionCommand::Disable { .. }) => Some("extension disable"),
-        Command::Config(ConfigCommand::Set { .. }) => Some("config set"),
+        Command::Group(GroupCommand::Add { .. }) => operations::groups::ADD.command,
+        Command::Permission(PermissionCommand::Set { .. }) => {
+            operations::permissions::CHANGE.command
+        }
+        Command::Extension(ExtensionCommand::Enable { .. }) => {
+            operations::extensions::ENABLE.command
+        }
+        Command::Extension(ExtensionCommand::Disable { .. }) => {
+            operations::extensions::DISABLE.command
+        }
+        Command::Config(ConfigCommand::Set { .. }) => {
+            operations::extensions::CHANGE_PARAMETERS.command
+        }
         Command::Copy(_) => Some("copy"),
         Command::Restore { .. } => Some("restore"),
         Command::Group(GroupCommand::List(_))
@@ -241,4 +249,54 @@ fn json(text: &str) -> Result<Value, Failure> {
     Ok(read.map_err(|error| {
         format!("{text:?} is not valid JSON ({error}); write a string as '\"text\"'")
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::arguments::Cli;
+
+    /// The commands that do no operation: they read, serve, or move whole sites, of which they keep a record of
+    /// their own.
+    const OTHERS: [&str; 15] = [
+        "audit export",
+        "audit verify",
+        "backup",
+        "config get",
+        "config list",
+        "copy",
+        "extension list",
+        "group list",
+        "openapi",
+        "permission explain",
+        "permission list",
+        "restore",
+        "serve",
+        "token list",
+        "user list",
+    ];
+
+    #[test]
+    fn the_commands_do_the_operations_of_the_table() {
+        fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+            for below in command.get_subcommands() {
+                let path = format!("{path} {}", below.get_name()).trim().to_owned();
+                if below.has_subcommands() {
+                    leaves(below, &path, found);
+                } else {
+                    found.push(path);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        leaves(&Cli::command(), "", &mut found);
+        found.retain(|command| !OTHERS.contains(&command.as_str()));
+        found.sort_unstable();
+        let mut commands: Vec<_> =
+            operations::ALL.iter().filter_map(|operation| operation.command).collect();
+        commands.sort_unstable();
+        assert_eq!(found, commands);
+    }
 }

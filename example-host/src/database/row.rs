@@ -28,9 +28,9 @@ macro_rules! row {
             $($(#[$what])* $of $column: $kind,)*
         }
 
-        impl $crate::database::Columns for $name {
+        impl $crate::database::row::Columns for $name {
             const COLUMNS: &'static [&'static str] =
-                &[$(concat!($crate::database::row!(@ $column $($expression)?), " AS ", stringify!($column), "_")),*];
+                &[$(concat!($crate::database::row::row!(@ $column $($expression)?), " AS ", stringify!($column), "_")),*];
         }
 
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name

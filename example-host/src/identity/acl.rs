@@ -27,6 +27,17 @@ pub enum Setting {
     Inherit,
 }
 
+impl Setting {
+    /// Whether the rule allows the action; `None` if there is to be no rule.
+    pub(crate) fn allowed(self) -> Option<bool> {
+        match self {
+            Setting::Allow => Some(true),
+            Setting::Deny => Some(false),
+            Setting::Inherit => None,
+        }
+    }
+}
+
 row! {
     /// A rule, with names instead of keys.
     #[derive(Clone, Debug, PartialEq, Eq)]

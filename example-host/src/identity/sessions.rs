@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
-use crate::base::secret;
+use crate::base::secret::{self, SecretHash};
 use crate::base::text;
 use crate::database::{Connection, Database, row, select, sql, transact};
 
@@ -110,10 +110,9 @@ async fn has_password_hash(
     Ok(kept.is_some_and(|(kept,)| kept.is_some() && kept.as_deref() == hash))
 }
 
-/// Whether the session with this secret still exists, within the transaction of a change.
-pub(crate) async fn exists(transaction: &mut Connection, secret: &str) -> Result<bool, Error> {
-    let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?");
-    let statement = statement.bind(secret::hash(secret).as_slice());
+/// Whether the session whose secret has this hash still exists, within the transaction of a change.
+pub(crate) async fn exists(transaction: &mut Connection, hash: &SecretHash) -> Result<bool, Error> {
+    let statement = sql("SELECT user_id FROM host_sessions WHERE hash = ?").bind(hash.as_slice());
     let found: Option<(i64,)> = transaction.fetch_optional(statement).await?;
     Ok(found.is_some())
 }

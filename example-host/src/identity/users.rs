@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::{fold, now};
 use crate::database::{Connection, Database, Statement, row, select, sql};
-use crate::identity::groups;
 use crate::identity::names::name_of;
 use crate::identity::passwords;
 use crate::identity::sessions;
@@ -177,8 +176,9 @@ impl Profile {
     pub(crate) async fn insert(
         &self,
         transaction: &mut Connection,
-        password_hash: Option<String>,
+        password_hash: Option<&str>,
     ) -> Result<i64, Error> {
+        let password_hash = password_hash.map(str::to_owned);
         let statement = self.bound(
             "INSERT INTO host_users (username, username_fold, name, email, email_fold, search_fold, \
              password_hash, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -249,9 +249,9 @@ pub(crate) async fn groups_of(connection: &mut Connection, id: i64) -> Result<Ve
 /// A new user with checked values and a hashed password. Hashing takes too long to do while the
 /// database is locked.
 pub(crate) struct Prepared {
-    profile: Profile,
-    groups: Vec<String>,
-    password_hash: Option<String>,
+    pub(crate) profile: Profile,
+    pub(crate) groups: Vec<String>,
+    pub(crate) password_hash: Option<String>,
 }
 
 impl Prepared {
@@ -269,20 +269,12 @@ impl Prepared {
         Ok(Self { profile, groups: new.groups, password_hash })
     }
 
-    pub(crate) async fn insert(&self, transaction: &mut Connection) -> Result<i64, Error> {
-        let Profile { username, email, .. } = &self.profile;
-        match self.profile.taken(transaction, None).await?.first() {
-            None => {}
-            Some(Fault::Email(_)) => return Err(Error::taken("user with the e-mail", email)),
-            Some(_) => return Err(Error::taken("user called", username)),
+    /// The error that another user already has one of the values.
+    pub(crate) fn taken(&self, faults: &[Fault]) -> Error {
+        match faults.first() {
+            Some(Fault::Email(_)) => Error::taken("user with the e-mail", &self.profile.email),
+            _ => Error::taken("user called", &self.profile.username),
         }
-        let id = self.profile.insert(transaction, self.password_hash.clone()).await?;
-        let mut groups = Vec::new();
-        for title in &self.groups {
-            groups.push(groups::find(transaction, title).await?);
-        }
-        join(transaction, id, &groups).await?;
-        Ok(id)
     }
 }
 

@@ -1,12 +1,10 @@
-//! The changes that administrators make to a site through the command line and the library. Each
-//! change is made in one transaction, which also records its actor in the audit trail, and then
-//! takes effect in every process. The pages of the administration record changes in the same way, by
-//! [`Site::record`].
+//! What administrators do to a site through the command line and the library, by names: the operations
+//! themselves are in `operations/`, and are those of the pages.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use host_interface::{Event, LoadedPlugin, Parameter, ParameterKind};
+use host_interface::{LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 use time::PrimitiveDateTime;
 
@@ -15,7 +13,7 @@ use crate::database::Connection;
 use crate::extensions::parameters::{self, ParameterEntry, Rejection};
 use crate::extensions::registry::{self, ExtensionEntry};
 use crate::identity::acl::{self, Decision, RuleEntry, Setting};
-use crate::identity::administrators::{Administrators, Force};
+use crate::identity::administrators::Force;
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::tokens::{self, NewToken, TokenEntry};
@@ -23,7 +21,10 @@ use crate::identity::users::{self, NewUser, Prepared, UserEntry};
 use crate::watch::audit::Record;
 
 use super::Site;
-use super::state::change;
+use super::operations;
+use super::operations::permissions::RuleChange;
+use super::operations::tokens::Which;
+use super::operations::users::{Groups, Who};
 
 /// Users.
 impl Site {
@@ -32,12 +33,12 @@ impl Site {
     /// # Errors
     /// When a name is taken or not acceptable, a group does not exist, or the database fails.
     pub async fn add_user(&self, new: NewUser) -> Result<i64, Error> {
-        let prepared = Prepared::new(new).await?;
-        change!(self.state(), |transaction| {
-            let id = prepared.insert(transaction).await?;
-            self.record(transaction, "user", id, "add a user").await?;
-            Ok(id)
-        })
+        let new = Prepared::new(new).await?;
+        let (groups, hash) = (Groups::Titles(&new.groups), new.password_hash.as_deref());
+        match operations::users::add(self, &new.profile, groups, hash).await? {
+            Ok((id, _)) => Ok(id),
+            Err(faults) => Err(new.taken(&faults)),
+        }
     }
 
     /// All users, in the order of their creation.
@@ -62,13 +63,7 @@ impl Site {
     /// When there is no such user, it is the last administrator and the change is not forced, or the
     /// database fails.
     pub async fn block_user(&self, username: &str, force: Force) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let administrators = Administrators::before(transaction).await?;
-            let id = users::find(transaction, username).await?;
-            users::block(transaction, id, true).await?;
-            let what = administrators.after(transaction, force, "block a user").await?;
-            self.record(transaction, "user", id, &what).await
-        })
+        operations::users::block(self, Who::Name(username), force).await.map(drop)
     }
 
     /// Unblocks a user. The tokens and the password from before work again.
@@ -76,11 +71,7 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn unblock_user(&self, username: &str) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let id = users::find(transaction, username).await?;
-            users::block(transaction, id, false).await?;
-            self.record(transaction, "user", id, "unblock a user").await
-        })
+        operations::users::unblock(self, Who::Name(username)).await.map(drop)
     }
 
     /// Sets a user's password. All sessions of the user end.
@@ -89,11 +80,7 @@ impl Site {
     /// When there is no such user, the password is too short, or the database fails.
     pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
         let hash = passwords::hash(password).await?;
-        change!(self.state(), |transaction| {
-            let id = users::find(transaction, username).await?;
-            users::set_password_hash(transaction, id, &hash).await?;
-            self.record(transaction, "user", id, "set a password").await
-        })
+        operations::users::set_password(self, Who::Name(username), &hash).await.map(drop)
     }
 
     /// Removes a user with the user's token. Records of extensions that name the user are kept; an
@@ -103,16 +90,7 @@ impl Site {
     /// When there is no such user, it is the last administrator and the change is not forced, or the
     /// database fails.
     pub async fn remove_user(&self, username: &str, force: Force) -> Result<(), Error> {
-        let user = change!(self.state(), |transaction| {
-            let administrators = Administrators::before(transaction).await?;
-            let id = users::find(transaction, username).await?;
-            users::remove(transaction, id).await?;
-            let what = administrators.after(transaction, force, "delete a user").await?;
-            self.record(transaction, "user", id, &what).await?;
-            Ok(id)
-        })?;
-        self.state().events().report(&Event::user_removed(user));
-        Ok(())
+        operations::users::remove(self, Who::Name(username), force).await.map(drop)
     }
 }
 
@@ -133,13 +111,8 @@ impl Site {
     /// When there is no such user, the name is taken, a value is not acceptable, or the database fails.
     pub async fn create_token(&self, username: &str, new: &NewToken) -> Result<String, Error> {
         let prepared = tokens::Prepared::new(new, &self.state().scopes(), self.token_lifetime())?;
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            let token = prepared.insert(transaction, user).await?;
-            let what = format!("create a token: {}", new.name.trim());
-            self.record(transaction, "user", user, &what).await?;
-            Ok(token)
-        })
+        let (secret, _) = operations::tokens::create(self, Who::Name(username), &prepared).await?;
+        Ok(secret)
     }
 
     /// Creates the token called `default` of a user, which may do whatever the user may, and returns its
@@ -148,13 +121,8 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn generate_token(&self, username: &str) -> Result<String, Error> {
-        let prepared = tokens::Prepared::unlimited(tokens::DEFAULT, self.token_lifetime())?;
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            let token = prepared.replace(transaction, user).await?;
-            self.record(transaction, "user", user, "generate a token").await?;
-            Ok(token)
-        })
+        let (secret, _) = operations::tokens::generate(self, Who::Name(username)).await?;
+        Ok(secret)
     }
 
     /// Gives a token a new secret and returns it. The one before works for the overlap, at most 72 hours.
@@ -170,16 +138,11 @@ impl Site {
         overlap: Duration,
         expires_on: Option<PrimitiveDateTime>,
     ) -> Result<String, Error> {
-        let ends = (expires_on, self.token_lifetime());
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            let token = tokens::find(transaction, user, name).await?;
-            let token = token.ok_or_else(|| Error::not_found("token", name))?;
-            let secret = tokens::rotate(transaction, token, overlap, ends).await?;
-            let what = format!("rotate a token: {}", name.trim());
-            self.record(transaction, "user", user, &what).await?;
-            Ok(secret)
-        })
+        let which = Which { user: Who::Name(username), name, key: None };
+        match operations::tokens::rotate(self, which, overlap, expires_on).await? {
+            Ok((secret, _)) => Ok(secret),
+            Err(why) => Err(Error::Invalid(why)),
+        }
     }
 
     /// Revokes a token of a user with all of its secrets. A token that is not there is revoked already.
@@ -187,13 +150,8 @@ impl Site {
     /// # Errors
     /// When there is no such user, or the database fails.
     pub async fn revoke_token(&self, username: &str, name: &str) -> Result<(), Error> {
-        change!(self.state(), |transaction| {
-            let user = users::find(transaction, username).await?;
-            let Some(token) = tokens::find(transaction, user, name).await? else { return Ok(()) };
-            tokens::remove(transaction, token).await?;
-            let what = format!("revoke a token: {}", name.trim());
-            self.record(transaction, "user", user, &what).await
-        })
+        let which = Which { user: Who::Name(username), name, key: None };
+        operations::tokens::revoke(self, which).await.map(drop)
     }
 }
 
@@ -213,12 +171,8 @@ impl Site {
     /// When the title is taken, there is no such parent, or the database fails.
     pub async fn add_group(&self, title: &str, parent: &str) -> Result<i64, Error> {
         let title = groups::title_of(title)?;
-        change!(self.state(), |transaction| {
-            let parent = groups::find(transaction, parent).await?;
-            let id = groups::insert(transaction, title, parent).await?;
-            self.record(transaction, "group", id, "add a group").await?;
-            Ok(id)
-        })
+        let (id, _) = operations::groups::add(self, title, parent).await?;
+        Ok(id)
     }
 
     /// Every rule of the site.
@@ -245,20 +199,8 @@ impl Site {
         if !self.state().snapshot().access.has_action(action) {
             return Err(Error::not_found("action", action));
         }
-        let (verb, allowed) = match setting {
-            Setting::Allow => ("allow", Some(true)),
-            Setting::Deny => ("deny", Some(false)),
-            Setting::Inherit => ("inherit", None),
-        };
-        let what = format!("change permissions: {verb} {action} for {group}");
-        change!(self.state(), |transaction| {
-            let administrators = Administrators::before(transaction).await?;
-            let group = groups::find(transaction, group).await?;
-            let key = acl::find_asset(transaction, asset).await?;
-            acl::put_rule(transaction, key, group, action, allowed).await?;
-            let what = administrators.after(transaction, force, &what).await?;
-            self.record(transaction, "asset", asset, &what).await
-        })
+        let rule = RuleChange { group, action, setting };
+        operations::permissions::change(self, asset, &[rule], force).await.map(drop)
     }
 
     /// Whether a user may do something, and why.
@@ -327,11 +269,7 @@ impl Site {
     /// # Errors
     /// When there is no such extension, or the database fails.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), Error> {
-        let what = if enabled { "enable an extension" } else { "disable an extension" };
-        change!(self.state(), |transaction| {
-            registry::set_enabled(transaction, name, enabled).await?;
-            self.record(transaction, "extension", name, what).await
-        })
+        operations::extensions::set_enabled(self, name, enabled).await.map(drop)
     }
 
     /// The parameters of all loaded extensions, in the order of declaration.
@@ -378,12 +316,8 @@ impl Site {
                 return Err(Error::Invalid(format!("{name} cannot be {effective}: {why}")));
             }
         }
-        let declared = &parameter.name;
-        let what = format!("change parameters: {declared}");
-        change!(self.state(), |transaction| {
-            parameters::put(transaction, extension, declared, wanted).await?;
-            self.record(transaction, "extension", extension, &what).await
-        })
+        let value = (parameter.name.as_str(), wanted.cloned());
+        operations::extensions::change_parameters(self, extension, &[value]).await.map(drop)
     }
 
     /// A declared parameter, with the name of its extension and the plugin.

@@ -9,6 +9,7 @@ mod events;
 pub(crate) mod health;
 pub(crate) mod jobs;
 mod libraries;
+pub(crate) mod operations;
 pub(crate) mod quickstart;
 mod reminders;
 pub(crate) mod restore;

@@ -6,9 +6,10 @@ use host_interface::{Progress, occasion};
 use crate::base::error::Error;
 use crate::base::secret;
 use crate::database::sql;
-use crate::identity::tokens;
 use crate::identity::users::{NewUser, Prepared};
 use crate::site::Site;
+use crate::site::operations::tokens;
+use crate::site::operations::users::{self, Groups, Who};
 use crate::site::state::change;
 
 /// The name of the administrator that the quick start creates.
@@ -62,7 +63,6 @@ pub async fn prepare<P: Progress>(
         password: Some(password.clone()),
     });
     let administrator = administrator.await?;
-    let token = tokens::Prepared::unlimited(tokens::DEFAULT, site.token_lifetime())?;
 
     // In one transaction: after a crash there is either no administrator or a complete one, and of
     // two concurrent starts only one creates it.
@@ -71,10 +71,13 @@ pub async fn prepare<P: Progress>(
         if finished {
             return Ok(None);
         }
-        let id = administrator.insert(transaction).await?;
-        site.record(transaction, "user", id, "add a user").await?;
-        let token = token.insert(transaction, id).await?;
-        site.record(transaction, "user", id, "generate a token").await?;
+        let Prepared { profile, groups, password_hash } = &administrator;
+        let (groups, hash) = (Groups::Titles(groups), password_hash.as_deref());
+        let id = match users::add_within(transaction, site, profile, groups, hash).await? {
+            Ok((id, _)) => id,
+            Err(faults) => return Err(administrator.taken(&faults)),
+        };
+        let (token, _) = tokens::generate_within(transaction, site, Who::Key(id)).await?;
         transaction.execute(sql("UPDATE host_state SET quick_start_finished = TRUE")).await?;
         Ok(Some(token))
     })?;

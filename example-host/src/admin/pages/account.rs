@@ -5,12 +5,9 @@ use askama::Template;
 use crate::base::error::Error;
 use crate::identity::passwords;
 use crate::identity::sessions::{self, SessionEntry};
-use crate::identity::users;
-use crate::site::state::change;
+use crate::site::operations::users as operations;
 
-use super::users::changed;
 use crate::admin::authenticator::Attempt;
-use crate::admin::authority::Authority;
 use crate::admin::paths::{SIGN_IN, href};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
@@ -35,7 +32,6 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 /// Changes the user's own password. The current one is required, because a browser may have been
 /// left open.
 pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
-    let state = visit.site.state();
     let user = visit.session.user;
     let (username, current) = (&visit.session.username, visit.form.get("current"));
     let attempt = visit.authenticator.check(visit.asking(), username, current);
@@ -54,11 +50,7 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
         }
         Err(error) => return Err(error.into()),
     };
-    let recorded = change!(state, |transaction| {
-        Authority::of(&visit, transaction).await?;
-        users::set_password_hash(transaction, user, &hash).await?;
-        visit.record(transaction, changed("change own password", user)).await
-    })?;
+    let recorded = operations::change_own_password(&visit.site, user, &hash).await?;
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),
@@ -67,11 +59,7 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
 }
 
 pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem> {
-    let user = visit.session.user;
-    let recorded = change!(visit.site.state(), |transaction| {
-        sessions::end_all(transaction, user).await?;
-        visit.record(transaction, changed("sign out everywhere", user)).await
-    })?;
+    let recorded = operations::sign_out_everywhere(&visit.site, visit.session.user).await?;
     Ok(Outcome::Done {
         recorded,
         to: href(SIGN_IN),

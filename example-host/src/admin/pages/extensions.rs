@@ -4,16 +4,15 @@
 use askama::Template;
 use host_interface::{Description, Route};
 
-use crate::extensions::registry::{self, ExtensionEntry, TOKEN_AUTH};
-use crate::site::state::change;
+use crate::extensions::registry::{ExtensionEntry, TOKEN_AUTH};
+use crate::site::operations::extensions as operations;
 use crate::site::{BASE_PATH, LibraryEntry, Unserved};
 
-use crate::admin::authority::Authority;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Tabs, View};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/extensions.html")]
@@ -163,16 +162,12 @@ pub(crate) async fn disable(visit: Visit) -> Result<Outcome, Problem> {
 
 async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
     let Extension { name, when_disabled, .. } = Extension::asked_for(&visit).await?;
-    let (what, message) = if enabled {
-        ("enable an extension", format!("{name} was enabled."))
+    let message = if enabled {
+        format!("{name} was enabled.")
     } else {
-        ("disable an extension", format!("{name} was disabled. {when_disabled}"))
+        format!("{name} was disabled. {when_disabled}")
     };
-    let recorded = change!(visit.site.state(), |transaction| {
-        Authority::of(&visit, transaction).await?;
-        registry::set_enabled(transaction, &name, enabled).await?;
-        visit.record(transaction, Change { what, record: format!("extension {name}") }).await
-    })?;
+    let recorded = operations::set_enabled(&visit.site, &name, enabled).await?;
     Ok(Outcome::Done { recorded, to: href("/extensions"), message })
 }
 

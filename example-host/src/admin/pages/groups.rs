@@ -9,14 +9,13 @@ use host_interface::with_separators;
 use crate::base::error::Error;
 use crate::database::sql;
 use crate::identity::groups::{self, GroupEntry, as_tree};
-use crate::site::state::change;
+use crate::site::operations::groups as operations;
 
-use crate::admin::authority::Authority;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/groups.html")]
@@ -76,14 +75,8 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Ok(title) => title,
         Err(error) => return again(&visit, None, &error.to_string()).await,
     };
-    let added = change!(visit.site.state(), |transaction| {
-        Authority::of(&visit, transaction).await?;
-        let parent = groups::find(transaction, visit.form.get("parent")).await?;
-        let id = groups::insert(transaction, title, parent).await?;
-        visit.record(transaction, changed("add a group", id)).await
-    });
-    match added {
-        Ok(recorded) => Ok(Outcome::Done {
+    match operations::add(&visit.site, title, visit.form.get("parent")).await {
+        Ok((_, recorded)) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
             message: format!("Group {title} was added."),
@@ -101,17 +94,11 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
-    let state = visit.site.state();
     let title = match groups::title_of(visit.form.get("title")) {
         Ok(title) => title,
         Err(error) => return again(&visit, Some(group), &error.to_string()).await,
     };
-    let renamed = change!(state, |transaction| {
-        Authority::of(&visit, transaction).await?;
-        groups::rename(transaction, group.id, title).await?;
-        visit.record(transaction, changed("rename a group", group.id)).await
-    });
-    match renamed {
+    match operations::rename(&visit.site, group.id, title).await {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
@@ -130,22 +117,12 @@ pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
-    let state = visit.site.state();
-    let recorded = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        groups::remove(transaction, group.id).await?;
-        authority.keeps_access(state, transaction).await?;
-        visit.record(transaction, changed("delete a group", group.id)).await
-    })?;
+    let recorded = operations::remove(&visit.site, group.id).await?;
     Ok(Outcome::Done {
         recorded,
         to: href("/groups"),
         message: format!("Group {} was deleted.", group.title),
     })
-}
-
-fn changed(what: &'static str, id: i64) -> Change {
-    Change { what, record: format!("group {id}") }
 }
 
 async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {

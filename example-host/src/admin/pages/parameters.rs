@@ -6,16 +6,15 @@ use host_interface::{LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
 use crate::extensions::parameters::{self, Rejection};
-use crate::site::state::change;
+use crate::site::operations::extensions as operations;
 
 use super::extensions::Extension;
-use crate::admin::authority::Authority;
 use crate::admin::form::{self, Form};
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 /// Text that may be longer than this is entered in a multi-line field.
 const LINE: usize = 254;
@@ -124,17 +123,9 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     if changes.is_empty() {
         return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
     }
-    let names: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
-    let recorded = change!(visit.site.state(), |transaction| {
-        Authority::of(&visit, transaction).await?;
-        for (parameter, value) in &changes {
-            parameters::put(transaction, name, parameter, value.as_ref()).await?;
-        }
-        let record = format!("extension {name}: {}", names.join(", "));
-        visit.record(transaction, Change { what: "change parameters", record }).await
-    })?;
-    let message = match names.as_slice() {
-        [one] => format!("{} was changed and is now in effect.", label(one)),
+    let recorded = operations::change_parameters(&visit.site, name, &changes).await?;
+    let message = match changes.as_slice() {
+        [(one, _)] => format!("{} was changed and is now in effect.", label(one)),
         some => format!("{} parameters were changed and are now in effect.", some.len()),
     };
     Ok(Outcome::Done { recorded, to, message })

@@ -4,21 +4,22 @@
 use askama::Template;
 
 use crate::base::error::Error;
-use crate::database::{Connection, row, select};
+use crate::database::{row, select};
 use crate::identity::acl::{
-    self, Access, CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, ROOT, RuleEntry,
+    Access, CORE_ADMIN, CORE_LOGIN_API, CORE_MANAGE, ROOT, RuleEntry, Setting,
 };
+use crate::identity::administrators::Force;
 use crate::identity::groups::{GroupEntry, as_tree};
 use crate::site::Site;
-use crate::site::state::change;
+use crate::site::operations::permissions::{self as operations, RuleChange};
 
-use crate::admin::authority::{self, Authority};
+use crate::admin::authority;
 use crate::admin::form;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, View};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 /// The host's own actions, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =
@@ -114,7 +115,6 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 }
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
-    let state = visit.site.state();
     let name = visit.form.get("asset").to_owned();
     let actions = actions(&visit.site, &name);
     let groups = visit.site.groups().await?;
@@ -129,15 +129,15 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let mut changes = Vec::new();
     for group in &groups {
         for action in &actions {
-            let wanted = match visit.form.get(&field(group, action)) {
-                "allow" => Some(true),
-                "deny" => Some(false),
-                "inherit" => None,
+            let setting = match visit.form.get(&field(group, action)) {
+                "allow" => Setting::Allow,
+                "deny" => Setting::Deny,
+                "inherit" => Setting::Inherit,
                 // A group that was added in the meantime is not in the form.
                 _ => continue,
             };
-            if wanted != set(&before, group, action) {
-                changes.push((group, action, wanted));
+            if setting.allowed() != set(&before, group, action) {
+                changes.push(RuleChange { group: &group.title, action: &action.name, setting });
             }
         }
     }
@@ -145,17 +145,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     if changes.is_empty() {
         return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
     }
-    let recorded = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        let asset = acl::find_asset(transaction, &name).await?;
-        for (group, action, allowed) in &changes {
-            let group = existing(transaction, group).await?;
-            acl::put_rule(transaction, asset, group, &action.name, *allowed).await?;
-        }
-        authority.keeps_access(state, transaction).await?;
-        let change = Change { what: "change permissions", record: summary(&name, &changes) };
-        visit.record(transaction, change).await
-    })?;
+    let recorded = operations::change(&visit.site, &name, &changes, Force::No).await?;
     let message = match changes.len() {
         1 => format!("One rule for {name} was changed and is now in effect."),
         some => format!("{some} rules for {name} were changed and are now in effect."),
@@ -275,23 +265,4 @@ fn fingerprint(rules: &[RuleEntry]) -> String {
         format!("{group}\n{action}\n{allowed}")
     };
     form::fingerprint(rules.iter().map(rule))
-}
-
-/// The key of a group; fails if it was deleted in the meantime.
-async fn existing(transaction: &mut Connection, group: &GroupEntry) -> Result<i64, Error> {
-    crate::identity::groups::find(transaction, &group.title).await
-}
-
-/// The changed rules, for the log.
-fn summary(asset: &str, changes: &[(&GroupEntry, &ActionEntry, Option<bool>)]) -> String {
-    let rule = |(group, action, allowed): &(&GroupEntry, &ActionEntry, Option<bool>)| {
-        let setting = match allowed {
-            Some(true) => "allow",
-            Some(false) => "deny",
-            None => "inherit",
-        };
-        format!("{setting} {} for {}", action.name, group.title)
-    };
-    let rules: Vec<String> = changes.iter().map(rule).collect();
-    format!("asset {asset}: {}", rules.join(", "))
 }

@@ -9,21 +9,21 @@ use host_interface::with_separators;
 
 use crate::base::error::Error;
 use crate::base::text::now;
-use crate::database::Connection;
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::directory::{self, UserDetails};
-use crate::identity::tokens::{self, DEFAULT, Prepared, TokenEntry};
-use crate::site::state::change;
+use crate::identity::tokens::{self, DEFAULT, TokenEntry};
+use crate::site::operations::tokens::{self as operations, Which};
+use crate::site::operations::users::Who;
 
 use super::api;
 use super::users::tabs;
-use crate::admin::authority::{self, Authority};
+use crate::admin::authority;
 use crate::admin::catalogue::Operation;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -86,29 +86,17 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 
 /// Generates the token called default, which replaces the previous one of this name.
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    directory::user(state.database(), id).await?;
-    let prepared = Prepared::unlimited(DEFAULT, visit.site.token_lifetime())?;
-    let (secret, recorded) = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        let secret = prepared.replace(transaction, id).await?;
-        let change = super::users::changed("generate a token", id);
-        Ok((secret, visit.record_shown(transaction, change).await?))
-    })?;
+    let id = visit.id()?;
+    directory::user(visit.site.state().database(), id).await?;
+    let (secret, recorded) = operations::generate(&visit.site.shown(), Who::Key(id)).await?;
     Ok(Outcome::Shown { recorded, view: with_secret(&visit, DEFAULT, secret).await? })
 }
 
 /// Revokes a token with all of its secrets.
 pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let token = in_path(&visit).await?;
-    let recorded = change!(visit.site.state(), |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, token.user).await?;
-        ensure_exists(transaction, &token).await?;
-        tokens::remove(transaction, token.id).await?;
-        visit.record(transaction, changed("revoke a token", token.user, &token.name)).await
-    })?;
+    let recorded = operations::revoke(&visit.site, which(&token)).await?;
+    let recorded = recorded.ok_or_else(|| Error::not_found("token", &token.name))?;
     Ok(Outcome::Done {
         recorded,
         to: href(&format!("/users/{}/token", token.user)),
@@ -134,20 +122,9 @@ pub(super) async fn in_path(visit: &Visit) -> Result<TokenEntry, Problem> {
     found.ok_or(Problem::NotFound)
 }
 
-/// Fails if a token has been revoked since the page was requested.
-pub(super) async fn ensure_exists(
-    transaction: &mut Connection,
-    token: &TokenEntry,
-) -> Result<(), Error> {
-    match tokens::find(transaction, token.user, &token.name).await? {
-        Some(id) if id == token.id => Ok(()),
-        _ => Err(Error::not_found("token", &token.name)),
-    }
-}
-
-/// A change to a token of a user.
-pub(super) fn changed(what: &'static str, user: i64, name: &str) -> Change {
-    Change { what, record: format!("user {user}: {name}") }
+/// A token that a page has shown.
+pub(super) fn which(token: &TokenEntry) -> Which<'_> {
+    Which { user: Who::Key(token.user), name: &token.name, key: Some(token.id) }
 }
 
 /// The longest life of a token in days, if the site limits it.

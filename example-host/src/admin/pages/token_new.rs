@@ -10,11 +10,11 @@ use crate::base::text::network;
 use crate::base::{moment, text};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::scopes::{Scope, VIEW_ALL};
-use crate::identity::tokens::{self, Fault, GREATEST_RATE, NewToken, Part, Prepared};
-use crate::site::state::change;
+use crate::identity::tokens::{Fault, GREATEST_RATE, NewToken, Part, Prepared};
+use crate::site::operations::tokens as operations;
+use crate::site::operations::users::Who;
 
-use super::token::{changed, longest_in_days, with_secret};
-use crate::admin::authority::Authority;
+use super::token::{longest_in_days, with_secret};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View, sentence};
@@ -75,25 +75,15 @@ pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
 }
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    directory::user(state.database(), id).await?;
+    let id = visit.id()?;
+    directory::user(visit.site.state().database(), id).await?;
     let entered = Entered::of(&visit);
     let prepared = match entered.check(&visit) {
         Ok(prepared) => prepared,
         Err(faults) => return Ok(Outcome::Again(render(&visit, &entered, &faults).await?)),
     };
     let name = prepared.name.as_str();
-    let added = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        if tokens::find(transaction, id, name).await?.is_some() {
-            return Err(Error::taken("token called", name));
-        }
-        let secret = prepared.insert(transaction, id).await?;
-        let change = changed("create a token", id, name);
-        Ok((secret, visit.record_shown(transaction, change).await?))
-    });
-    match added {
+    match operations::create(&visit.site.shown(), Who::Key(id), &prepared).await {
         Ok((secret, recorded)) => {
             Ok(Outcome::Shown { recorded, view: with_secret(&visit, name, secret).await? })
         }

@@ -4,13 +4,10 @@ use std::time::Duration;
 
 use askama::Template;
 
-use crate::base::error::Error;
-use crate::identity::tokens;
-use crate::site::state::change;
+use crate::site::operations::tokens as operations;
 
-use super::token::{Facts, changed, ensure_exists, in_path, with_secret};
+use super::token::{Facts, in_path, which, with_secret};
 use super::token_new::{end_field, entered_moment};
-use crate::admin::authority::Authority;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
@@ -46,20 +43,8 @@ pub(crate) async fn rotate(visit: Visit) -> Result<Outcome, Problem> {
         Ok(expires_on) => expires_on,
         Err(why) => return Ok(Outcome::Again(render(&visit, Some(&why)).await?)),
     };
-    let ends = (expires_on, visit.site.token_lifetime());
-    let rotated = change!(visit.site.state(), |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, token.user).await?;
-        ensure_exists(transaction, &token).await?;
-        let secret = match tokens::rotate(transaction, token.id, overlap, ends).await {
-            // The overlap is one of those above, so that this is about the end.
-            Err(Error::Invalid(why)) => return Ok(Err(why)),
-            rotated => rotated?,
-        };
-        let change = changed("rotate a token", token.user, &token.name);
-        Ok(Ok((secret, visit.record_shown(transaction, change).await?)))
-    })?;
-    match rotated {
+    let site = visit.site.shown();
+    match operations::rotate(&site, which(&token), overlap, expires_on).await? {
         Ok((secret, recorded)) => {
             Ok(Outcome::Shown { recorded, view: with_secret(&visit, &token.name, secret).await? })
         }

@@ -2,24 +2,22 @@
 //! tokens and the permissions of a user are on other pages.
 
 use askama::Template;
-use host_interface::Event;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::identity::administrators::Force;
 use crate::identity::directory::{self, Cursor, Filter, Listed, UserDetails};
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
-use crate::identity::sessions;
-use crate::identity::users::{self, Fault, Profile};
-use crate::site::state::change;
+use crate::identity::users::{Fault, Profile};
+use crate::site::operations::Recorded;
+use crate::site::operations::users::{self as operations, Groups, Who};
 
-use crate::admin::authority::Authority;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
-use crate::admin::visit::{Change, Outcome, Visit};
+use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
 #[template(path = "admin/users.html")]
@@ -142,24 +140,12 @@ pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let entered = Entered::of(&visit);
-    let state = visit.site.state();
     let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
         Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
     };
-    let added = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_assign(&entered.groups)?;
-        let taken = profile.taken(transaction, None).await?;
-        if !taken.is_empty() {
-            return Ok(Err(taken));
-        }
-        ensure_groups_exist(transaction, &entered.groups).await?;
-        let id = profile.insert(transaction, hash.clone()).await?;
-        users::join(transaction, id, &entered.groups).await?;
-        Ok(Ok((id, visit.record(transaction, changed("add a user", id)).await?)))
-    })?;
-    match added {
+    let groups = Groups::Keys(&entered.groups);
+    match operations::add(&visit.site, &profile, groups, hash.as_deref()).await? {
         Ok((id, recorded)) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
@@ -170,7 +156,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    let user = directory::user(visit.site.state().database(), visit.id()?).await?;
+    let user = asked_for(&visit).await?;
     let entered = Entered {
         username: user.username.clone(),
         name: user.name.clone(),
@@ -183,34 +169,13 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     let entered = Entered::of(&visit);
-    let state = visit.site.state();
-    let user = directory::user(state.database(), id).await?;
+    let user = directory::user(visit.site.state().database(), id).await?;
     let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
         Err(faults) => return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?)),
     };
-    let saved = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        authority.may_assign(&entered.groups)?;
-        let taken = profile.taken(transaction, Some(id)).await?;
-        if !taken.is_empty() {
-            return Ok(Err(taken));
-        }
-        ensure_groups_exist(transaction, &entered.groups).await?;
-        profile.update(transaction, id).await?;
-        users::join(transaction, id, &entered.groups).await?;
-        if let Some(hash) = &hash {
-            users::set_password_hash(transaction, id, hash).await?;
-        }
-        authority.keeps_access(state, transaction).await?;
-        let what = match hash {
-            Some(_) => "change a user and set a password",
-            None => "change a user",
-        };
-        Ok(Ok(visit.record(transaction, changed(what, id)).await?))
-    })?;
-    match saved {
+    let (groups, hash) = (&entered.groups, hash.as_deref());
+    match operations::change(&visit.site, id, &profile, groups, hash).await? {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
@@ -223,69 +188,34 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
 }
 
 pub(crate) async fn block(visit: Visit) -> Result<Outcome, Problem> {
-    set_blocked(visit, true).await
+    let user = asked_for(&visit).await?;
+    let recorded = operations::block(&visit.site, Who::Key(user.id), Force::No).await?;
+    let effect = "was blocked: the API tokens and all sessions have stopped working";
+    Ok(done(recorded, &user, effect))
 }
 
 pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
-    set_blocked(visit, false).await
-}
-
-async fn set_blocked(visit: Visit, blocked: bool) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    let user = directory::user(state.database(), id).await?;
-    let (what, effect) = if blocked {
-        ("block a user", "was blocked: the API tokens and all sessions have stopped working")
-    } else {
-        ("unblock a user", "was unblocked: the API tokens and the password work again")
-    };
-    let recorded = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        users::block(transaction, id, blocked).await?;
-        authority.keeps_access(state, transaction).await?;
-        visit.record(transaction, changed(what, id)).await
-    })?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{id}")),
-        message: format!("{} {effect}.", user.username),
-    })
+    let user = asked_for(&visit).await?;
+    let recorded = operations::unblock(&visit.site, Who::Key(user.id)).await?;
+    Ok(done(recorded, &user, "was unblocked: the API tokens and the password work again"))
 }
 
 /// Ends all sessions of a user.
 pub(crate) async fn sign_out(visit: Visit) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    let user = directory::user(state.database(), id).await?;
-    let recorded = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        sessions::end_all(transaction, id).await?;
-        visit.record(transaction, changed("sign a user out everywhere", id)).await
-    })?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{id}")),
-        message: format!("{} was signed out everywhere.", user.username),
-    })
+    let user = asked_for(&visit).await?;
+    let recorded = operations::sign_out(&visit.site, user.id).await?;
+    Ok(done(recorded, &user, "was signed out everywhere"))
 }
 
 /// Asks for confirmation before a user is deleted.
 pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
-    let user = directory::user(visit.site.state().database(), visit.id()?).await?;
+    let user = asked_for(&visit).await?;
     show(&ConfirmPage { layout: visit.layout(format!("Delete {}?", user.username)), user })
 }
 
 pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
-    let (id, state) = (visit.id()?, visit.site.state());
-    let user = directory::user(state.database(), id).await?;
-    let recorded = change!(state, |transaction| {
-        let authority = Authority::of(&visit, transaction).await?;
-        authority.may_touch(transaction, id).await?;
-        users::remove(transaction, id).await?;
-        authority.keeps_access(state, transaction).await?;
-        visit.record(transaction, changed("delete a user", id)).await
-    })?;
-    state.events().report(&Event::user_removed(id));
+    let user = asked_for(&visit).await?;
+    let recorded = operations::remove(&visit.site, Who::Key(user.id), Force::No).await?;
     Ok(Outcome::Done {
         recorded,
         to: href("/users"),
@@ -299,9 +229,18 @@ pub(crate) fn tabs(id: i64, current: &str) -> Tabs {
     Tabs::new("About this user", &format!("/users/{id}"), &pages, current)
 }
 
-/// A change to a user.
-pub(crate) fn changed(what: &'static str, id: i64) -> Change {
-    Change { what, record: format!("user {id}") }
+/// The user in the path.
+async fn asked_for(visit: &Visit) -> Result<UserDetails, Problem> {
+    Ok(directory::user(visit.site.state().database(), visit.id()?).await?)
+}
+
+/// Back to the page of a user, with what has become of the user.
+fn done(recorded: Recorded, user: &UserDetails, effect: &str) -> Outcome {
+    Outcome::Done {
+        recorded,
+        to: href(&format!("/users/{}", user.id)),
+        message: format!("{} {effect}.", user.username),
+    }
 }
 
 impl Entered {
@@ -342,16 +281,6 @@ impl Entered {
     fn profile(&self) -> Result<Profile, Vec<Fault>> {
         let named = !self.name.trim().is_empty();
         Profile::new(&self.username, if named { &self.name } else { &self.username }, &self.email)
-    }
-}
-
-/// Refuses groups that were deleted since the form was opened.
-async fn ensure_groups_exist(transaction: &mut Connection, wanted: &[i64]) -> Result<(), Error> {
-    let groups: Vec<(i64,)> = transaction.fetch_all(sql("SELECT id FROM host_groups")).await?;
-    if wanted.iter().all(|id| groups.contains(&(*id,))) {
-        Ok(())
-    } else {
-        Err(Error::Invalid("one of the groups has been deleted in the meantime".to_owned()))
     }
 }
 

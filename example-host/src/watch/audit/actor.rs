@@ -76,6 +76,14 @@ impl Actor {
         }
     }
 
+    /// The user and the session, if there is one.
+    pub(crate) fn session(&self) -> Option<(i64, &SecretHash)> {
+        match &self.means {
+            Means::Session(session) => Some((self.user, session)),
+            _ => None,
+        }
+    }
+
     /// The same where the page shows at once what came of the form.
     pub(crate) fn shown(&self) -> Self {
         let request = self.request.clone().map(|request| Request { status: 200, ..request });

@@ -1,0 +1,48 @@
+//! Groups: adding, renaming and removing them.
+
+use crate::base::error::Error;
+use crate::identity::acl::CORE_ADMIN;
+use crate::identity::administrators::Force;
+use crate::identity::groups;
+use crate::site::Site;
+use crate::site::state::change;
+
+use super::author::{Author, Recorded};
+use super::operation::Operation;
+
+pub(crate) static ADD: Operation = Operation::new("add a group", CORE_ADMIN)
+    .page("administration.groups.new")
+    .command("group add");
+pub(crate) static RENAME: Operation =
+    Operation::new("rename a group", CORE_ADMIN).page("administration.groups.edit");
+pub(crate) static REMOVE: Operation = Operation::new("delete a group", CORE_ADMIN)
+    .takes_access()
+    .page("administration.groups.delete");
+
+/// Adds a group below the one with this title, and returns its key.
+pub(crate) async fn add(site: &Site, title: &str, parent: &str) -> Result<(i64, Recorded), Error> {
+    change!(site.state(), |transaction| {
+        let author = Author::of(site, &ADD, Force::No, transaction).await?;
+        let parent = groups::find(transaction, parent).await?;
+        let id = groups::insert(transaction, title, parent).await?;
+        Ok((id, author.record(transaction, ("group", id), "").await?))
+    })
+}
+
+/// Gives a group another title.
+pub(crate) async fn rename(site: &Site, id: i64, title: &str) -> Result<Recorded, Error> {
+    change!(site.state(), |transaction| {
+        let author = Author::of(site, &RENAME, Force::No, transaction).await?;
+        groups::rename(transaction, id, title).await?;
+        author.record(transaction, ("group", id), "").await
+    })
+}
+
+/// Removes a group with its rules.
+pub(crate) async fn remove(site: &Site, id: i64) -> Result<Recorded, Error> {
+    change!(site.state(), |transaction| {
+        let author = Author::of(site, &REMOVE, Force::No, transaction).await?;
+        groups::remove(transaction, id).await?;
+        author.record(transaction, ("group", id), "").await
+    })
+}

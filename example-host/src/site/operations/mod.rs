@@ -1,0 +1,40 @@
+//! What administrators do to a site: each operation once, in a transaction that also records it in the audit
+//! trail, and in effect in every process afterwards. Pages and commands parse what is wanted and phrase what
+//! was done; this room knows them only by their names.
+
+mod author;
+pub(crate) mod extensions;
+pub(crate) mod groups;
+mod operation;
+pub(crate) mod permissions;
+pub(crate) mod tokens;
+pub(crate) mod users;
+
+pub(crate) use self::author::Recorded;
+pub(crate) use self::operation::Operation;
+
+/// Every operation. Tests hold it against the forms of the pages and against the commands.
+#[cfg(test)]
+pub(crate) static ALL: [&Operation; 21] = [
+    &users::ADD,
+    &users::CHANGE,
+    &users::CHANGE_WITH_PASSWORD,
+    &users::SET_PASSWORD,
+    &users::CHANGE_OWN_PASSWORD,
+    &users::BLOCK,
+    &users::UNBLOCK,
+    &users::SIGN_OUT,
+    &users::SIGN_OUT_EVERYWHERE,
+    &users::REMOVE,
+    &tokens::GENERATE,
+    &tokens::CREATE,
+    &tokens::ROTATE,
+    &tokens::REVOKE,
+    &groups::ADD,
+    &groups::RENAME,
+    &groups::REMOVE,
+    &permissions::CHANGE,
+    &extensions::ENABLE,
+    &extensions::DISABLE,
+    &extensions::CHANGE_PARAMETERS,
+];
