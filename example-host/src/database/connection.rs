@@ -7,7 +7,7 @@ use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Column, Executor, FromRow, MySql, Postgres, Sqlite, Statement as _};
+use sqlx::{Column, Executor, FromRow, MySql, Postgres, Sqlite, Statement as _, Type};
 
 use crate::base::error::Error;
 
@@ -272,7 +272,10 @@ impl Drop for Connection {
     }
 }
 
-fn described(column: &impl Column) -> (String, Kind) {
+fn described<C: Column>(column: &C) -> (String, Kind)
+where
+    String: Type<C::Database>,
+{
     (column.name().to_owned(), Kind::of(column))
 }
 

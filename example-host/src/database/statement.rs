@@ -2,10 +2,7 @@
 //! here when the statement is run.
 
 use sqlx::pool::PoolConnection;
-use sqlx::{
-    Arguments, AssertSqlSafe, Column, Database as _, Encode, SqlSafeStr, SqlStr, Sqlite, Type,
-    TypeInfo,
-};
+use sqlx::{Arguments, AssertSqlSafe, Column, Encode, SqlSafeStr, SqlStr, Type, TypeInfo};
 use time::PrimitiveDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -25,15 +22,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By the name that an engine has for the type of a column. SQLite has numbers for flags, and texts for
-    /// moments. MySQL calls texts that are compared by their bytes binary, too, but not of a fixed length.
-    pub(super) fn of<C: Column>(column: &C) -> Self {
-        let is_sqlite = C::Database::NAME == Sqlite::NAME;
-        match column.type_info().name() {
+    /// By the type that an engine has for a column. SQLite has numbers for flags, and texts for moments. MySQL
+    /// calls texts that are compared by their bytes binary, too.
+    pub(super) fn of<C: Column>(column: &C) -> Self
+    where
+        String: Type<C::Database>,
+    {
+        let of = column.type_info();
+        match of.name() {
             "BOOL" | "BOOLEAN" => Kind::Flag,
             "TIMESTAMP" | "DATETIME" => Kind::Moment,
-            "BYTEA" | "BINARY" => Kind::Bytes,
-            "BLOB" if is_sqlite => Kind::Bytes,
+            "BYTEA" | "BLOB" | "BINARY" | "VARBINARY" if !String::compatible(of) => Kind::Bytes,
             name if name.contains("INT") => Kind::Int,
             _ => Kind::Text,
         }

@@ -1,5 +1,5 @@
 //! Copying the rows of a table to the table of the same name in another database, whatever the engines.
-//! The columns are those that the tables have, so that none is forgotten when one is added.
+//! The columns are those that both tables have, so that none is forgotten when one is added.
 
 use host_interface::Progress;
 use sqlx::{Column, ColumnIndex, Decode, FromRow, Row, Type};
@@ -34,7 +34,10 @@ impl Table {
         to: &mut Connection,
         progress: &impl Progress,
     ) -> Result<(), Error> {
-        let columns = to.columns(Statement::built(format!("SELECT * FROM {}", self.name))).await?;
+        let all = Statement::built(format!("SELECT * FROM {}", self.name));
+        let known = from.columns(all.clone()).await?;
+        let mut columns = to.columns(all).await?;
+        columns.retain(|(name, _)| known.iter().any(|(other, _)| other == name));
         let place = |wanted: &str| columns.iter().position(|(name, _)| name == wanted);
         let (keys, parent): (Vec<_>, _) =
             (self.key.iter().filter_map(|name| place(name)).collect(), self.parent.and_then(place));
@@ -170,6 +173,7 @@ where
     Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
     bool: Decode<'r, R::Database> + Type<R::Database>,
     Option<String>: Decode<'r, R::Database> + Type<R::Database>,
+    String: Type<R::Database>,
     Vec<u8>: Decode<'r, R::Database> + Type<R::Database>,
     Option<PrimitiveDateTime>: Decode<'r, R::Database> + Type<R::Database>,
 {

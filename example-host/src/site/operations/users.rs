@@ -172,6 +172,7 @@ async fn put_password(
     change!(site.state(), |transaction| {
         let author = Author::of(site, operation, Force::No, transaction).await?;
         let id = who.key(transaction).await?;
+        author.may_touch(transaction, id).await?;
         users::set_password_hash(transaction, id, hash).await?;
         author.record(transaction, ("user", id), "").await
     })
