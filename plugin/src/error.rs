@@ -296,6 +296,9 @@ pub enum Error {
         /// What it holds.
         holds: &'static str,
     },
+    /// The write with the key of the request has been done before, with this answer.
+    #[error("the write has been done before")]
+    Repeated(Box<StoredAnswer>),
     /// The store cannot be copied in its present state, or the copy differs.
     #[error("{0}")]
     Copy(String),
@@ -308,6 +311,19 @@ pub enum Error {
     /// The contract between host and plugin was violated.
     #[error("{0}")]
     Contract(&'static str),
+}
+
+/// The answer to a write with a key, as it is stored for repetitions of the write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// The HTTP status.
+    pub status: i64,
+    /// The header `Location`; empty without one.
+    pub location: String,
+    /// The header `ETag`; empty without one.
+    pub etag: String,
+    /// The body, encoded.
+    pub body: String,
 }
 
 impl From<Fault> for Error {

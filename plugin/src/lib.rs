@@ -11,9 +11,9 @@
 //!    write on the plugin's threads unless it is ready at once.
 //! 3. [`app`] looks up the route in a table generated from the resources, and asks the host whether
 //!    the user has the permission.
-//! 4. [`service::crud`] performs the operation, with the rules that the resource's file adds
-//!    ([`service::hooks`]). [`wire::request`] and [`wire::body`] turn query, headers and body into
-//!    typed form. All faults are collected.
+//! 4. [`service::crud`] performs the operation, a write in the steps of [`service::write`], with the rules
+//!    that the resource's file adds ([`service::hooks`]). [`wire::request`] and [`wire::body`] turn query,
+//!    headers and body into typed form. All faults are collected.
 //! 5. A read becomes a [`model::question`]; a write becomes a [`wire::draft`], which is checked
 //!    against the resource.
 //! 6. [`sql::approach`] decides how the records of a page are found, and which kept counts are
@@ -37,18 +37,20 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log (`logging`) |
-//! | [`app`] | permission and dispatch; the table of `routes`; resources and routes as OpenAPI 3.1 (`openapi`); the `commands` for operators |
-//! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules; `customers` includes addresses, `methods` shipping and payment, `orders/` items, histories, shipments and what a warehouse reads of an order |
-//! | [`service`] | the store as one value (`call`), the five operations and nested lists (`crud`), a page and the related records beside it (`compound`), what a resource's file adds to them (`hooks`), writes that happen once, under a key (`once`, and the `turns` of requests with equal keys), the memory of all answers under way (`answers`), the queue of mails to the host (`outbox`), the mails to a customer about an order (`notification`), made from a `template`, the site's parameters (`settings`) |
+//! | [`boundary`] | the plugin as the host holds it: runtime, polling, abort on drop; `tracing` events to the host's log |
+//! | [`app`] | permission and dispatch; the table of `routes`, the document of `openapi`, panels, and the `commands` for operators |
+//! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules |
+//! | [`service`] | the five operations on any resource (`crud`), the steps of every `write`, what a resource's file adds to them (`hooks`), writes that happen once (`once`), and the queue of mails (`outbox`) |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
-//! | [`changes`] | the feed of changes: queued changes get their places (`place`) by the feed's own row (`clock`), a page of it (`read`) from a client's `cursor`, and clients that wait for a change (`waiting`); lists of what has changed `since` a moment |
-//! | [`bulk`] | many records at once: countries, zones, currencies and order statuses of a new store (`reference`), the demo store (`demo`), moving the store to another database (`copy`), checking and repairing what is stored in two places (`maintenance`) |
-//! | [`store`] | the `database` and its `transaction`s; what an engine provides (`driver`), and a file for each engine; connections that are `ready` in front of the driver's `pools`, on `lease` to a request, with the `brake` that ends statements; `cells`, the results; bulk `filling`, SQLite's `upkeep` |
-//! | [`wire`] | path and query (`request`), what a client selects of a document (`view`), where a list of changed records goes on (`resume`), the query of the feed of changes (`following`) and headers and body (`body`) to typed form, known `names` for misspelt ones, values and their literal texts (`literal`), the record that a body describes (`draft`), `If-Match` (`precondition`), `Idempotency-Key` and the fingerprint of a request (`idempotency`), JSON:API output (`document`) within a limit (`limited`), each record of it (`object`) with the records beside it (`included`), responses (`answer`) |
-//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text: how a page is found (`approach`) and the queries needed for that (`probe`), pages in the order of long texts (`ties`), pages (`read`) and their `conditions`, changes (`write`), the keys of writes (`once`), the feed of changes with its triggers (`feed`), whole tables (`copy`), differences between engines (`dialect`), substring search (`texts`), kept counts and sums with their tables, triggers and recounts (`kept`) |
-//! | [`model`] | kinds of values (`value`), days and moments (`moment`), fields and their typed handles (`field`), descriptors (`resource`), the list of all descriptors (`registry`) and the relations that follow from them (`relation`), selected fields (`selection`), records (`record`), queries to the database (`question`), the parameters of the store (`parameters`), the kept counts and sums (`kept`) |
+//! | [`changes`] | the feed of changes: places, cursors, and clients that wait |
+//! | [`bulk`] | many records at once: reference data, the demo store, copies, and what is stored in two places compared and repaired |
+//! | [`store`] | the `database` and its `transaction`s, on connections that are lent to requests; a file for each engine; migrations and derived objects |
+//! | [`wire`] | requests (`request`, `body`, `view`) to typed form, drafts of records, and JSON:API (`document`, `answer`) |
+//! | [`sql`] | plans to SQL, the only place that makes dynamic SQL text; differences between engines (`dialect`); triggers and kept numbers (`derived`) |
+//! | [`model`] | plain data: kinds of values, fields, descriptors of resources and their registry, records, and questions to the database |
 //! | [`error`](mod@error) | the table of errors |
+//!
+//! Each file begins with what it is for, and what it is independent of.
 //!
 //! # A page of a large store
 //!

@@ -49,9 +49,6 @@ pub(super) fn declared() -> [Command; 4] {
 }
 
 /// Runs a command.
-///
-/// # Errors
-/// Those of the work that it does.
 pub(super) async fn run(
     name: &str,
     options: Map<String, Value>,

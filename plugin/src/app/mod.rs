@@ -17,14 +17,14 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::model::parameters;
-use crate::model::resource::Resource;
-use crate::resources::{FULFIL, REGISTRY};
+use crate::model::resource::{Permissions, Resource};
+use crate::resources::{FULFIL, REGISTRY, SERVICES};
 use crate::service::call::{self, Call, Shop};
-use crate::service::hooks::{Gives, HookFuture, Special};
+use crate::service::hooks::{Answer, HookFuture, Service, Special};
 use crate::service::{crud, once};
 use crate::store::{self, Store};
-use crate::wire::answer;
 use crate::wire::document::MEDIA_TYPE;
+use crate::wire::{answer, request};
 use routes::{Endpoint, Operation};
 
 /// The extension's name on a site.
@@ -32,9 +32,9 @@ pub const NAME: &str = "webservices-shop";
 /// The path of the store below the host's entry point.
 pub const PREFIX: &str = "v1/shop";
 
-/// The job that removes keys of writes that are old enough.
+/// The job that removes old keys of writes.
 const SWEEP_KEYS: &str = "sweep_keys";
-/// The job that forgets deletions that are old enough.
+/// The job that removes old deletions from the feed of changes.
 const SWEEP_CHANGES: &str = "sweep_changes";
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -43,36 +43,33 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 pub struct App {
     /// The store.
     pub shop: Shop,
-    routes: Vec<Endpoint>,
+    /// The routes. A host asks for them by their positions.
+    pub routes: Vec<Endpoint>,
 }
 
 impl App {
     /// The store on this database, mounted below `base_path`.
     pub fn new(host: HostHandle, store: Store, base_path: &str) -> Self {
         let root = format!("{base_path}/{PREFIX}");
-        Self { shop: Shop::new(host, store, root, REGISTRY), routes: routes::endpoints() }
+        Self::of(Shop::new(host, store, root, REGISTRY), SERVICES)
+    }
+
+    /// The routes of these services, whose resources the store has.
+    pub fn of(shop: Shop, services: &'static [Service]) -> Self {
+        Self { shop, routes: routes::endpoints(services) }
     }
 
     /// Computes the content of a panel.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn panel(&self, name: &str) -> Result<PanelContent, Error> {
         panels::content(name, &self.shop).await
     }
 
     /// Computes the content of a panel about a request or a record.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn detail_panel(&self, name: &str, subject: &Subject) -> Result<PanelContent, Error> {
         panels::detail(name, subject, &self.shop).await
     }
 
     /// Runs a command.
-    ///
-    /// # Errors
-    /// Those of the work that it does.
     pub async fn command(
         &self,
         name: &str,
@@ -83,9 +80,6 @@ impl App {
     }
 
     /// Does a job.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn job(&self, name: &str) -> Result<(), Error> {
         match name {
             SWEEP_KEYS => once::sweep(&self.shop).await,
@@ -121,11 +115,18 @@ impl App {
         if let Some(rights) = &endpoint.rights {
             call.permit_any(rights)?;
         }
-        let turn = self.shop.turns.wait(request).await?;
-        call.turn = turn.as_ref();
+        let key = self.shop.keys.wait(request).await?;
+        call.key = key.as_ref();
+        let writes = endpoint.method != Method::Get;
+        if writes {
+            request::no_listing(request.query())?;
+        }
         // An operation commits once, at its end, so it can be repeated as a whole until then.
-        let answer = store::retry(|| dispatch(endpoint, &call)).await?;
-        if endpoint.method != Method::Get {
+        let answer = match store::retry(|| dispatch(endpoint, &call)).await {
+            Err(Error::Repeated(answer)) => once::replay(*answer),
+            done => done,
+        }?;
+        if writes {
             self.shop.feed.written();
         }
         Ok(answer)
@@ -155,11 +156,11 @@ fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> HookFuture<'a, Respo
 
 /// The routes, parameters and permissions of the store, for the host.
 pub fn describe() -> Description {
-    let routes = routes::endpoints().into_iter().zip(0..).map(|(endpoint, handler)| {
+    let routes = routes::endpoints(SERVICES).into_iter().zip(0..).map(|(endpoint, handler)| {
         let pattern = format!("{PREFIX}/{}", endpoint.path);
         let route = Route::new(endpoint.method, pattern, endpoint.name, handler);
         match endpoint.operation {
-            Operation::Special(Special { gives: Gives::Changes, .. }) => route.waits(),
+            Operation::Special(Special { answer: Answer::Changes, .. }) => route.waits(),
             _ => route,
         }
     });
@@ -168,10 +169,10 @@ pub fn describe() -> Description {
     let asset = |resource: &Resource| {
         let kind = resource.kind;
         let asset = Asset::new(call::asset(kind), parent(kind), resource.title());
-        // Nor does a token that views everything view that.
+        // A token for everything that can be viewed does not include the configuration.
         if kind == "config" { asset.named_only() } else { asset }
     };
-    let governed = REGISTRY.iter().filter(|resource| resource.governed_by.is_none());
+    let governed = REGISTRY.iter().filter(|resource| resource.permissions == Permissions::Own);
     Description::new(env!("CARGO_PKG_VERSION"))
         .media_type(MEDIA_TYPE)
         .sample_path(format!("{PREFIX}/manufacturers"))
@@ -202,5 +203,5 @@ pub fn describe() -> Description {
 
 /// The OpenAPI document of the store below this path.
 pub fn openapi(base_path: &str) -> serde_json::Value {
-    openapi::document(&routes::endpoints(), &format!("{base_path}/{PREFIX}"))
+    openapi::document(&routes::endpoints(SERVICES), &format!("{base_path}/{PREFIX}"))
 }

@@ -4,7 +4,6 @@
 use host_interface::Method;
 
 use crate::model::resource::{Nested, Resource};
-use crate::resources::SERVICES;
 use crate::service::call::{Rights, VIEW, asset};
 use crate::service::hooks::{Service, Special};
 
@@ -51,9 +50,9 @@ pub enum Operation {
     Special(&'static Special),
 }
 
-/// The table of routes.
-pub fn endpoints() -> Vec<Endpoint> {
-    SERVICES.iter().flat_map(endpoints_of).collect()
+/// The table of the routes of these services.
+pub fn endpoints(services: &'static [Service]) -> Vec<Endpoint> {
+    services.iter().flat_map(endpoints_of).collect()
 }
 
 fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {

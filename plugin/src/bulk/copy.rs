@@ -13,7 +13,7 @@ use futures_util::TryStreamExt;
 use host_interface::ProgressHandle;
 
 use crate::error::Error;
-use crate::model::kept::{self, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
+use crate::model::kept::{self, Aggregate, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 use crate::model::registry::{Registry, Tabled};
 use crate::model::value::{Kind, Value, decimal_text};
 use crate::sql::{self, Statement, Table};
@@ -226,7 +226,7 @@ struct Layout {
     /// while the target is written, although they take two fifths of the time of a product: two
     /// stores whose sums agree after different histories are then known to be equal. Engines differ
     /// in how many rows a sum is spread over, and a sum of 0 may be missing.
-    derived: Vec<(&'static Kept, Columns)>,
+    derived: Vec<(&'static Aggregate, Columns)>,
 }
 
 impl Layout {
@@ -256,7 +256,10 @@ impl Layout {
 }
 
 /// The tables that triggers keep, with their columns.
-fn derived(here: &Catalogue, there: &Catalogue) -> Result<Vec<(&'static Kept, Columns)>, Error> {
+fn derived(
+    here: &Catalogue,
+    there: &Catalogue,
+) -> Result<Vec<(&'static Aggregate, Columns)>, Error> {
     let derived = kept::ALL.into_iter().map(|table| {
         let columns = |catalogue: &Catalogue| {
             let mut columns = catalogue.get(table.table).cloned().unwrap_or_default();
@@ -452,7 +455,7 @@ async fn compare_all(
 }
 
 /// Reads the sums of a table that triggers keep.
-fn groups(table: &Kept, columns: &Columns) -> Statement {
+fn groups(table: &Aggregate, columns: &Columns) -> Statement {
     let names = columns.names();
     let (by, sums) = names.split_at(table.by.len().min(names.len()));
     sql::all_groups(table.table, by, sums)

@@ -15,9 +15,6 @@ const ORDER_STATUSES: [&str; 8] =
 
 /// Inserts the reference data into a new store, in one transaction. A store that has received them
 /// before keeps its present records.
-///
-/// # Errors
-/// Database errors.
 pub async fn install(store: &Store) -> Result<(), Error> {
     store::retry(|| install_once(store)).await
 }

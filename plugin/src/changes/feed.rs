@@ -33,7 +33,7 @@ pub struct Feed {
     reads: Reads,
     wake: Notify,
     stopped: watch::Sender<bool>,
-    /// Since when no change that was committed then is queued, in seconds since 1970.
+    /// Everything that was committed by then has its place: a moment in seconds since 1970.
     caught_up: AtomicI64,
 }
 
@@ -115,9 +115,6 @@ impl Feed {
     }
 
     /// Reads a page, with everything that is committed by now.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn read(&self, asked: &Asked) -> Result<Result<Portion, Expired>, Error> {
         self.catch_up().await?;
         read(asked, &self.store, self.registry).await
@@ -132,9 +129,6 @@ impl Feed {
     }
 
     /// Reads a page once for all who have waited for a change up to this place.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn read_shared(
         &self,
         asked: &Asked,
@@ -151,9 +145,6 @@ impl Feed {
     }
 
     /// Forgets the deletions of so many days ago and earlier.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn forget(&self, days: i64) -> Result<(), Error> {
         const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
         let mut transaction = self.store.begin_read().await?;
@@ -163,9 +154,6 @@ impl Feed {
     }
 
     /// The feed's own row.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn clock(&self) -> Result<Clock, Error> {
         let mut transaction = self.store.begin_read().await?;
         let clock = Clock::read(&mut transaction).await?;
@@ -174,9 +162,6 @@ impl Feed {
     }
 
     /// How far behind the feed is.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn backlog(&self) -> Result<Backlog, Error> {
         let mut transaction = self.store.begin_read().await?;
         let queued = transaction.number(places::count_queued(COUNTED)).await?;

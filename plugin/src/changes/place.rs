@@ -17,9 +17,6 @@ const AT_ONCE: usize = 500;
 
 /// Gives all changes that are queued and committed when it begins their places, and not those that come
 /// meanwhile: it would not end while changes are made faster. An empty queue takes no lock.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<(), Error> {
     let cells = store.table(places::last_queued()).await?;
     let rows = cells.rows()?;
@@ -45,7 +42,7 @@ async fn place_some(store: &Store, registry: Registry, until: i64) -> Result<usi
     for (kind, record) in queued.in_order() {
         clock.seq = now.max(clock.seq + 1);
         let deleted = !existing.contains(&(kind, record));
-        placed.push(places::Place { kind, record, seq: clock.seq, deleted });
+        placed.push(places::LatestChange { kind, record, seq: clock.seq, deleted });
     }
     let dialect = transaction.dialect();
     for statement in places::place(&placed, dialect) {
@@ -119,9 +116,6 @@ impl Queued {
 
 /// Forgets the deletions up to a place, a few at a time. Writers do not wait for this, since they only
 /// add to the queue.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn forget(store: &Store, until: i64) -> Result<(), Error> {
     while store::retry(|| forget_some(store, until)).await? {}
     Ok(())
@@ -148,7 +142,7 @@ async fn forget_some(store: &Store, until: i64) -> Result<bool, Error> {
         floor = seq.int("seq")?;
         statements.push(places::forget(kind.text("kind")?, record.int("record")?));
     }
-    // Whoever has come to the last forgotten deletion has missed none, however long ago that was.
+    // A client that has come to the last forgotten deletion has missed none, however long ago that was.
     let more = rows.len() == AT_ONCE;
     statements.push(places::set_floor(floor, if more { floor } else { until }));
     for statement in statements {

@@ -59,9 +59,6 @@ struct Changed {
 }
 
 /// Reads a page.
-///
-/// # Errors
-/// Database errors.
 pub(crate) async fn read(
     asked: &Asked,
     store: &Store,
@@ -141,7 +138,7 @@ impl Portion {
         }
     }
 
-    /// The records and changes on the page, each with how far a client has come that has it.
+    /// The records and changes on the page, each with the position of a client that has received it.
     fn all<'a>(&self, rows: &'a [Rows<'a>]) -> Result<Vec<(Change<'a>, Position)>, Error> {
         let found = rows.iter().flat_map(|(of, rows)| rows.iter().map(|row| (*of, &row[..])));
         let Some(changes) = &self.changes else {

@@ -42,9 +42,6 @@ enum Way {
 
 impl<'a> ChangedSince<'a> {
     /// Limits a page to what has changed since the moment that the listing has, if it has one.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn of(
         listing: &'a Listing,
         moment: PrimitiveDateTime,
@@ -58,7 +55,7 @@ impl<'a> ChangedSince<'a> {
         if limited {
             page.conditions.push(Condition::Changed { since, ordered: !listing.ordered });
         }
-        // A cursor of another way is one of before the feed was begun anew: the list begins again.
+        // A cursor of another kind is from before the feed began anew, so the list begins again.
         let way = match (listing.ordered, limited) {
             (true, _) => Way::Offsets,
             (false, true) => {
@@ -85,9 +82,6 @@ impl<'a> ChangedSince<'a> {
     }
 
     /// What the list has beside the rows of this page, from which a row too many is removed.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn beside(
         &self,
         page: &Page,
@@ -122,8 +116,8 @@ impl<'a> ChangedSince<'a> {
         Ok(Since { as_of, paging: Paging::Cursor { own, next } })
     }
 
-    /// The last place that a page has read, if there may be more although it has no row too many: a record may
-    /// be gone whose deletion has no place yet, and the page has a row less for it.
+    /// The last place that a page has read, if there may be more although it has no surplus row: a record that
+    /// is gone, and whose deletion has no place yet, leaves the page one row short.
     async fn last_read(
         &self,
         page: &Page,

@@ -75,12 +75,9 @@ impl Waiting {
     }
 
     /// Makes the latest places known to those who wait.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(super) async fn announce(&self, store: &Store) -> Result<(), Error> {
         if !self.is_used() {
-            // What happens until somebody waits again would be read for nobody.
+            // Nobody waits, so nothing has to be read until somebody does.
             self.0.send_if_modified(|heads| {
                 heads.feed.clear();
                 false
@@ -134,7 +131,7 @@ type Shared = OnceCell<Arc<Result<Portion, Expired>>>;
 pub(super) struct Reads(Mutex<HashMap<(Asked, i64), Weak<Shared>>>);
 
 impl Reads {
-    /// The read of this page after a change up to this place.
+    /// The read that all clients share that want this page after a change up to this place.
     pub(super) fn of(&self, asked: &Asked, seq: i64) -> Arc<Shared> {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.retain(|_, read| read.strong_count() > 0);

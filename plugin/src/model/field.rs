@@ -215,7 +215,7 @@ pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Field
 }
 
 /// A quantity or measure, not negative, with up to five fraction digits.
-pub const fn amount(name: &'static str) -> Field {
+pub const fn quantity(name: &'static str) -> Field {
     decimal(name, 5, 0, MAX_AMOUNT)
 }
 
@@ -408,7 +408,7 @@ impl Field {
     }
 
     /// Its handle as an amount of money.
-    pub const fn amount(self) -> Handle<Money> {
+    pub const fn money(self) -> Handle<Money> {
         self.units()
     }
 

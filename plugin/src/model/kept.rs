@@ -5,7 +5,7 @@
 
 /// A table of kept numbers, with a row for each combination of values that occurs in the records.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct Aggregate {
     /// The table.
     pub table: &'static str,
     /// The records that are counted.
@@ -35,7 +35,7 @@ pub struct Group {
     /// The value that it takes from a record.
     pub value: Value,
     /// The type of the column.
-    pub room: Room,
+    pub room: ColumnType,
 }
 
 /// The value by which records are grouped.
@@ -58,7 +58,7 @@ pub enum Value {
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum ColumnType {
     /// A number of 16 bits.
     Small,
     /// A number of 64 bits.
@@ -73,13 +73,13 @@ pub struct Sum {
     /// Its name.
     pub column: &'static str,
     /// The value that is added up.
-    pub of: Summand,
+    pub of: Addend,
 }
 
 /// What a record adds to a sum. An amount of money is added up in two parts and the value of a
 /// stock in three, because the sum of many would overflow 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Summand {
+pub enum Addend {
     /// One.
     One,
     /// A whole number.
@@ -213,7 +213,7 @@ static ADDRESSES: Records =
 pub const COUNTED: [&Records; 3] = [&PRODUCTS, &ORDERS, &ADDRESSES];
 
 /// All tables. A write locks rows in this order, so that two writes cannot deadlock.
-pub const ALL: [&Kept; 15] = [
+pub const ALL: [&Aggregate; 15] = [
     &PRODUCT_COUNTS,
     &PRODUCT_COUNTS_BY_MANUFACTURER,
     &PRODUCT_COUNTS_BY_CATEGORY,
@@ -232,101 +232,101 @@ pub const ALL: [&Kept; 15] = [
 ];
 
 /// Only the number of records.
-const COUNT: &[Sum] = &[Sum { column: "n", of: Summand::One }];
+const COUNT: &[Sum] = &[Sum { column: "n", of: Addend::One }];
 
 /// Products by stock record, state, visibility and type.
-pub static PRODUCT_COUNTS: Kept = Kept {
+pub static PRODUCT_COUNTS: Aggregate = Aggregate {
     table: "shop_product_counts",
     of: &PRODUCTS,
     by: &[small("has_stock"), small("enabled"), small("visibility"), text("product_type", 64)],
     sums: COUNT,
 };
 /// Products by manufacturer and state.
-pub static PRODUCT_COUNTS_BY_MANUFACTURER: Kept = Kept {
+pub static PRODUCT_COUNTS_BY_MANUFACTURER: Aggregate = Aggregate {
     table: "shop_product_counts_by_manufacturer",
     of: &PRODUCTS,
     by: &[or_zero("manufacturer_id"), small("enabled")],
     sums: COUNT,
 };
 /// Products by category and state.
-pub static PRODUCT_COUNTS_BY_CATEGORY: Kept = Kept {
+pub static PRODUCT_COUNTS_BY_CATEGORY: Aggregate = Aggregate {
     table: "shop_product_counts_by_category",
     of: &PRODUCTS,
     by: &[or_zero("category_id"), small("enabled")],
     sums: COUNT,
 };
 /// Products by the day on which they were created.
-pub static PRODUCT_COUNTS_BY_DAY: Kept = Kept {
+pub static PRODUCT_COUNTS_BY_DAY: Aggregate = Aggregate {
     table: "shop_product_counts_by_day",
     of: &PRODUCTS,
     by: &[day("created_on")],
     sums: COUNT,
 };
 /// Products by block of keys.
-pub static PRODUCT_BLOCKS: Kept =
-    Kept { table: "shop_product_blocks", of: &PRODUCTS, by: BLOCKS, sums: COUNT };
+pub static PRODUCT_BLOCKS: Aggregate =
+    Aggregate { table: "shop_product_blocks", of: &PRODUCTS, by: BLOCKS, sums: COUNT };
 /// The stock, in groups that can be evaluated without reading a product.
-pub static STOCK: Kept = Kept {
+pub static STOCK: Aggregate = Aggregate {
     table: "shop_stock",
     of: &PRODUCTS,
     by: &[
-        Group { column: "status", value: Value::StockStatus, room: Room::Small },
-        Group { column: "quantity", value: Value::StockQuantity, room: Room::Whole },
+        Group { column: "status", value: Value::StockStatus, room: ColumnType::Small },
+        Group { column: "quantity", value: Value::StockQuantity, room: ColumnType::Whole },
     ],
     sums: &[
-        Sum { column: "products", of: Summand::One },
-        Sum { column: "units", of: Summand::Whole("quantity") },
-        Sum { column: "value_2", of: Summand::WorthHigh },
-        Sum { column: "value_1", of: Summand::WorthMiddle },
-        Sum { column: "value_0", of: Summand::WorthLow },
+        Sum { column: "products", of: Addend::One },
+        Sum { column: "units", of: Addend::Whole("quantity") },
+        Sum { column: "value_2", of: Addend::WorthHigh },
+        Sum { column: "value_1", of: Addend::WorthMiddle },
+        Sum { column: "value_0", of: Addend::WorthLow },
     ],
 };
 /// Orders by status, payment and currency.
-pub static ORDER_COUNTS: Kept = Kept {
+pub static ORDER_COUNTS: Aggregate = Aggregate {
     table: "shop_order_counts",
     of: &ORDERS,
     by: &[whole("order_state_id"), text("orderpayment_type", 255), text("currency_code", 3)],
     sums: COUNT,
 };
 /// Orders by user and status.
-pub static ORDER_COUNTS_BY_USER: Kept = Kept {
+pub static ORDER_COUNTS_BY_USER: Aggregate = Aggregate {
     table: "shop_order_counts_by_user",
     of: &ORDERS,
     by: &[whole("user_id"), whole("order_state_id")],
     sums: COUNT,
 };
 /// Orders by day and status.
-pub static ORDER_COUNTS_BY_DAY: Kept = Kept {
+pub static ORDER_COUNTS_BY_DAY: Aggregate = Aggregate {
     table: "shop_order_counts_by_day",
     of: &ORDERS,
     by: &[day("created_on"), whole("order_state_id")],
     sums: COUNT,
 };
 /// Orders by block of keys.
-pub static ORDER_BLOCKS: Kept =
-    Kept { table: "shop_order_blocks", of: &ORDERS, by: BLOCKS, sums: COUNT };
+pub static ORDER_BLOCKS: Aggregate =
+    Aggregate { table: "shop_order_blocks", of: &ORDERS, by: BLOCKS, sums: COUNT };
 /// The sums of the orders of a day.
-pub static SALES_BY_DAY: Kept = Kept {
+pub static SALES_BY_DAY: Aggregate = Aggregate {
     table: "shop_sales_by_day",
     of: &ORDERS,
     by: &[day("created_on"), text("currency_code", 3), whole("order_state_id")],
     sums: &[
-        Sum { column: "orders", of: Summand::One },
-        Sum { column: "items", of: Summand::Whole("item_quantity") },
-        Sum { column: "subtotal_1", of: Summand::High("order_subtotal") },
-        Sum { column: "subtotal_0", of: Summand::Low("order_subtotal") },
-        Sum { column: "discount_1", of: Summand::High("order_discount") },
-        Sum { column: "discount_0", of: Summand::Low("order_discount") },
-        Sum { column: "refund_1", of: Summand::High("order_refund") },
-        Sum { column: "refund_0", of: Summand::Low("order_refund") },
-        Sum { column: "shipping_1", of: Summand::High("order_shipping") },
-        Sum { column: "shipping_0", of: Summand::Low("order_shipping") },
-        Sum { column: "tax_1", of: Summand::High("order_tax") },
-        Sum { column: "tax_0", of: Summand::Low("order_tax") },
+        Sum { column: "orders", of: Addend::One },
+        Sum { column: "items", of: Addend::Whole("item_quantity") },
+        Sum { column: "subtotal_1", of: Addend::High("order_subtotal") },
+        Sum { column: "subtotal_0", of: Addend::Low("order_subtotal") },
+        Sum { column: "discount_1", of: Addend::High("order_discount") },
+        Sum { column: "discount_0", of: Addend::Low("order_discount") },
+        Sum { column: "refund_1", of: Addend::High("order_refund") },
+        Sum { column: "refund_0", of: Addend::Low("order_refund") },
+        Sum { column: "shipping_1", of: Addend::High("order_shipping") },
+        Sum { column: "shipping_0", of: Addend::Low("order_shipping") },
+        Sum { column: "tax_1", of: Addend::High("order_tax") },
+        Sum { column: "tax_0", of: Addend::Low("order_tax") },
     ],
 };
 /// Orders by what a warehouse asks for.
-pub static FULFILMENT_COUNTS: Kept = Kept {
+pub static FULFILMENT_COUNTS: Aggregate = Aggregate {
     table: "shop_fulfilment_counts",
     of: &ORDERS,
     by: &[
@@ -338,22 +338,22 @@ pub static FULFILMENT_COUNTS: Kept = Kept {
     sums: COUNT,
 };
 /// Customers by country.
-pub static ADDRESS_COUNTS: Kept = Kept {
+pub static ADDRESS_COUNTS: Aggregate = Aggregate {
     table: "shop_address_counts",
     of: &ADDRESSES,
     by: &[or_zero("country_id")],
     sums: COUNT,
 };
 /// Customers by country and zone.
-pub static ADDRESS_COUNTS_BY_ZONE: Kept = Kept {
+pub static ADDRESS_COUNTS_BY_ZONE: Aggregate = Aggregate {
     table: "shop_address_counts_by_zone",
     of: &ADDRESSES,
     by: &[or_zero("country_id"), or_zero("zone_id")],
     sums: COUNT,
 };
 /// Customers by block of keys.
-pub static ADDRESS_BLOCKS: Kept =
-    Kept { table: "shop_address_blocks", of: &ADDRESSES, by: BLOCKS, sums: COUNT };
+pub static ADDRESS_BLOCKS: Aggregate =
+    Aggregate { table: "shop_address_blocks", of: &ADDRESSES, by: BLOCKS, sums: COUNT };
 
 /// The revisions of the days of orders.
 pub static DAY_REVISIONS: Revisions = Revisions {
@@ -373,29 +373,29 @@ pub static DAY_REVISIONS: Revisions = Revisions {
     watched_of_parts: &["order_key", "product_id", "orderitem_quantity", "orderitem_finalprice"],
 };
 
-const BLOCKS: &[Group] = &[Group { column: "block", value: Value::Block, room: Room::Whole }];
+const BLOCKS: &[Group] = &[Group { column: "block", value: Value::Block, room: ColumnType::Whole }];
 
 const fn small(column: &'static str) -> Group {
-    Group { column, value: Value::Same, room: Room::Small }
+    Group { column, value: Value::Same, room: ColumnType::Small }
 }
 
 const fn whole(column: &'static str) -> Group {
-    Group { column, value: Value::Same, room: Room::Whole }
+    Group { column, value: Value::Same, room: ColumnType::Whole }
 }
 
 const fn text(column: &'static str, characters: u16) -> Group {
-    Group { column, value: Value::Same, room: Room::Text(characters) }
+    Group { column, value: Value::Same, room: ColumnType::Text(characters) }
 }
 
 const fn or_zero(column: &'static str) -> Group {
-    Group { column, value: Value::OrZero, room: Room::Whole }
+    Group { column, value: Value::OrZero, room: ColumnType::Whole }
 }
 
 const fn day(of: &'static str) -> Group {
-    Group { column: "day", value: Value::Day(of), room: Room::Text(10) }
+    Group { column: "day", value: Value::Day(of), room: ColumnType::Text(10) }
 }
 
-impl Kept {
+impl Aggregate {
     /// Whether its rows are grouped by the column of this name, which the records have too.
     pub fn has(&self, column: &str) -> bool {
         let same = |group: &Group| matches!(group.value, Value::Same | Value::OrZero);
@@ -438,12 +438,12 @@ impl Value {
     }
 }
 
-impl Summand {
+impl Addend {
     fn reads(self) -> Vec<&'static str> {
         match self {
-            Summand::One => Vec::new(),
-            Summand::Whole(column) | Summand::High(column) | Summand::Low(column) => vec![column],
-            Summand::WorthHigh | Summand::WorthMiddle | Summand::WorthLow => {
+            Addend::One => Vec::new(),
+            Addend::Whole(column) | Addend::High(column) | Addend::Low(column) => vec![column],
+            Addend::WorthHigh | Addend::WorthMiddle | Addend::WorthLow => {
                 vec!["quantity", "price"]
             }
         }

@@ -197,7 +197,7 @@ pub enum Condition {
     Among(&'static str, Vec<i64>),
     /// The field has this value.
     Equals(&'static str, Value),
-    /// The field has one of these values. Few records do, however many there are.
+    /// The field has one of these values, and only few records of a store do, however large it is.
     OneOf(&'static str, Vec<Value>),
     /// The field equals this or is greater.
     AtLeast(&'static str, Value),

@@ -2,7 +2,7 @@
 //! served or stored.
 
 use super::field::{Access, Field, Handle};
-use super::kept::Kept;
+use super::kept::Aggregate;
 use super::selection::MAX_FIELDS;
 use super::value::Cell;
 use crate::error::Error;
@@ -58,8 +58,8 @@ pub struct Resource {
     /// Columns with the same value in all records of the resource, which shares its table with
     /// another resource.
     pub fixed: &'static [(&'static str, i64)],
-    /// Records of another resource that a body may include when it creates a record of this one.
-    pub brings: Option<Brings>,
+    /// The records of another resource that a body may include when it creates a record of this one.
+    pub children: Option<Children>,
     /// The resources whose lists below the same row are relationships of each record, whatever a client
     /// asks for. Their permissions may differ from those of other resources with the same records.
     pub parts: &'static [&'static Resource],
@@ -75,10 +75,10 @@ pub struct Resource {
     /// Whether texts of lists have case-folded copies, by which they are sorted. Without, they are
     /// sorted as they are: enough for rows that are read in the order of their keys.
     pub folds: bool,
-    /// The kind of the resource whose permissions also apply to this one, if it has none of its own.
-    pub governed_by: Option<&'static str>,
-    /// An action that is enough for each of its routes, beside the one that the route needs otherwise.
-    pub enough: Option<&'static str>,
+    /// Whose permissions apply to it.
+    pub permissions: Permissions,
+    /// An action that permits each of its routes, as the action of the route does.
+    pub or_action: Option<&'static str>,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
@@ -108,15 +108,15 @@ impl Resource {
         unique: &[],
         nested: &[],
         fixed: &[],
-        brings: None,
+        children: None,
         parts: &[],
         part_of: None,
         serialised: false,
         lock_row: false,
         versioned: true,
         folds: true,
-        governed_by: None,
-        enough: None,
+        permissions: Permissions::Own,
+        or_action: None,
         storage: Storage::PLAIN,
     };
 
@@ -214,7 +214,10 @@ impl Resource {
 
     /// The kind of the resource whose permissions apply to it.
     pub fn asset(&self) -> &'static str {
-        self.governed_by.unwrap_or(self.kind)
+        match self.permissions {
+            Permissions::Of(kind) => kind,
+            Permissions::Own | Permissions::None => self.kind,
+        }
     }
 
     /// Whether lists show all fields, in an order that clients cannot choose.
@@ -286,18 +289,27 @@ impl Resource {
     }
 }
 
+/// Whose permissions apply to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permissions {
+    /// Its own.
+    Own,
+    /// Those of the resource of this kind.
+    Of(&'static str),
+    /// None: its routes check the permissions of others.
+    None,
+}
+
 /// The column with the version of a row: 1 for a new one, and one more after each change.
 pub const VERSION: &str = "version";
 
 /// Records that are created with another one, in the member `name` of its body.
 #[derive(Clone, Copy, Debug)]
-pub struct Brings {
+pub struct Children {
     /// The member, a list of objects.
     pub name: &'static str,
     /// The resource of these records.
     pub of: &'static Resource,
-    /// The field that refers to the containing record; `None` if they are only input.
-    pub by: Option<&'static Handle<i64>>,
 }
 
 /// The record that a record is a part of.
@@ -313,9 +325,9 @@ pub struct PartOf {
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
     /// Tables of kept counts that may give the total of a list.
-    pub counts: &'static [&'static Kept],
+    pub counts: &'static [&'static Aggregate],
     /// Tables of kept counts that locate a page far down a list.
-    pub steps: &'static [&'static Kept],
+    pub steps: &'static [&'static Aggregate],
     /// Indexes on one or more filters followed by an order. The indexes for each order without
     /// filters are implied, and every index ends with the primary key.
     pub indexes: &'static [Index],

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::amounts::amount;
 use super::asked::{ASKED, Asked};
 use crate::error::Error;
-use crate::model::field::{Field, amount as quantity, choice, count, flag, int, money, text};
+use crate::model::field::{Field, choice, count, flag, int, money, quantity, text};
 use crate::model::question::{Page, Shape};
 use crate::model::resource::{Order, Report, Resource};
 use crate::model::value::{Cell, Kind, Value};

@@ -264,7 +264,7 @@ impl Sums {
         self.subtotal - self.discount - self.refund
     }
 
-    /// The same per order.
+    /// What is left, per order.
     pub(crate) fn net_per_order(&self) -> i128 {
         average(self.net(), self.orders, self.decimals)
     }

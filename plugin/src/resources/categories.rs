@@ -7,8 +7,8 @@ use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::Value;
 use crate::service::hooks::Service;
+use crate::service::write::Write;
 use crate::sql::{self, Statement};
-use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
 pub(crate) static CATEGORIES: Resource = Resource {
@@ -25,10 +25,8 @@ pub(crate) static CATEGORIES: Resource = Resource {
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    derive: Some(|draft, before, scene| Box::pin(place(draft, before, scene.transaction))),
-    before_update: Some(|before, after, scene| {
-        Box::pin(move_branch(before, after, scene.transaction))
-    }),
+    derive: Some(|draft, before, write| Box::pin(place(draft, before, write))),
+    before_update: Some(|before, after, write| Box::pin(move_branch(before, after, write))),
     check: can_be_published,
     ..Service::of(&CATEGORIES)
 };
@@ -54,7 +52,7 @@ fn can_be_published(category: &Record) -> Result<Vec<Complaint>, Error> {
 async fn place(
     draft: &mut Draft,
     before: Option<&Record>,
-    transaction: &mut Transaction,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     // A new category with faults may lack any of them.
     let was = before.cloned().unwrap_or_else(|| draft.as_record());
@@ -74,7 +72,7 @@ async fn place(
                 "SELECT path FROM shop_categories WHERE id = ?",
                 vec![Value::Int(parent)],
             );
-            match transaction.texts(statement).await?.pop() {
+            match write.transaction.texts(statement).await?.pop() {
                 Some(path) => (i64::try_from(path.split('/').count()).unwrap_or(0), path),
                 // The check of references reports a missing parent.
                 None => return Ok(()),
@@ -90,7 +88,7 @@ async fn place(
         }
     }
     let alias = match alias {
-        "" => free_alias(title, parent, key, transaction).await?,
+        "" => free_alias(title, parent, key, write).await?,
         given => given.to_owned(),
     };
     let path = if above.is_empty() { alias.clone() } else { format!("{above}/{alias}") };
@@ -112,7 +110,7 @@ async fn free_alias(
     title: &str,
     parent: i64,
     key: i64,
-    transaction: &mut Transaction,
+    write: &mut Write<'_>,
 ) -> Result<String, Error> {
     let mut plain = slug::slugify(title);
     // Leaves room for a number within the 255 characters of the field.
@@ -125,23 +123,19 @@ async fn free_alias(
         vec![Value::Int(parent), Value::Int(key)],
     );
     let taken: std::collections::HashSet<String> =
-        transaction.texts(statement).await?.into_iter().collect();
+        write.transaction.texts(statement).await?.into_iter().collect();
     let numbered = (2_u64..).map(|number| format!("{plain}-{number}"));
     let mut candidates = std::iter::once(plain.clone()).chain(numbered);
     Ok(candidates.find(|alias| !taken.contains(alias)).unwrap_or(plain))
 }
 
 /// Updates the paths and levels of all descendants of a category.
-async fn move_branch(
-    before: &Record,
-    after: &Record,
-    transaction: &mut Transaction,
-) -> Result<(), Error> {
+async fn move_branch(before: &Record, after: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let (old, new) = (before.need(&PATH)?, after.need(&PATH)?);
     if old == new {
         return Ok(());
     }
     let deeper = after.need(&LEVEL)? - before.need(&LEVEL)?;
-    let statement = sql::move_branch(old, new, deeper, transaction.dialect());
-    transaction.execute(statement).await.map(|_| ())
+    let statement = sql::move_branch(old, new, deeper, write.transaction.dialect());
+    write.transaction.execute(statement).await
 }

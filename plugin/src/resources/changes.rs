@@ -8,9 +8,9 @@ use host_interface::{Method, Response};
 
 use crate::changes::{Asked, Cursor, Expired, Portion, Waited};
 use crate::error::{Error, Fault, FaultKind};
-use crate::model::resource::Resource;
+use crate::model::resource::{Permissions, Resource};
 use crate::service::call::{Call, Rights, VIEW};
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::{Answer, Service, Special};
 use crate::wire::answer;
 use crate::wire::following::{AFTER, DEFAULT_SIZE, Following, SIZE, TYPES};
 
@@ -19,8 +19,8 @@ static CHANGES: Resource = Resource {
     singular: "change",
     crud: false,
     versioned: false,
-    // It has no asset: each type needs the permission to view its records.
-    governed_by: Some("products"),
+    // Each type needs the permission to view its records.
+    permissions: Permissions::None,
     ..Resource::CRUD
 }
 .checked();
@@ -32,8 +32,8 @@ pub(super) const SERVICE: Service = Service {
         name: "follow",
         action: None,
         asset: None,
-        takes: None,
-        gives: Gives::Changes,
+        body: None,
+        answer: Answer::Changes,
         run: |call| Box::pin(list(call)),
     }],
     ..Service::of(&CHANGES)

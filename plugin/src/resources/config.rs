@@ -5,7 +5,7 @@ use host_interface::{Method, Response};
 use crate::error::Error;
 use crate::model::resource::Resource;
 use crate::service::call::Call;
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::{Answer, Service, Special};
 use crate::wire::answer;
 use crate::wire::document;
 use crate::wire::request;
@@ -27,8 +27,8 @@ pub(crate) const SERVICE: Service = Service {
         name: "show",
         action: Some("store.view"),
         asset: None,
-        takes: None,
-        gives: Gives::Open,
+        body: None,
+        answer: Answer::Open,
         run: |call| Box::pin(show(call)),
     }],
     ..Service::of(&CONFIG)

@@ -4,8 +4,8 @@ use time::PrimitiveDateTime;
 
 use crate::error::Error;
 use crate::model::field::{
-    Complaint, ENABLED, Handle, Money, Units, amount, choice, code, flag, ids, int, moment, money,
-    text,
+    Complaint, ENABLED, Handle, Money, Units, choice, code, flag, ids, int, moment, money,
+    quantity, text,
 };
 use crate::model::record::Record;
 use crate::model::resource::{Resource, equals, search, unique};
@@ -48,7 +48,7 @@ pub(crate) static COUPONS: Resource = Resource {
 pub(crate) const SERVICE: Service = Service { check: values_go_together, ..Service::of(&COUPONS) };
 
 /// An amount of money, or a percentage in the same units.
-const VALUE: Handle<Money> = amount("value").required().amount();
+const VALUE: Handle<Money> = quantity("value").required().money();
 const VALUE_TYPE: Handle<String> =
     choice("value_type", &["fixed_cart", "fixed_product", "percentage_cart", "percentage_product"])
         .words();

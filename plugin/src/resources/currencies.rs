@@ -10,7 +10,7 @@ use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::Value;
 use crate::service::hooks::Service;
-use crate::store::Transaction;
+use crate::service::write::Write;
 
 /// The value 1 in units of 10^-8.
 const ONE: i64 = 100_000_000;
@@ -49,12 +49,9 @@ pub(super) const DECIMALS: Handle<i64> =
     int("currency_num_decimals").between(0, 8).default(2).number();
 
 /// The currency with this code, if it exists.
-pub(super) async fn by_code(
-    code: &str,
-    transaction: &mut Transaction,
-) -> Result<Option<Record>, Error> {
+pub(super) async fn by_code(code: &str, write: &mut Write<'_>) -> Result<Option<Record>, Error> {
     let condition = Condition::equals(&CODE, Value::Text(code.to_owned()));
-    let cells = transaction.page(&Page::of_the(&CURRENCIES, condition)).await?;
+    let cells = write.transaction.page(&Page::of_the(&CURRENCIES, condition)).await?;
     Ok(cells.records(&CURRENCIES)?.pop())
 }
 

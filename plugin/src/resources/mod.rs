@@ -2,10 +2,20 @@
 //! Each has a file with its descriptor and its service, which has the rules that a descriptor
 //! cannot express.
 //!
-//! A new resource is a file here and its line below, its table in `plugin/migrations` for each engine, and
-//! the meaning of its properties in `app/openapi/properties.txt`. Its routes, its permissions, the
-//! triggers of the feed and its types, the place of its table in the order of `copy`, and the links of
-//! documents follow from the descriptor. What its tests need is in `tests/README.md`.
+//! # A new resource
+//!
+//! 1. A file here with its descriptor, its rules if it has any, and its line in the list below.
+//!    `manufacturers.rs` is the shortest.
+//! 2. Its table, as a migration for each of the three engines in `plugin/migrations`, which
+//!    `store/migrations.rs` lists.
+//! 3. In `app/openapi`, what its properties mean (`properties.txt`), and the key of a record of the demo
+//!    store with which its operations succeed (`examples.rs`).
+//! 4. For the tests, the right that each of its routes needs, in `tests/integration/api/access.rs`, and
+//!    its attributes and filters, in `tests/spec/fields.md`.
+//!
+//! Its routes, permissions, validation, SQL and schemas, its links and what clients can include, the
+//! triggers of the feed and its type there, and the place of its table in the order of `copy` follow
+//! from the descriptor. `tests/integration/store/recipe.rs` makes one, and counts the files.
 
 mod categories;
 mod changes;

@@ -7,13 +7,14 @@ use crate::error::{Error, FaultKind};
 use crate::model::field::{
     ENABLED, Handle, Money, created_on, flag, identifier, int, key, modified_on, money, name, text,
 };
-use crate::model::kept::{self, Kept};
+use crate::model::kept::{self, Aggregate};
 use crate::model::record::Record;
 use crate::model::resource::{
     Filter, Part, Resource, Storage, contains, equals, filter, index, of_part, search, unique,
 };
 use crate::model::value::Value;
-use crate::service::hooks::{Scene, Service};
+use crate::service::hooks::Service;
+use crate::service::write::Write;
 use crate::sql::Statement;
 use crate::wire::draft::Draft;
 
@@ -87,19 +88,19 @@ pub(crate) static PRODUCTS: Resource = Resource {
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    derive: Some(|draft, before, scene| Box::pin(refuse_unstocked(draft, before, scene))),
-    after_insert: Some(|key, product, scene| Box::pin(first_quantity(key, product, scene))),
-    before_update: Some(|before, after, scene| Box::pin(next_quantity(before, after, scene))),
-    after_delete: Some(|product, scene| Box::pin(last_quantity(product, scene))),
+    derive: Some(|draft, before, write| Box::pin(refuse_unstocked(draft, before, write))),
+    after_insert: Some(|key, product, write| Box::pin(first_quantity(key, product, write))),
+    before_update: Some(|before, after, write| Box::pin(next_quantity(before, after, write))),
+    after_delete: Some(|product, write| Box::pin(last_quantity(product, write))),
     ..Service::of(&PRODUCTS)
 };
 
 /// The name on the lines of orders.
 pub(super) const NAME: Handle<String> = text("product_name", 255).required().words();
 pub(super) const SKU: Handle<String> = identifier("sku", 255).words();
-pub(super) const PRICE: Handle<Money> = money("price").amount();
+pub(super) const PRICE: Handle<Money> = money("price").money();
 /// The price while the product is on sale.
-pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().amount();
+pub(super) const SALE_PRICE: Handle<Money> = money("sale_price").nullable().money();
 /// The number of pieces in stock.
 pub(super) const QUANTITY: Handle<i64> = int("quantity").between(0, i32::MAX as i64).number();
 
@@ -111,7 +112,7 @@ pub(super) const SKU_EXACT: Filter =
 async fn refuse_unstocked(
     draft: &mut Draft,
     before: Option<&Record>,
-    scene: &mut Scene<'_>,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let adds = draft.get(&QUANTITY)?.is_some_and(|pieces| pieces != 0);
     let Some(before) = before.filter(|_| adds) else { return Ok(()) };
@@ -119,37 +120,37 @@ async fn refuse_unstocked(
         "SELECT has_stock FROM shop_products WHERE shop_product_id = ?",
         vec![Value::Int(before.key())],
     );
-    if scene.transaction.numbers(statement).await? == [0] {
+    if write.transaction.numbers(statement).await? == [0] {
         let detail = "This product has no stock record; POST /inventory creates one.";
         draft.fault_at(FaultKind::Refused, QUANTITY.name, detail);
     }
     Ok(())
 }
 
-async fn first_quantity(key: i64, product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+async fn first_quantity(key: i64, product: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let quantities = [0, product.need(&QUANTITY)?];
-    record(vec![Movement::of(key, product.need(&SKU)?, quantities, reason::CREATED)], scene).await
+    record(vec![Movement::of(key, product.need(&SKU)?, quantities, reason::CREATED)], write).await
 }
 
 /// Records the change of the quantity of a product or of its stock record.
 pub(super) async fn next_quantity(
     before: &Record,
     after: &Record,
-    scene: &mut Scene<'_>,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let quantities = [before.need(&QUANTITY)?, after.need(&QUANTITY)?];
     let moved = Movement::of(after.key(), after.need(&SKU)?, quantities, reason::SET);
-    record(vec![moved], scene).await
+    record(vec![moved], write).await
 }
 
-async fn last_quantity(product: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+async fn last_quantity(product: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let quantities = [product.need(&QUANTITY)?, 0];
     let moved = Movement::of(product.key(), product.need(&SKU)?, quantities, reason::DELETED);
-    record(vec![moved], scene).await
+    record(vec![moved], write).await
 }
 
 /// The tables with counts of products, the smallest first.
-pub(crate) const PRODUCT_COUNTS: &[&Kept] = &[
+pub(crate) const PRODUCT_COUNTS: &[&Aggregate] = &[
     &kept::PRODUCT_COUNTS,
     &kept::PRODUCT_COUNTS_BY_MANUFACTURER,
     &kept::PRODUCT_COUNTS_BY_CATEGORY,

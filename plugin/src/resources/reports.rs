@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::model::resource::{Report, Resource};
 use crate::reports::{Asked, Show, customers, inventory, products, sales};
 use crate::service::call::Call;
-use crate::service::hooks::{Gives, Operation, Service, Special};
+use crate::service::hooks::{Answer, Operation, Service, Special};
 use crate::wire::answer;
 
 static REPORTS: Resource = Resource {
@@ -61,8 +61,8 @@ const fn report(
         name,
         action: Some("store.view"),
         asset: None,
-        takes: None,
-        gives: Gives::Report(report),
+        body: None,
+        answer: Answer::Report(report),
         run,
     }
 }

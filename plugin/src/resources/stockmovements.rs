@@ -3,10 +3,9 @@
 
 use crate::error::Error;
 use crate::model::field::{Handle, created_on, int, text, user};
-use crate::model::resource::{Nested, Order, Resource};
+use crate::model::resource::{Nested, Order, Permissions, Resource};
 use crate::model::value::Value;
-use crate::service::hooks::Scene;
-use crate::sql;
+use crate::service::write::Write;
 
 pub(crate) static STOCKMOVEMENTS: Resource = Resource {
     kind: "stockmovements",
@@ -36,7 +35,7 @@ pub(crate) static STOCKMOVEMENTS: Resource = Resource {
     }],
     versioned: false,
     folds: false,
-    governed_by: Some("inventory"),
+    permissions: Permissions::Of("inventory"),
     ..Resource::CRUD
 }
 .checked();
@@ -84,45 +83,19 @@ impl Movement {
     }
 }
 
-/// Adds these movements to the ledger in their order, but for those that change nothing.
-pub(super) async fn record(movements: Vec<Movement>, scene: &mut Scene<'_>) -> Result<(), Error> {
-    const COLUMNS: [&str; 11] = [
-        "product_id",
-        "sku",
-        "quantity_delta",
-        "quantity_before",
-        "quantity_after",
-        "reason",
-        "reference",
-        "user_id",
-        "token_name",
-        "request_id",
-        "created_on",
-    ];
-    let Scene { call, transaction } = scene;
-    let user = Value::Int(call.user());
-    let [token, request] =
-        [call.token_name(), call.request.id()].map(|text| Value::Text(text.to_owned()));
-    let now = Value::now();
+/// Adds these movements to the ledger in their order, without those that change nothing.
+pub(super) async fn record(movements: Vec<Movement>, write: &mut Write<'_>) -> Result<(), Error> {
     let moved = movements.into_iter().filter(|movement| movement.before != movement.after);
-    let rows = moved.map(|movement| {
-        vec![
-            Value::Int(movement.product),
-            Value::Text(movement.sku),
-            Value::Int(movement.after - movement.before),
-            Value::Int(movement.before),
-            Value::Int(movement.after),
-            Value::Text(movement.reason),
-            Value::Text(movement.reference),
-            user.clone(),
-            token.clone(),
-            request.clone(),
-            now.clone(),
+    let entries = moved.map(|movement| {
+        [
+            ("product_id", Value::Int(movement.product)),
+            ("sku", Value::Text(movement.sku)),
+            ("quantity_delta", Value::Int(movement.after - movement.before)),
+            ("quantity_before", Value::Int(movement.before)),
+            ("quantity_after", Value::Int(movement.after)),
+            ("reason", Value::Text(movement.reason)),
+            ("reference", Value::Text(movement.reference)),
         ]
     });
-    let rows: Vec<Vec<Value>> = rows.collect();
-    for insert in sql::insert_rows(STOCKMOVEMENTS.table, &COLUMNS, &rows, transaction.dialect()) {
-        transaction.execute(insert).await?;
-    }
-    Ok(())
+    write.append(&STOCKMOVEMENTS, entries).await
 }

@@ -1,7 +1,7 @@
 //! Variants: the sellable forms of a product. They belong to their product and are listed below it.
 
 use super::products::{PRICE, SKU};
-use crate::model::field::{Handle, amount, flag, identifier, int, key};
+use crate::model::field::{Handle, flag, identifier, int, key, quantity};
 use crate::model::resource::{Nested, Resource};
 
 pub(crate) static VARIANTS: Resource = Resource {
@@ -16,19 +16,19 @@ pub(crate) static VARIANTS: Resource = Resource {
         PRICE.field,
         flag("manage_stock"),
         flag("availability"),
-        amount("sold"),
+        quantity("sold"),
         flag("isdefault_variant").default(0),
     ],
     detail: &[
         identifier("upc", 64),
         flag("quantity_restriction").default(0),
-        amount("min_sale_qty").nullable(),
-        amount("max_sale_qty").nullable(),
+        quantity("min_sale_qty").nullable(),
+        quantity("max_sale_qty").nullable(),
         int("allow_backorder").between(0, 2),
-        amount("weight").nullable(),
-        amount("length").nullable(),
-        amount("width").nullable(),
-        amount("height").nullable(),
+        quantity("weight").nullable(),
+        quantity("length").nullable(),
+        quantity("width").nullable(),
+        quantity("height").nullable(),
         flag("shipping").default(0),
     ],
     crud: false,

@@ -1,9 +1,8 @@
 //! Voucher movements: the ledger of a voucher. Entries are only ever added, and are deleted with their
 //! voucher.
 
-use super::vouchers::{ADJUSTMENT_TYPE, NOTE, REASON};
-use crate::model::field::{created_on, int, money, signed_money, text, user};
-use crate::model::resource::{Nested, Order, Resource};
+use crate::model::field::{Handle, choice, created_on, int, money, signed_money, text, user};
+use crate::model::resource::{Nested, Order, Permissions, Resource};
 
 pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
     kind: "vouchermovements",
@@ -28,7 +27,12 @@ pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
     nested: &[Nested { parent: "vouchers", segment: "ledger", by: "voucher_id", filters: &[] }],
     versioned: false,
     folds: false,
-    governed_by: Some("vouchers"),
+    permissions: Permissions::Of("vouchers"),
     ..Resource::CRUD
 }
 .checked();
+
+pub(super) const ADJUSTMENT_TYPE: Handle<String> =
+    choice("adjustment_type", &["credit", "debit", "correction"]).required().words();
+pub(super) const REASON: Handle<String> = text("reason", 255).required().words();
+pub(super) const NOTE: Handle<String> = text("note", 65_535).words();

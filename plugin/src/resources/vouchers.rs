@@ -1,11 +1,10 @@
 //! Vouchers: gift cards. The balance of a voucher is its value plus the sum of its ledger, which is
 //! append-only.
 
-use std::ops::ControlFlow::{Break, Continue};
-
 use host_interface::{Method, Response, fact};
 
 use super::coupons::{VALID_FROM, VALID_TO, valid_from_before_to};
+use super::vouchermovements::{ADJUSTMENT_TYPE, NOTE, REASON, VOUCHERMOVEMENTS};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
     Complaint, ENABLED, Field, Handle, Money, Units, choice, code_of, created_on, decimal, email,
@@ -17,10 +16,8 @@ use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
 use crate::service::call::{Call, VIEW, asset};
-use crate::service::hooks::{Gives, Scene, Service, Special};
-use crate::service::{crud, once};
-use crate::sql::{self, Statement};
-use crate::wire::body::Body;
+use crate::service::hooks::{Answer, Service, Special};
+use crate::service::write::Write;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request::{self, Listing, Scope};
 use crate::wire::{answer, document};
@@ -53,8 +50,8 @@ pub(crate) const SERVICE: Service = Service {
             name: "adjust",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(&ADJUSTMENT),
-            gives: Gives::One(&BALANCE),
+            body: Some(&ADJUSTMENT),
+            answer: Answer::One(&BALANCE),
             run: |call| Box::pin(adjust(call)),
         },
         Special {
@@ -64,12 +61,12 @@ pub(crate) const SERVICE: Service = Service {
             // A valid token is enough, because the route shows only the user's own vouchers.
             action: None,
             asset: None,
-            takes: None,
-            gives: Gives::Computed(&MINE, SHOWN),
+            body: None,
+            answer: Answer::Computed(&MINE, SHOWN),
             run: |call| Box::pin(mine(call)),
         },
     ],
-    derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
+    derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),
     check: |voucher| Ok(valid_from_before_to(voucher)?.into_iter().collect()),
     ..Service::of(&VOUCHERS)
 };
@@ -122,15 +119,11 @@ static ADJUSTMENT: Resource = Resource {
 }
 .checked();
 
-pub(super) const ADJUSTMENT_TYPE: Handle<String> =
-    choice("adjustment_type", &["credit", "debit", "correction"]).required().words();
-const AMOUNT: Handle<Money> = decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required().amount();
-pub(super) const REASON: Handle<String> = text("reason", 255).required().words();
-pub(super) const NOTE: Handle<String> = text("note", 65_535).words();
+const AMOUNT: Handle<Money> = decimal("amount", 5, -MAX_AMOUNT, MAX_AMOUNT).required().money();
 
 const CODE: Handle<String> = printable("voucher_code", 255).derived().words();
 const VOUCHER_TYPE: Field = text("voucher_type", 64).default_text("giftcard");
-const VOUCHER_VALUE: Handle<Money> = money("voucher_value").required().amount();
+const VOUCHER_VALUE: Handle<Money> = money("voucher_value").required().money();
 const ORDER_ID: Field = code_of("order_id", "orders", "order_id", 64);
 const SUBJECT: Field = text("subject", 255);
 const REMAINING_BALANCE: Handle<Money> = money("remaining_balance")
@@ -138,7 +131,7 @@ const REMAINING_BALANCE: Handle<Money> = money("remaining_balance")
         "t.voucher_value + (SELECT coalesce({sum l.amount}, 0) FROM shop_voucher_ledger l \
          WHERE l.voucher_id = t.shop_voucher_id)",
     )
-    .amount();
+    .money();
 
 fn amount_goes_with_type(adjustment: &Record) -> Result<Vec<Complaint>, Error> {
     let correction = adjustment.get(&ADJUSTMENT_TYPE)? == Some("correction");
@@ -150,18 +143,14 @@ fn amount_goes_with_type(adjustment: &Record) -> Result<Vec<Complaint>, Error> {
     Ok(complaint.into_iter().map(|detail| (AMOUNT.name, detail.to_owned())).collect())
 }
 
-/// Writes an entry of the ledger. The transaction serialises the adjustments of a voucher.
+/// `POST /vouchers/<id>/adjust`
 async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
     let id = request::id(call.request)?;
-    let body = Body::read(call.request, &ADJUSTMENT, id)?;
-    let key = crud::path_key(call, &VOUCHERS)?;
-    let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
-    let mut transaction = match once::begin(call).await? {
-        Continue(transaction) => transaction,
-        Break(answer) => return Ok(answer),
-    };
-    let voucher = crud::locked(call, &mut transaction, &BALANCE, key).await?;
+    let mut draft = Draft::sent(call.request, &ADJUSTMENT, id, Intent::Create)?;
+    let key = call.path_key(&VOUCHERS)?;
+    let mut write = Write::begin(call).await?;
+    // The lock serialises the adjustments of a voucher.
+    let voucher = write.target(&BALANCE, key).await?;
     let Units(before) = voucher.need(&REMAINING_BALANCE)?;
     let adjustment = draft.as_record();
     // An invalid amount counts as 0, and is refused below.
@@ -178,33 +167,26 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     } else if after > MAX_AMOUNT {
         draft.fault_at(FaultKind::Refused, AMOUNT.name, "The balance would be too large.");
     }
-    let complaints = amount_goes_with_type(&adjustment)?;
-    let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &adjustment, complaints, &mut scene).await?;
-    let entry = Statement::fixed(
-        "INSERT INTO shop_voucher_ledger (voucher_id, adjustment_type, amount, balance_before, \
-         balance_after, reason, note, user_id, token_name, request_id, created_on) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        vec![
-            Value::Int(key),
-            Value::Text(adjustment.need(&ADJUSTMENT_TYPE)?.to_owned()),
-            Value::money(amount),
-            Value::money(before),
-            Value::money(after),
-            Value::Text(adjustment.need(&REASON)?.to_owned()),
-            Value::Text(adjustment.need(&NOTE)?.to_owned()),
-            Value::Int(call.user()),
-            Value::Text(call.token_name().to_owned()),
-            Value::Text(call.request.id().to_owned()),
-            Value::now(),
-        ],
-    );
-    transaction.execute(entry).await?;
+    draft.complain(amount_goes_with_type(&adjustment)?);
+    write.validate(&mut draft, &adjustment).await?;
+    let text = |field: &Handle<String>| {
+        let text = adjustment.need(field)?;
+        Ok::<_, Error>(Value::Text(text.to_owned()))
+    };
+    let entry = [
+        ("voucher_id", Value::Int(key)),
+        (ADJUSTMENT_TYPE.name, text(&ADJUSTMENT_TYPE)?),
+        ("amount", Value::money(amount)),
+        ("balance_before", Value::money(before)),
+        ("balance_after", Value::money(after)),
+        (REASON.name, text(&REASON)?),
+        (NOTE.name, text(&NOTE)?),
+    ];
+    write.append(&VOUCHERMOVEMENTS, [entry]).await?;
     // The ledger is part of the voucher.
-    let counted = sql::update(&VOUCHERS, key, std::iter::empty(), transaction.dialect());
-    transaction.execute(counted).await?;
-    let cells = transaction.page(&Page::of_one(&BALANCE, key)).await?;
-    once::commit(call, transaction, crud::single(200, call, &BALANCE, &cells)?).await
+    write.change(&VOUCHERS, key, &[]).await?;
+    let answer = write.shown(&BALANCE, key).await?;
+    write.commit(answer).await
 }
 
 /// The vouchers that were sent to the e-mail address of the calling user.
@@ -267,7 +249,7 @@ const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 async fn derive(
     draft: &mut Draft,
     before: Option<&Record>,
-    scene: &mut Scene<'_>,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let blank = draft.given(&CODE)?.map(Value::is_blank);
     match (before, blank) {
@@ -278,7 +260,7 @@ async fn derive(
     let (Some(before), Some(Units(value))) = (before, draft.get(&VOUCHER_VALUE)?) else {
         return Ok(());
     };
-    let left = crud::record(scene.transaction, &BALANCE, before.key()).await?;
+    let left = write.record(&BALANCE, before.key()).await?;
     let moved = left.need(&REMAINING_BALANCE)?.0 - before.need(&VOUCHER_VALUE)?.0;
     if value + moved < 0 {
         let spent = decimal_text(-moved, 5, 2);

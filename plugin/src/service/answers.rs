@@ -25,7 +25,7 @@ const COPIES: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Answers(Arc<AtomicUsize>);
 
-/// The part of an answer, until this is dropped.
+/// What one answer takes, until this is dropped.
 #[derive(Debug)]
 pub struct Share {
     of: Answers,
@@ -55,7 +55,7 @@ impl Answers {
 }
 
 impl Share {
-    /// Counts so many bytes that were read from the database.
+    /// Counts bytes that were read from the database.
     ///
     /// # Errors
     /// When the answers under way would take too much.
@@ -69,7 +69,7 @@ impl Share {
     fn add(&mut self, bytes: usize) -> Result<(), Error> {
         let most = self.limit.saturating_mul(TOGETHER);
         let added = self.of.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
-            // One that is larger than all may be, such as a record of an earlier version, is made alone.
+            // An answer that is larger than all may be together is made while there is no other.
             let is_alone = taken == self.bytes;
             taken.checked_add(bytes).filter(|taken| is_alone || *taken <= most)
         });
@@ -87,7 +87,7 @@ impl Drop for Share {
     }
 }
 
-/// A body that is being sent, with its part.
+/// A body that is being sent, with its share.
 struct Sent {
     body: Vec<u8>,
     _share: Share,

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use host_interface::{Caller, Chunk, Denial, HostHandle, Method, Metric, Request, fact};
+use host_interface::{Caller, Chunk, Denial, HostHandle, Method, Metric, Request, UserQuery, fact};
 
 use super::answers::{Answers, DEFAULT_LIMIT};
+use super::key_queue::{HeldKey, KeyQueue};
 use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
-use super::turns::{Turn, Turns};
 use crate::changes::Feed;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
+use crate::wire::draft::Draft;
 use crate::wire::object::LinkBase;
+use crate::wire::request;
 use crate::wire::view::View;
 
 /// The action that reads need.
 pub const VIEW: &str = "store.view";
 
-/// What a request needs: one of these actions on the asset. The first is the least right that is enough.
+/// What a request needs: one of these actions on the asset, the least right first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// The actions.
@@ -32,7 +34,7 @@ pub struct Rights {
 impl Rights {
     /// The right to do this to the records of a resource.
     pub fn to(action: &'static str, resource: &Resource) -> Self {
-        let actions = resource.enough.into_iter().chain([action]).collect();
+        let actions = resource.or_action.into_iter().chain([action]).collect();
         Self { actions, asset: asset(resource.asset()) }
     }
 }
@@ -57,7 +59,7 @@ pub struct Shop {
     /// The resources.
     pub registry: Registry,
     /// The keys of the writes in progress.
-    pub turns: Turns,
+    pub keys: KeyQueue,
     /// The feed of changes.
     pub feed: Feed,
     /// What all answers under way take.
@@ -71,8 +73,8 @@ pub struct Call<'a> {
     pub shop: &'a Shop,
     /// The request.
     pub request: &'a Request,
-    /// The turn of a write that has a key.
-    pub turn: Option<&'a Turn<'a>>,
+    /// The key of a write, if the client has sent one.
+    pub key: Option<&'a HeldKey<'a>>,
     /// How many bytes the answer may have.
     pub limit: usize,
 }
@@ -90,7 +92,7 @@ impl Shop {
             root,
             host,
             registry,
-            turns: Turns::default(),
+            keys: KeyQueue::default(),
             answers: Answers::default(),
         }
     }
@@ -101,9 +103,6 @@ impl Shop {
     }
 
     /// The store's metrics.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
         let mut connections = Metric::gauge("connections", "Connections to the store's database.");
         let mut pools = self.store.usage();
@@ -133,6 +132,12 @@ impl Shop {
     }
 }
 
+/// The error for a record that does not exist.
+pub(super) fn missing(resource: &Resource) -> Error {
+    let detail = format!("There is no {} with this id.", resource.singular);
+    Fault::new(FaultKind::NotFound, detail).into()
+}
+
 /// The asset of a resource.
 pub fn asset(kind: &str) -> String {
     format!("com_shop.{kind}")
@@ -146,7 +151,7 @@ impl<'a> Call<'a> {
             Method::Get => request.answer_limit().unwrap_or(DEFAULT_LIMIT),
             _ => usize::MAX,
         };
-        Self { shop, request, turn: None, limit }
+        Self { shop, request, key: None, limit }
     }
 
     /// The answer to a read, which counts until it is sent.
@@ -168,7 +173,7 @@ impl<'a> Call<'a> {
         Err(Fault::new(FaultKind::Forbidden, detail).into())
     }
 
-    /// Checks that the user has one of several permissions. A refusal is about the first, which is enough.
+    /// Checks that the user has one of several permissions. A refusal names the first, the least right.
     ///
     /// # Errors
     /// When the user has none of them.
@@ -213,6 +218,29 @@ impl<'a> Call<'a> {
     pub fn may_see(&self, view: &View) -> Result<(), Error> {
         let mut resources = view.resources().into_iter();
         resources.try_for_each(|resource| self.permit_any(&Rights::to(VIEW, resource)))
+    }
+
+    /// Asks the host about the users that a draft names, before a transaction begins that would have to
+    /// wait for it.
+    ///
+    /// # Errors
+    /// When the host fails.
+    pub async fn check_users(&self, draft: &mut Draft) -> Result<(), Error> {
+        let named: Vec<_> = draft.users().collect();
+        for (field, id) in named {
+            if self.shop.host.find_user(UserQuery::Id(id)).await?.is_none() {
+                draft.no_such_user(field, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The key in the path of the request, of a record of this resource.
+    ///
+    /// # Errors
+    /// When it is too long for a key, so that there is no such record.
+    pub fn path_key(&self, resource: &Resource) -> Result<i64, Error> {
+        request::id(self.request)?.ok_or_else(|| missing(resource))
     }
 
     /// The path of the request, for the links of its answer.

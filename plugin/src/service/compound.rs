@@ -18,7 +18,7 @@ use crate::wire::included::{Included, MAX_INCLUDED};
 use crate::wire::request::Listing;
 use crate::wire::view::{Branch, View};
 
-/// The answer with a page of a list, under further conditions.
+/// The answer with a page of a list, which these further conditions limit.
 pub(super) async fn list(
     call: &Call<'_>,
     resource: &'static Resource,
@@ -196,7 +196,7 @@ fn add<'a>(
     rows: &'a [Vec<Cell<'a>>],
 ) -> Result<(), Error> {
     included.add(related.branch, &related.from, rows)?;
-    // Of so many rows the rest was not read, even if some are records that the document has already.
+    // No more rows than that were read, so they are too many even if the document has some of them already.
     if rows.len().max(included.records.len()) > MAX_INCLUDED {
         let detail = format!(
             "There are more than {MAX_INCLUDED} records to include; ask for fewer with page[limit]."

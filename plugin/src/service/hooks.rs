@@ -5,13 +5,13 @@ use futures_util::future::BoxFuture;
 use host_interface::{Method, Response};
 
 use super::call::{Call, Shop};
+use super::write::Write;
 use crate::error::Error;
 use crate::model::field::{Complaint, Field};
 use crate::model::parameters::Parameters;
 use crate::model::question::Condition;
 use crate::model::record::Record;
 use crate::model::resource::{Report, Resource};
-use crate::store::Transaction;
 use crate::wire::draft::Draft;
 
 /// A resource, and the additions of its file to the five operations.
@@ -19,20 +19,22 @@ use crate::wire::draft::Draft;
 pub struct Service {
     /// The resource.
     pub of: &'static Resource,
-    /// Replaces the usual creation of a record.
+    /// Answers a request to create a record in place of the usual operation.
     pub create: Option<Operation>,
-    /// Replaces the usual deletion of a record.
+    /// Answers a request to delete a record in place of the usual operation.
     pub delete: Option<Operation>,
+    /// Replaces the usual checks and insertion of the record that a draft describes. Returns its key.
+    pub insert: Option<Insert>,
     /// Derives values from those in the body, before they are checked. Receives the present record,
     /// if it exists.
     pub derive: Option<Derive>,
-    /// Writes further rows after a record has been created. Receives its key and the record.
+    /// Writes further rows after a record has been inserted. Receives its key and the record.
     pub after_insert: Option<AfterInsert>,
     /// Changes dependent records before a record is updated. Receives it as it was and as it will be.
     pub before_update: Option<BeforeUpdate>,
     /// Writes further rows after a record has been deleted. Receives the record.
     pub after_delete: Option<AfterDelete>,
-    /// The conditions of a list that its filters leave open. Receives those of the filters.
+    /// Adds conditions to those of the filters of a list, which it receives.
     pub narrow: Option<Narrow>,
     /// Additional routes.
     pub special: &'static [Special],
@@ -51,6 +53,7 @@ impl Service {
             of: resource,
             create: None,
             delete: None,
+            insert: None,
             derive: None,
             after_insert: None,
             before_update: None,
@@ -70,29 +73,24 @@ pub type HookFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 /// An operation that a resource's file provides.
 pub type Operation = for<'a> fn(&'a Call<'a>) -> HookFuture<'a, Response>;
 
+/// See [`Service::insert`].
+pub type Insert = for<'a> fn(&'a mut Draft, &'a mut Write<'_>) -> HookFuture<'a, i64>;
+
 /// See [`Service::derive`].
 pub type Derive =
-    for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
+    for<'a> fn(&'a mut Draft, Option<&'a Record>, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::after_insert`].
-pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
+pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::before_update`].
-pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
+pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::after_delete`].
-pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Scene<'_>) -> HookFuture<'a, ()>;
+pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::narrow`].
 pub type Narrow = for<'a> fn(&'a Shop, &'a [Condition]) -> HookFuture<'a, Vec<Condition>>;
-
-/// The context of a write.
-pub struct Scene<'a> {
-    /// The request.
-    pub call: &'a Call<'a>,
-    /// The transaction of the write.
-    pub transaction: &'a mut Transaction,
-}
 
 /// An additional route.
 #[derive(Clone, Copy, Debug)]
@@ -108,16 +106,16 @@ pub struct Special {
     /// The kind of the resource with the asset, if it is another one.
     pub asset: Option<&'static str>,
     /// The fields of its body.
-    pub takes: Option<&'static Resource>,
+    pub body: Option<&'static Resource>,
     /// The content of its answer.
-    pub gives: Gives,
+    pub answer: Answer,
     /// Its operation.
     pub run: Operation,
 }
 
 /// The content of the answer of an additional route.
 #[derive(Clone, Copy, Debug)]
-pub enum Gives {
+pub enum Answer {
     /// A new record that is part of another one, and the version of that in a member of `meta`.
     Part(&'static Resource, &'static str),
     /// A record.

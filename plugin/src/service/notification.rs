@@ -76,7 +76,8 @@ impl Notice {
         self.addressed(subject, text)
     }
 
-    /// A mail that cannot be made is given up from the beginning, so that its cause is written all the same.
+    /// The mail with this text. One that cannot be made is stored as given up, so that the write that causes it
+    /// succeeds all the same.
     fn addressed(
         self,
         subject: Result<String, TemplateError>,
@@ -94,7 +95,8 @@ impl Notice {
         Ok(Outgoing { mail, failure })
     }
 
-    /// A template that is wrong is replaced by the default one; one that would make too much is not filled in.
+    /// Fills in a template, or the default one in place of a template that is wrong. A template that would make
+    /// too much text is an error.
     fn fill(&self, template: &str, default: &str) -> Result<String, TemplateError> {
         match render(template, self) {
             Err(error @ (TemplateError::TooLong | TemplateError::TooManySteps)) => Err(error),

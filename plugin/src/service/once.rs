@@ -1,12 +1,11 @@
 //! Writes that happen once: the answer to a write with a key is kept in the write's own
 //! transaction, and is the answer to each repetition. Independent of what a write does.
 //!
-//! The row of a key is there exactly if its write is, so nothing has to be tidied up after a kill,
-//! and a request that failed may be repeated, corrected or not. Of requests with one key, all but
-//! one wait: on one host in memory (`turns`), on several for the claim of the key in the database.
+//! The row of a key exists exactly if its write does, so nothing has to be cleaned up after a kill,
+//! and a request that failed may be repeated, corrected or not. Of requests with the same key, all but
+//! one wait: on one host in memory (`key_queue`), on several for the claim of the key in the database.
 
 use std::io::{Read, Write};
-use std::ops::ControlFlow::{self, Break, Continue};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,62 +17,83 @@ use time::Duration;
 use tokio::time::timeout_at;
 
 use super::call::{Call, Shop};
-use super::turns::{Turn, in_progress};
-use crate::error::{Error, Fault, FaultKind};
+use super::key_queue::{HeldKey, in_progress};
+use crate::error::{Error, Fault, FaultKind, StoredAnswer};
 use crate::model::moment;
 use crate::model::value::Value;
-use crate::sql::{self, Keyed, StoredAnswer};
+use crate::sql::{self, Keyed};
 use crate::store::{self, Transaction};
 use crate::wire::answer;
 
-/// Begins a write: with its transaction, or with the answer of the write that had the same key.
+/// Begins the transaction of a write.
 ///
 /// # Errors
-/// Database errors; when the key belongs to another write, or when that takes too long.
-pub async fn begin(call: &Call<'_>) -> Result<ControlFlow<Response, Transaction>, Error> {
+/// [`Error::Repeated`] with the answer, if the write with the same key has been done; when the key
+/// belongs to another write, or when that takes too long.
+pub async fn begin(call: &Call<'_>) -> Result<Transaction, Error> {
     let mut transaction = call.shop.store.begin().await?;
-    let Some(turn) = call.turn else { return Ok(Continue(transaction)) };
-    let claim = sql::claim_key(keyed(turn), transaction.dialect());
+    let Some(key) = call.key else { return Ok(transaction) };
+    let claim = sql::claim_key(keyed(key), transaction.dialect());
     let claims = claim.is_some();
     if let Some(claim) = claim {
-        let claimed = timeout_at(turn.deadline, transaction.change(claim)).await;
+        let claimed = timeout_at(key.deadline, transaction.change(claim)).await;
         if claimed.map_err(|_| in_progress())?? == 1 {
-            return Ok(Continue(transaction));
+            return Ok(transaction);
         }
     }
-    match find(turn, &mut transaction).await? {
+    match find(key, &mut transaction).await? {
         Some((fingerprint, answer)) => {
             // Nothing was written; the commit confirms what was read.
             transaction.commit().await?;
-            if fingerprint == turn.fingerprint { Ok(Break(replay(answer)?)) } else { Err(reused()) }
+            let is_same = fingerprint == key.fingerprint;
+            Err(if is_same { Error::Repeated(Box::new(answer)) } else { reused() })
         }
         // The row that was in the way has just been swept.
         None if claims => Err(store::interrupted()),
-        None => Ok(Continue(transaction)),
+        None => Ok(transaction),
     }
 }
 
-/// Commits a write with its answer, which is kept if the write has a key.
-///
-/// # Errors
-/// Database errors; nothing is written then.
+/// Commits a write, and returns its answer, which is stored if the write has a key.
 pub async fn commit(
     call: &Call<'_>,
     mut transaction: Transaction,
     answer: Response,
 ) -> Result<Response, Error> {
-    if let Some(turn) = call.turn {
-        let keep = sql::keep_answer(keyed(turn), kept(&answer)?, transaction.dialect());
+    if let Some(key) = call.key {
+        let keep = sql::keep_answer(keyed(key), stored(&answer)?, transaction.dialect());
         transaction.execute(keep).await?;
     }
     transaction.commit().await?;
     Ok(answer)
 }
 
-/// Removes the keys that have been kept for long enough.
+/// The answer to a repeated write, byte for byte as it was the first time.
 ///
 /// # Errors
-/// Database errors.
+/// When what was stored is damaged.
+pub fn replay(stored: StoredAnswer) -> Result<Response, Error> {
+    const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
+    let status = u16::try_from(stored.status).map_err(|_| DAMAGED)?;
+    let body = if stored.body.is_empty() || stored.body.starts_with('{') {
+        stored.body.into_bytes()
+    } else {
+        let compressed = BASE64_STANDARD.decode(stored.body).map_err(|_| DAMAGED)?;
+        let mut body = Vec::new();
+        DeflateDecoder::new(&compressed[..]).read_to_end(&mut body).map_err(|_| DAMAGED)?;
+        body
+    };
+    let mut response =
+        if body.is_empty() { Response::new(status) } else { answer::document(status, body) };
+    for (name, value) in [("etag", stored.etag), ("location", stored.location)] {
+        if !value.is_empty() {
+            response = response.with_header(name, value);
+        }
+    }
+    Ok(response.with_header("idempotent-replayed", "true"))
+}
+
+/// Removes the keys that are older than the site keeps them.
 pub async fn sweep(shop: &Shop) -> Result<(), Error> {
     let days = shop.parameters.current()?.idempotency_days;
     let before = Value::Moment(moment::now().saturating_sub(Duration::days(days)));
@@ -95,10 +115,10 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
 
 /// The fingerprint and the answer of the earlier request with the key.
 async fn find(
-    turn: &Turn<'_>,
+    key: &HeldKey<'_>,
     transaction: &mut Transaction,
 ) -> Result<Option<(String, StoredAnswer)>, Error> {
-    let cells = transaction.table(sql::find_key(turn.user(), turn.key())).await?;
+    let cells = transaction.table(sql::find_key(key.user(), key.text())).await?;
     let rows = cells.rows()?;
     let Some(row) = rows.first() else { return Ok(None) };
     let [fingerprint, status, location, etag, body] = &row[..] else {
@@ -116,9 +136,9 @@ async fn find(
 /// The length of a body in bytes from which compressing it saves more than it costs.
 const WORTH_COMPRESSING: usize = 1_024;
 
-/// What is kept of an answer. The store's columns have no type for bytes, so a body is kept as text: a
+/// What is stored of an answer. The store's columns have no type for bytes, so a body is stored as text: a
 /// short one as it is, which is JSON, and a longer one compressed, in base64, which has no braces.
-fn kept(answer: &Response) -> Result<StoredAnswer, Error> {
+fn stored(answer: &Response) -> Result<StoredAnswer, Error> {
     let header = |name| {
         let header = answer.headers().iter().find(|header| header.name() == name);
         header.map_or_else(String::new, |header| header.value().to_owned())
@@ -135,31 +155,8 @@ fn kept(answer: &Response) -> Result<StoredAnswer, Error> {
     Ok(StoredAnswer { status, location, etag, body })
 }
 
-/// The answer that was kept, byte for byte.
-fn replay(kept: StoredAnswer) -> Result<Response, Error> {
-    const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
-    let status = u16::try_from(kept.status).map_err(|_| DAMAGED)?;
-    let body = match kept.body.is_empty() || kept.body.starts_with('{') {
-        true => kept.body.into_bytes(),
-        false => {
-            let compressed = BASE64_STANDARD.decode(kept.body).map_err(|_| DAMAGED)?;
-            let mut body = Vec::new();
-            DeflateDecoder::new(&compressed[..]).read_to_end(&mut body).map_err(|_| DAMAGED)?;
-            body
-        }
-    };
-    let mut response =
-        if body.is_empty() { Response::new(status) } else { answer::document(status, body) };
-    for (name, value) in [("etag", kept.etag), ("location", kept.location)] {
-        if !value.is_empty() {
-            response = response.with_header(name, value);
-        }
-    }
-    Ok(response.with_header("idempotent-replayed", "true"))
-}
-
-fn keyed<'a>(turn: &'a Turn<'_>) -> Keyed<'a> {
-    Keyed { user: turn.user(), key: turn.key(), fingerprint: &turn.fingerprint }
+fn keyed<'a>(key: &'a HeldKey<'_>) -> Keyed<'a> {
+    Keyed { user: key.user(), key: key.text(), fingerprint: &key.fingerprint }
 }
 
 fn reused() -> Error {

@@ -78,9 +78,6 @@ impl From<Mail> for Outgoing {
 }
 
 /// Writes a mail, which is sent once the transaction has been committed and the sender woken.
-///
-/// # Errors
-/// Database errors.
 pub async fn enqueue(
     outgoing: impl Into<Outgoing>,
     transaction: &mut Transaction,
@@ -118,9 +115,6 @@ pub async fn enqueue(
 }
 
 /// The number of mails that wait to be sent, and of those given up.
-///
-/// # Errors
-/// Database errors.
 pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
     const COUNTS: &str = "SELECT given_up AS c0, count(*) AS c1 FROM shop_mails GROUP BY given_up";
     let table = Table::new(COUNTS, Vec::new(), &[Kind::Flag, Kind::COUNT]);

@@ -51,7 +51,7 @@ impl ParameterCache {
 /// Checks a value of a parameter that a site wants to set.
 ///
 /// # Errors
-/// A fault with the reason if the store cannot work with the value; database errors.
+/// A fault with the reason if the store cannot work with the value.
 pub async fn check(
     name: &str,
     value: &serde_json::Value,

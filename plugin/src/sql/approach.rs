@@ -7,7 +7,7 @@ use time::PrimitiveDateTime;
 use super::ties::Ties;
 use crate::error::Error;
 use crate::model::field::Field;
-use crate::model::kept::{BLOCK, Kept};
+use crate::model::kept::{Aggregate, BLOCK};
 use crate::model::moment;
 use crate::model::question::{Condition, Page};
 use crate::model::resource::{Index, Join, Resource};
@@ -27,9 +27,9 @@ pub enum Probe {
     /// The number of records that satisfy the conditions, and the number of all records.
     Totals,
     /// The step nearest to the beginning of the page, and the number of records before it.
-    Steps(&'static Kept),
+    Steps(&'static Aggregate),
     /// The joined records, in order, that the records of the page refer to.
-    Groups(&'static Join, &'static Kept),
+    Groups(&'static Join, &'static Aggregate),
     /// The keys of the page along the index that has the beginnings of a long text, with these. The
     /// index is found in the given way.
     Beginnings(Approach),
@@ -241,8 +241,8 @@ impl Probe {
 
 /// The table of kept counts that contains the total of a page, for each value of one more field if
 /// one is given.
-pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Kept> {
-    let has = |count: &&Kept| also.is_none_or(|by| count.has(by));
+pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Aggregate> {
+    let has = |count: &&Aggregate| also.is_none_or(|by| count.has(by));
     page.resource.storage.counts.iter().copied().filter(has).find(|count| fits(count, page))
 }
 
@@ -409,7 +409,7 @@ fn by_totals(page: &Page, total: i64, all: i64) -> Keys {
 }
 
 /// Whether steps lead to the pages of a list.
-fn leads(steps: &Kept, page: &Page) -> bool {
+fn leads(steps: &Aggregate, page: &Page) -> bool {
     let equal = equal_fields(page).filter(|equal| equal.len() == page.conditions.len());
     steps.day_of() == page.order.field
         && equal.is_some_and(|equal| equal.iter().all(|name| steps.has(name)))
@@ -417,7 +417,7 @@ fn leads(steps: &Kept, page: &Page) -> bool {
 }
 
 /// The bound that a step stands for.
-fn bound(page: &Page, steps: &Kept, step: &Value) -> Result<Condition, Error> {
+fn bound(page: &Page, steps: &Aggregate, step: &Value) -> Result<Condition, Error> {
     Ok(match (steps.day_of(), page.order.descending) {
         (None, false) => {
             let first = step.int("block")?.saturating_mul(BLOCK);
@@ -458,7 +458,7 @@ fn groups(page: &Page, by: &'static str, rows: Vec<[i64; 3]>) -> Vec<Group> {
 }
 
 /// Whether a table of kept counts contains the total of a page.
-fn fits(count: &Kept, page: &Page) -> bool {
+fn fits(count: &Aggregate, page: &Page) -> bool {
     let has = |name: &&str| count.has(name);
     // The first or the last moment of a day, which is what a filter by day compares with.
     let whole_days = |name: &str, value: &Value, end: usize| {

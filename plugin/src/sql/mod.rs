@@ -33,7 +33,7 @@ pub use copy::{
     insert_keyed, insert_many, insert_rows, keys_follow, last_key,
 };
 pub use movements::{Entries, newest_stock_movements, newest_voucher_movements};
-pub use once::{Keyed, StoredAnswer, claim_key, find_key, keep_answer, old_keys, remove_keys};
+pub use once::{Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub use skus::find_skus;

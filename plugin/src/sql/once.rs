@@ -3,6 +3,7 @@
 use super::copy::insert_at_once;
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement, Table};
+use crate::error::StoredAnswer;
 use crate::model::value::{Kind, Value};
 
 /// How many old keys one transaction removes.
@@ -17,19 +18,6 @@ pub struct Keyed<'a> {
     pub key: &'a str,
     /// The fingerprint of the request.
     pub fingerprint: &'a str,
-}
-
-/// The answer to a request, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredAnswer {
-    /// The HTTP status.
-    pub status: i64,
-    /// The header `Location`; empty without one.
-    pub location: String,
-    /// The header `ETag`; empty without one.
-    pub etag: String,
-    /// The body, encoded.
-    pub body: String,
 }
 
 /// Claims a key before its write, if it is free; others then wait until the transaction ends. `None`

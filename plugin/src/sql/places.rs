@@ -21,7 +21,7 @@ const AT_ONCE: usize = 512;
 
 /// The place of the latest change of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LatestChange {
     /// The kind of the record.
     pub kind: &'static str,
     /// Its key.
@@ -61,7 +61,7 @@ pub fn existing(resource: &Resource, keys: Vec<i64>) -> Table {
 
 /// Gives changes their places. That of a record which was deleted before changes too: it may have been
 /// there meanwhile, and a client may have copied it then.
-pub fn place(places: &[Place], dialect: &Dialect) -> Vec<Statement> {
+pub fn place(places: &[LatestChange], dialect: &Dialect) -> Vec<Statement> {
     const COLUMNS: [&str; 4] = ["kind", "record", "seq", "deleted"];
     let values = places.iter().flat_map(|place| {
         [

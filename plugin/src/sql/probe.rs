@@ -6,7 +6,7 @@ use super::conditions::{Joins, and};
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
 use super::ties::Tied;
-use crate::model::kept::Kept;
+use crate::model::kept::Aggregate;
 use crate::model::question::Page;
 use crate::model::resource::Join;
 use crate::model::value::Value;
@@ -55,7 +55,7 @@ impl Builder<'_> {
     }
 
     /// Reads the last step with no more records before it than the page skips, and their number.
-    pub(super) fn steps(&mut self, steps: &Kept, page: &Page) {
+    pub(super) fn steps(&mut self, steps: &Aggregate, page: &Page) {
         let step = if steps.day_of().is_some() { "day" } else { "block" };
         let (direction, back) = if page.order.descending { (" DESC", "") } else { ("", " DESC") };
         self.push(&format!(
@@ -71,7 +71,7 @@ impl Builder<'_> {
 
     /// Reads the joined records that the records of a page refer to: for each, the number of
     /// records before those of its name, and the number of records of its name.
-    pub(super) fn groups(&mut self, join: &Join, count: &Kept, page: &Page) {
+    pub(super) fn groups(&mut self, join: &Join, count: &Aggregate, page: &Page) {
         let descending = page.order.descending;
         let direction = if descending { " DESC" } else { "" };
         let nulls = (self.dialect.nulls_least)(descending);

@@ -57,7 +57,7 @@ impl Store {
         Ok(Self { engine: open(url, answer).map_err(Error::Database)? })
     }
 
-    /// The same database with connections of its own, for long work that no client waits for.
+    /// Another handle to this database with separate connections, for long work that no client waits for.
     pub fn patient(&self) -> Self {
         Self { engine: self.engine.reopened(LONG_ANSWER) }
     }
@@ -68,8 +68,7 @@ impl Store {
     }
 
     /// Creates the tables and what follows from the descriptions of these resources, or brings both up to
-    /// date. If several programs do so at once, one does
-    /// the work and the others wait for it.
+    /// date. If several programs do so at once, one does the work and the others wait for it.
     ///
     /// # Errors
     /// When a migration fails, when the tables are newer than this program, or when the file of the
@@ -99,9 +98,6 @@ impl Store {
     }
 
     /// Makes the engine collect statistics about these tables, for its planner.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn analyze(&self, tables: &[&str]) -> Result<(), Error> {
         self.lease(Access::Write).await?.analyze(tables).await
     }
@@ -109,9 +105,6 @@ impl Store {
     /// Drops all tables of the store, so that they can be created anew whatever an interruption has
     /// left behind. Must be called before anything else uses the store, because an open connection
     /// would keep using the removed file.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn drop_tables(&self) -> Result<(), Error> {
         self.engine.drop_tables().await
     }
@@ -125,9 +118,6 @@ impl Store {
     }
 
     /// Reads a page and its total.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn page(&self, page: &Page) -> Result<Cells, Error> {
         match Probe::of(page) {
             None => return self.lease(Access::Read).await?.page(page).await,
@@ -147,17 +137,11 @@ impl Store {
     }
 
     /// Reads a table that is not a page of a resource; its total is 0.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn table(&self, table: Table) -> Result<Cells, Error> {
         self.lease(Access::Read).await?.table(table).await
     }
 
     /// Runs a statement outside of any transaction, as some statements require.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn execute(&self, statement: Statement) -> Result<(), Error> {
         self.lease(Access::Write).await?.insert(statement).await.map(drop)
     }
@@ -186,9 +170,6 @@ impl Store {
     }
 
     /// Begins a read-only transaction on one snapshot.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn begin_read(&self) -> Result<Transaction, Error> {
         Transaction::begin(&self.engine, Access::Snapshot).await
     }

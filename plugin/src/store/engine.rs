@@ -21,7 +21,7 @@ pub(super) trait Engine: Debug + Send + Sync {
     fn dialect(&self) -> &'static Dialect;
     /// Converts a failure of the database into the error that a request gets.
     fn classify(&self, error: sqlx::Error) -> Error;
-    /// The same database with connections of its own and this time limit of answers.
+    /// Another handle to this database, with separate connections and this time limit of answers.
     fn reopened(&self, answer: Duration) -> Arc<dyn Engine>;
 
     /// A connection, as soon as one is free.

@@ -22,9 +22,6 @@ pub struct Filling {
 
 impl Store {
     /// Begins to bulk-load these tables; `None` where others could not be kept away from them.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn begin_filling(
         &self,
         mut tables: Vec<&'static str>,
@@ -39,25 +36,16 @@ impl Store {
 
 impl Filling {
     /// Reads one row of whole numbers.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
         self.fill.numbers(statement).await.map_err(|error| self.engine.classify(error))
     }
 
     /// Adds rows to the tables, all or none.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn insert(&mut self, batch: Vec<RowsOf>) -> Result<(), Error> {
         self.fill.insert(batch).await.map_err(|error| self.engine.classify(error))
     }
 
     /// Rebuilds what was removed, and reports how many steps of how many are done.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn finish(self, mut report: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
         let Self { fill, engine } = self;
         fill.finish(&mut report).await.map_err(|error| engine.classify(error))
@@ -82,8 +70,7 @@ pub(super) fn another_feed<D: Driver>() -> Result<[String; 3], sqlx::Error> {
 }
 
 /// Rebuilds what was removed, with these statements, recounts what triggers keep, and begins another
-/// feed of changes. Reports how many steps of how many are done, and
-/// returns their number.
+/// feed of changes. Reports how many steps of how many are done, and returns their number.
 pub(super) async fn rebuild<D: Driver>(
     connection: &mut D::Connection,
     kept: Vec<String>,

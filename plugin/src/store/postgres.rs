@@ -75,7 +75,7 @@ impl Driver for Postgres {
     ) -> Result<(), Error> {
         let connection = async {
             let mut connection = PgConnection::connect_with(options).await?;
-            // The server would log a notice about each object that there is none to remove of.
+            // Otherwise the server logs a notice for each object that is to be removed and is absent.
             Self::execute_batch(&mut connection, "SET client_min_messages = warning").await?;
             Ok(connection)
         };

@@ -86,17 +86,11 @@ impl Transaction {
 
     /// Locks a record until the transaction ends: others that want to change it, or to refer to it,
     /// wait. What is read afterwards remains true until the end.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn lock(&mut self, resource: &Resource, key: i64) -> Result<(), Error> {
         self.keep(sql::lock(resource, key, self.dialect())).await
     }
 
     /// Locks records like [`lock`](Self::lock), all of which this transaction changes.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn lock_all(&mut self, resource: &Resource, keys: &[i64]) -> Result<(), Error> {
         match sql::lock_all(resource, keys, self.dialect()) {
             // All rows have to be fetched, since a row is locked when it is.
@@ -106,17 +100,11 @@ impl Transaction {
     }
 
     /// Takes the lock of the store, which the same call in other transactions waits for.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn lock_store(&mut self) -> Result<(), Error> {
         self.keep(sql::lock_store(self.dialect())).await
     }
 
     /// Takes the lock of the feed of changes, which the same call in other transactions waits for.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn lock_feed(&mut self) -> Result<(), Error> {
         self.keep(sql::places::lock_clock(self.dialect())).await
     }
@@ -129,26 +117,17 @@ impl Transaction {
     }
 
     /// Reads a page within this transaction.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
         let done = self.session.page(page).await;
         self.explained(done).await
     }
 
     /// Finds out how a page would be read.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn approach(&mut self, page: &Page) -> Result<Approach, Error> {
         self.session.approach(page).await
     }
 
     /// Reads a table that is not a page of a resource; its total is 0.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
         self.session.table(table).await
     }
@@ -168,18 +147,12 @@ impl Transaction {
 
     /// Reads one row of whole numbers; `None` if there is no row. A decimal is returned in units of
     /// its last place.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
         let done = self.session.numbers(statement).await;
         self.explained(done).await
     }
 
     /// The database's time, in seconds since 1970.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn seconds(&mut self) -> Result<i64, Error> {
         let text = self.dialect().seconds;
         self.number(Statement::fixed(text, Vec::new())).await
@@ -195,9 +168,6 @@ impl Transaction {
     }
 
     /// Reads a column of text.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
         let done = self.session.texts(statement).await;
         self.explained(done).await
@@ -213,9 +183,6 @@ impl Transaction {
     }
 
     /// Runs a text of statements without values.
-    ///
-    /// # Errors
-    /// Database errors.
     pub(crate) async fn execute_batch(&mut self, text: String) -> Result<(), Error> {
         self.session.execute_batch(sql_text(text).into_sql_str()).await
     }

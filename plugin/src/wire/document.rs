@@ -35,7 +35,7 @@ pub struct Records<'a> {
     pub included: Option<&'a Included<'a>>,
 }
 
-/// What a list of what has changed since a moment has beside its records.
+/// What a list of changed records has beside them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Since {
     /// The moment to send next time: no change before it is unknown to a client that has read this far.
@@ -51,9 +51,9 @@ pub enum Paging {
     Offset,
     /// By cursors.
     Cursor {
-        /// That of the page; `None` if it is the first.
+        /// The cursor of the page; `None` if it is the first.
         own: Option<String>,
-        /// That of the next one; `None` if it is the last.
+        /// The cursor of the next one; `None` if it is the last.
         next: Option<String>,
     },
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use host_interface::Request;
 use serde_json::value::RawValue;
 
 use super::body::{self, Body};
@@ -13,7 +14,7 @@ use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationshi
 use crate::model::question::Check;
 use crate::model::record::Record;
 use crate::model::registry::Registry;
-use crate::model::resource::{Resource, Unique};
+use crate::model::resource::{Children, Resource, Unique};
 use crate::model::value::{Kind, Value};
 
 /// Whether a body creates a record or changes one.
@@ -25,8 +26,8 @@ pub enum Intent {
     Update,
 }
 
-/// How many records a body may include: more than anyone buys at once.
-pub const MAX_PARTS: usize = 1_000;
+/// How many children a body may have: more items than anyone buys at once.
+pub const MAX_CHILDREN: usize = 1_000;
 
 /// The record that a body describes, and its faults.
 #[derive(Debug)]
@@ -39,27 +40,41 @@ pub struct Draft {
     at: Cow<'static, str>,
     /// The fields that a relationship sets, with its name.
     related: Vec<(&'static str, &'static str)>,
-    /// The records that the body includes, in order; see [`Resource::brings`].
-    pub parts: Vec<Draft>,
+    /// The records that the body includes, in order; see [`Resource::children`].
+    pub children: Vec<Draft>,
     /// All faults found so far.
     pub faults: Vec<Fault>,
 }
 
 impl Draft {
+    /// Reads the body of a request that writes `resource`, with the id from the path if it has one.
+    ///
+    /// # Errors
+    /// When a header declares anything but plain JSON, or when the body is not a JSON object with
+    /// unique member names.
+    pub fn sent(
+        request: &Request,
+        resource: &'static Resource,
+        id: Option<i64>,
+        intent: Intent,
+    ) -> Result<Self, Error> {
+        Ok(Draft::read(resource, &Body::read(request, resource, id)?, intent))
+    }
+
     /// Reads a body against the resource. Faults are collected, not returned, so that all of them
     /// can be reported together.
     pub fn read(resource: &'static Resource, body: &Body<'_>, intent: Intent) -> Self {
         let values = vec![None; resource.fields().count()];
         let (at, faults) = (body.at.clone(), body.faults.clone());
-        let (related, parts) = (Vec::new(), Vec::new());
-        let mut draft = Draft { resource, values, intent, at, related, parts, faults };
+        let (related, children) = (Vec::new(), Vec::new());
+        let mut draft = Draft { resource, values, intent, at, related, children, faults };
         for (name, literal) in &body.members {
             let known = resource.position(name).filter(|_| !resource.is_internal(name));
             match known {
                 Some(position) => draft.accept(position, literal),
                 // A client may send back the key that it read.
                 None if *name == resource.key && !resource.key.is_empty() => {}
-                None if resource.brings.is_some_and(|part| part.name == *name) => {
+                None if resource.children.is_some_and(|children| children.name == *name) => {
                     draft.read_children(name, literal);
                 }
                 None => draft.refuse_name(name),
@@ -72,6 +87,11 @@ impl Draft {
             draft.complete(body);
         }
         draft
+    }
+
+    /// The resource of the record.
+    pub fn resource(&self) -> &'static Resource {
+        self.resource
     }
 
     /// The fields to write, with their values.
@@ -283,11 +303,11 @@ impl Draft {
         }
     }
 
-    /// Removes and returns all faults, including those of the parts.
+    /// Removes and returns all faults, including those of the children.
     pub fn take_faults(&mut self) -> Vec<Fault> {
         let mut faults = std::mem::take(&mut self.faults);
-        for part in &mut self.parts {
-            faults.extend(part.take_faults());
+        for child in &mut self.children {
+            faults.extend(child.take_faults());
         }
         faults
     }
@@ -341,7 +361,7 @@ impl Draft {
 
     /// Reads the records that a body includes.
     fn read_children(&mut self, name: &str, literal: &RawValue) {
-        let Some(part) = self.resource.brings else { return };
+        let Some(Children { of, .. }) = self.resource.children else { return };
         if self.intent == Intent::Update {
             let singular = self.resource.singular;
             let detail = format!("{name} can be given only when the {singular} is created.");
@@ -351,8 +371,8 @@ impl Draft {
             let detail = format!("{name} must be a list of objects.");
             return self.fault_at(FaultKind::InvalidValue, name, detail);
         };
-        if members.len() > MAX_PARTS {
-            let detail = format!("{name} must have at most {MAX_PARTS} items.");
+        if members.len() > MAX_CHILDREN {
+            let detail = format!("{name} must have at most {MAX_CHILDREN} items.");
             return self.fault_at(FaultKind::InvalidValue, name, detail);
         }
         let mut found = self.faults.len();
@@ -370,9 +390,9 @@ impl Draft {
             }
             match Body::within(member, at) {
                 Ok(body) => {
-                    let draft = Draft::read(part.of, &body, Intent::Create);
+                    let draft = Draft::read(of, &body, Intent::Create);
                     found += draft.faults.len();
-                    self.parts.push(draft);
+                    self.children.push(draft);
                 }
                 Err(fault) => {
                     self.report(fault);
@@ -424,9 +444,9 @@ impl Draft {
         if self.faults.len() > MAX_FAULTS {
             return;
         }
-        let brings = self.resource.brings.map(|part| part.name);
+        let children = self.resource.children.map(|children| children.name);
         let open = self.resource.fields().map(|field| field.name);
-        let known = open.filter(|name| !self.resource.is_internal(name)).chain(brings);
+        let known = open.filter(|name| !self.resource.is_internal(name)).chain(children);
         let detail = unknown("field", name, self.resource.kind, known);
         self.fault_at(FaultKind::UnknownField, name, detail);
     }

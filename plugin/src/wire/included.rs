@@ -36,7 +36,7 @@ pub struct Beside<'a> {
 }
 
 impl<'a> Included<'a> {
-    /// Nothing yet, beside the records that the client asked for.
+    /// No records yet but those that the client asked for.
     ///
     /// # Errors
     /// When a record has no key.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Bytes that are not more than a limit. Writing fails where they would be.
+/// Bytes up to a limit. Writing more of them fails.
 #[derive(Debug)]
 pub struct Limited {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// No bytes yet, with room for about so many.
+    /// An empty buffer with room for about so many bytes.
     pub fn new(limit: usize, expected: usize) -> Self {
         Self { bytes: Vec::with_capacity(expected.min(limit)), limit }
     }

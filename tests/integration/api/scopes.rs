@@ -62,8 +62,8 @@ fn followed(scope: &str) -> Vec<&'static str> {
     let kinds = REGISTRY.followed();
     let viewed = kinds.filter(|resource| {
         let governed_by = resource.asset();
-        let enough = resource.enough.and_then(|action| action.strip_prefix("store."));
-        let mut actions = enough.into_iter().chain(["view"]);
+        let or_action = resource.or_action.and_then(|action| action.strip_prefix("store."));
+        let mut actions = or_action.into_iter().chain(["view"]);
         scope == "*:view" || actions.any(|action| scope == format!("{governed_by}:{action}"))
     });
     viewed.map(|resource| resource.kind).collect()

@@ -1,6 +1,6 @@
 //! The lists that commands print: the same rows as tab-separated lines and as JSON.
 
-use plugin::model::kept::{self, Room};
+use plugin::model::kept::{self, ColumnType};
 use plugin::sql::Statement;
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,8 @@ fn cell(list: &str, name: &str, value: &Value) -> String {
 async fn spoil(place: &Place) {
     let store = place.store();
     let kept = kept::ALL.into_iter().find(|kept| {
-        kept.by.iter().all(|group| !matches!(group.room, Room::Text(_))) && kept.sums.len() == 1
+        kept.by.iter().all(|group| !matches!(group.room, ColumnType::Text(_)))
+            && kept.sums.len() == 1
     });
     let kept = kept.unwrap();
     let zeros = ", 0".repeat(store.dialect().kept.identity(kept).len() - 1);

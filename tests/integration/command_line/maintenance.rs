@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
-use plugin::model::kept::{self, Kept, Room};
+use plugin::model::kept::{self, Aggregate, ColumnType};
 use plugin::model::value::{Kind, Value};
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -46,11 +46,11 @@ fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
 
 /// Makes a table wrong in three ways, with a wrong, a missing and a surplus row, and returns the
 /// expected lines.
-async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
+async fn spoil(store: &Store, kept: &Aggregate) -> Vec<Line> {
     let identity = store.dialect().kept.identity(kept);
     let kinds = kept.by.iter().map(|group| match group.room {
-        Room::Text(_) => Kind::WORD,
-        Room::Small | Room::Whole => Kind::COUNT,
+        ColumnType::Text(_) => Kind::WORD,
+        ColumnType::Small | ColumnType::Whole => Kind::COUNT,
     });
     let numbers = identity.len() - kept.by.len() + kept.sums.len();
     let kinds: Vec<Kind> = kinds.chain(std::iter::repeat_n(Kind::COUNT, numbers)).collect();
@@ -105,8 +105,8 @@ async fn spoil(store: &Store, kept: &Kept) -> Vec<Line> {
     }
     let mut surplus = first.clone();
     surplus[0] = match kept.by[0].room {
-        Room::Text(_) => Value::Text("zz \"ß\"".to_owned()),
-        Room::Small | Room::Whole => Value::Int(31_999),
+        ColumnType::Text(_) => Value::Text("zz \"ß\"".to_owned()),
+        ColumnType::Small | ColumnType::Whole => Value::Int(31_999),
     };
     surplus.splice(identity.len().., sums.iter().map(|_| Value::Int(9)));
     let values = surplus.iter().map(literal).collect::<Vec<_>>().join(", ");
@@ -373,7 +373,8 @@ async fn the_first_thousand_differences_are_listed_and_all_are_repaired() {
     place.run("demo --products 10 --orders 10").await;
     let store = place.store();
     let kept = kept::ALL.into_iter().find(|kept| {
-        kept.by.iter().all(|group| !matches!(group.room, Room::Text(_))) && kept.sums.len() == 1
+        kept.by.iter().all(|group| !matches!(group.room, ColumnType::Text(_)))
+            && kept.sums.len() == 1
     });
     let kept = kept.unwrap();
     let zeros = ", 0".repeat(store.dialect().kept.identity(kept).len() - 1);

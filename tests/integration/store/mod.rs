@@ -16,6 +16,7 @@ mod outbox;
 mod places;
 mod plans;
 mod products;
+mod recipe;
 mod records;
 mod reports;
 mod season;

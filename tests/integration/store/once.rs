@@ -286,16 +286,16 @@ async fn a_request_that_has_waited_for_5_seconds_is_refused_for_now() {
         taken
     };
     // On this host it waits in memory, without a connection.
-    let turn = shop.turns.wait(&request).await.unwrap();
+    let key = shop.keys.wait(&request).await.unwrap();
     assert!(refused().await < Duration::from_secs(14));
     assert_eq!(ask(&store, "other").await.status(), 201);
-    drop(turn);
+    drop(key);
     // Another host claims the key in the database.
     if Engine::of_this_run() != Engine::Sqlite {
-        let turn = shop.turns.wait(&request).await.unwrap();
-        let call = Call { turn: turn.as_ref(), ..Call::new(shop, &request) };
+        let key = shop.keys.wait(&request).await.unwrap();
+        let call = Call { key: key.as_ref(), ..Call::new(shop, &request) };
         let claimed = once::begin(&call).await.unwrap();
-        drop(turn);
+        drop(key);
         assert!(refused().await < Duration::from_secs(14));
         drop(claimed);
     }

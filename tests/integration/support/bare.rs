@@ -3,7 +3,7 @@
 
 use crate::support::permissive::{PermissiveHost, permitted};
 use host_interface::{Headers, HostHandle, Method, Request, Response, User};
-use plugin::app::{self, App};
+use plugin::app::App;
 use plugin::bulk::reference;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
@@ -103,10 +103,10 @@ impl Bare {
             segment
         });
         let segments: Vec<&str> = segments.collect();
-        let pattern = format!("v1/shop/{}", segments.join("/"));
-        let routes = app::describe().routes;
-        let route = routes.iter().find(|known| known.method == method && known.pattern == pattern);
-        let mut request = Request::builder(route.unwrap().handler, method)
+        let pattern = segments.join("/");
+        let mut routes = self.app.routes.iter();
+        let route = routes.position(|known| known.method == method && known.path == pattern);
+        let mut request = Request::builder(route.unwrap() as u32, method)
             .path(path)
             .query(query)
             .headers(headers)

@@ -10,8 +10,8 @@ use super::schema::{self, described};
 use crate::model::field::{Access, Field, Relationship};
 use crate::model::resource::Resource;
 use crate::resources::SERVICES;
-use crate::service::hooks::Gives;
-use crate::wire::draft::MAX_PARTS;
+use crate::service::hooks::Answer;
+use crate::wire::draft::MAX_CHILDREN;
 
 /// What a body does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ pub(super) fn request(resource: &Resource, form: Form) -> Value {
 pub(super) fn of(resource: &Resource, form: Form) -> Vec<(String, Value)> {
     let name = |suffix: &str| format!("{}.{}{suffix}", resource.schema_name(), form.name());
     let mut schemas = vec![(name(""), fields(resource, form))];
-    if let Some(brings) = resource.brings.filter(|_| form == Form::New) {
-        let part = format!("{}.{}", brings.of.schema_name(), form.name());
-        schemas.push((part, fields(brings.of, form)));
+    if let Some(children) = resource.children.filter(|_| form == Form::New) {
+        let child = format!("{}.{}", children.of.schema_name(), form.name());
+        schemas.push((child, fields(children.of, form)));
     }
     let mut forms = vec![data(resource, form, named(resource, form.name()), None)];
     // A required key may be given as an attribute or by its relationship; no resource has two.
@@ -121,14 +121,14 @@ fn fields(resource: &Resource, form: Form) -> Value {
         let ignored = || json!({"readOnly": true, "description": "Ignored here."});
         properties.entry(name).or_insert_with(|| described(ignored(), meaning(name)));
     }
-    if let Some(brings) = resource.brings.filter(|_| new) {
+    if let Some(children) = resource.children.filter(|_| new) {
         let items = json!({
             "type": "array",
             "minItems": usize::from(is_list(resource)),
-            "maxItems": MAX_PARTS,
-            "items": named(brings.of, Form::New.name()),
+            "maxItems": MAX_CHILDREN,
+            "items": named(children.of, Form::New.name()),
         });
-        properties.insert(brings.name.to_owned(), described(items, meaning(brings.name)));
+        properties.insert(children.name.to_owned(), described(items, meaning(children.name)));
     }
     let mut schema = json!({
         "type": "object",
@@ -145,7 +145,7 @@ fn fields(resource: &Resource, form: Form) -> Value {
         .filter(|field| field.required)
         .map(|field| field.name)
         .chain(Some(resource.key).filter(|_| gives_key))
-        .chain(resource.brings.filter(|_| is_list(resource)).map(|brings| brings.name))
+        .chain(resource.children.filter(|_| is_list(resource)).map(|children| children.name))
         .collect();
     if new && !required.is_empty() {
         schema["required"] = json!(required);
@@ -260,14 +260,14 @@ fn gives_key(resource: &Resource) -> bool {
 fn makes_part(resource: &Resource) -> bool {
     let mut specials = SERVICES.iter().flat_map(|service| service.special);
     specials.any(|special| {
-        let takes_it = special.takes.is_some_and(|taken| std::ptr::eq(taken, resource));
-        takes_it && matches!(special.gives, Gives::Part(..))
+        let is_body = special.body.is_some_and(|taken| std::ptr::eq(taken, resource));
+        is_body && matches!(special.answer, Answer::Part(..))
     })
 }
 
 /// Whether a body is a list of others, and nothing without them.
 fn is_list(resource: &Resource) -> bool {
-    resource.list.is_empty() && resource.brings.is_some_and(|brings| brings.by.is_none())
+    resource.list.is_empty() && resource.children.is_some()
 }
 
 /// An example of the fields: those that a new record needs, or one that changes. Of pure input it is
@@ -284,7 +284,8 @@ fn example(resource: &Resource, form: Form) -> Value {
     let value = if form == Form::New { examples::new_value } else { examples::value };
     let shown = shown.map(|field| (field.name.to_owned(), value(resource, view, field)));
     let count = if form == Form::New { usize::MAX } else { 1 };
-    let parts = resource.brings.filter(|_| form == Form::New && is_list(resource));
-    let parts = parts.map(|brings| (brings.name.to_owned(), json!([example(brings.of, form)])));
-    Value::Object(key.into_iter().chain(shown.take(count)).chain(parts).collect())
+    let children = resource.children.filter(|_| form == Form::New && is_list(resource));
+    let children =
+        children.map(|children| (children.name.to_owned(), json!([example(children.of, form)])));
+    Value::Object(key.into_iter().chain(shown.take(count)).chain(children).collect())
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use super::routes::Endpoint;
 use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
-use crate::service::hooks::{Gives, Service};
+use crate::service::hooks::{Answer, Service};
 use bodies::Form;
 use common::reference;
 
@@ -88,26 +88,26 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
         all.extend(bodies::of(own, Form::Change));
     }
     for special in service.special {
-        match special.gives {
-            Gives::Part(given, _) | Gives::One(given) if !std::ptr::eq(given, own) => {
+        match special.answer {
+            Answer::Part(given, _) | Answer::One(given) if !std::ptr::eq(given, own) => {
                 all.extend(schemas::of(given));
             }
-            Gives::Part(..) | Gives::One(_) => {}
-            Gives::All(given) => all.push(schemas::records(given)),
-            Gives::Computed(view, fields) => {
+            Answer::Part(..) | Answer::One(_) => {}
+            Answer::All(given) => all.push(schemas::records(given)),
+            Answer::Computed(view, fields) => {
                 let meta = reference("schemas", "meta");
                 let name = view.schema_name();
                 all.extend(schemas::of_computed(view, name, fields, meta, Map::new()));
             }
-            Gives::Report(report) => {
+            Answer::Report(report) => {
                 let (meta, beside) = schemas::report_meta(report);
                 let &Report { of, view, row, .. } = report;
                 all.extend(schemas::of_computed(of, view, row, meta, beside));
             }
-            Gives::Changes => all.extend(changes::schemas()),
-            Gives::Open => all.extend(schemas::of_configuration(own)),
+            Answer::Changes => all.extend(changes::schemas()),
+            Answer::Open => all.extend(schemas::of_configuration(own)),
         }
-        all.extend(special.takes.into_iter().flat_map(|taken| bodies::of(taken, Form::New)));
+        all.extend(special.body.into_iter().flat_map(|body| bodies::of(body, Form::New)));
     }
     all
 }

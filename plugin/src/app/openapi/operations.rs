@@ -15,7 +15,7 @@ use crate::app::routes::{Endpoint, Operation};
 use crate::model::resource::{Filter, Resource, Test};
 use crate::resources::REGISTRY;
 use crate::service::call::Rights;
-use crate::service::hooks::{Gives, Special};
+use crate::service::hooks::{Answer, Special};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::request::MAX_SOUGHT;
 
@@ -23,7 +23,7 @@ use crate::wire::request::MAX_SOUGHT;
 pub(super) fn created(endpoint: &Endpoint) -> Option<&'static Resource> {
     match endpoint.operation {
         Operation::Create => Some(endpoint.resource()),
-        Operation::Special(Special { gives: Gives::Part(given, _), .. }) => Some(given),
+        Operation::Special(Special { answer: Answer::Part(given, _), .. }) => Some(given),
         _ => None,
     }
 }
@@ -40,17 +40,17 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         Operation::Create => ("201", "The new record", Some(one())),
         Operation::Update => ("200", "The changed record", Some(one())),
         Operation::Delete => ("204", "The record is deleted", None),
-        Operation::Special(special) => match special.gives {
-            Gives::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
-            Gives::One(given) => ("200", "The record", Some(named(given, "document"))),
-            Gives::All(given) => ("200", "The changed records", Some(named(given, "records"))),
-            Gives::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
-            Gives::Report(report) => {
+        Operation::Special(special) => match special.answer {
+            Answer::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
+            Answer::One(given) => ("200", "The record", Some(named(given, "document"))),
+            Answer::All(given) => ("200", "The changed records", Some(named(given, "records"))),
+            Answer::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
+            Answer::Report(report) => {
                 let schema = reference("schemas", &format!("{}.list", report.view));
                 ("200", "A page of rows, and the sums of all", Some(schema))
             }
-            Gives::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
-            Gives::Open => ("200", "The record", Some(one())),
+            Answer::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
+            Answer::Open => ("200", "The record", Some(one())),
         },
     };
     let mut headers = Vec::new();
@@ -83,13 +83,13 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     let is_list = match endpoint.operation {
         Operation::List | Operation::Nested(..) => true,
         Operation::Special(special) => {
-            matches!(special.gives, Gives::Computed(..) | Gives::Report(_))
+            matches!(special.answer, Answer::Computed(..) | Answer::Report(_))
         }
         _ => false,
     };
     let has_body = matches!(endpoint.method, Method::Post | Method::Patch);
     let is_feed =
-        matches!(endpoint.operation, Operation::Special(Special { gives: Gives::Changes, .. }));
+        matches!(endpoint.operation, Operation::Special(Special { answer: Answer::Changes, .. }));
     for failure in answers::FAILURES {
         let applies = match failure.by {
             By::Any => true,
@@ -113,12 +113,12 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         "responses": responses,
     });
     if has_body {
-        let taken = match endpoint.operation {
-            Operation::Special(special) => special.takes.unwrap_or(resource),
+        let body = match endpoint.operation {
+            Operation::Special(special) => special.body.unwrap_or(resource),
             _ => resource,
         };
         let form = if endpoint.method == Method::Post { Form::New } else { Form::Change };
-        operation["requestBody"] = bodies::request(taken, form);
+        operation["requestBody"] = bodies::request(body, form);
     }
     if is_feed {
         operation["description"] =
@@ -127,8 +127,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     if let Some(Rights { actions, asset }) = &endpoint.rights {
         let needs = format!("Needs the permission {} on {asset}.", actions.join(" or "));
         operation["description"] = json!(needs);
-        let enough = actions.first();
-        operation["x-permission"] = json!({"action": enough, "asset": asset});
+        operation["x-permission"] = json!({"action": actions.first(), "asset": asset});
         if actions.len() > 1 {
             operation["x-permission"]["or"] = json!(&actions[1..]);
         }
@@ -140,7 +139,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
 fn shows_version(endpoint: &Endpoint) -> bool {
     match endpoint.operation {
         Operation::Show | Operation::Create | Operation::Update => true,
-        Operation::Special(special) => matches!(special.gives, Gives::Part(..) | Gives::One(_)),
+        Operation::Special(special) => matches!(special.answer, Answer::Part(..) | Answer::One(_)),
         Operation::List | Operation::Nested(..) | Operation::Delete => false,
     }
 }
@@ -163,20 +162,20 @@ fn summary(endpoint: &Endpoint) -> String {
             let above = REGISTRY.find(nested.parent).map_or("record", |parent| parent.singular);
             format!("List the {} of one {above}", nested.segment)
         }
-        Operation::Special(Special { gives: Gives::Part(..), takes, .. }) => {
-            format!("Add one {}", takes.map_or(*singular, |taken| taken.singular))
+        Operation::Special(Special { answer: Answer::Part(..), body, .. }) => {
+            format!("Add one {}", body.map_or(*singular, |body| body.singular))
         }
-        Operation::Special(Special { gives: Gives::Computed(..), .. }) => {
+        Operation::Special(Special { answer: Answer::Computed(..), .. }) => {
             format!("List your own {all}")
         }
-        Operation::Special(Special { gives: Gives::Report(_), name, .. }) => {
+        Operation::Special(Special { answer: Answer::Report(_), name, .. }) => {
             format!("Report on {name}")
         }
-        Operation::Special(Special { gives: Gives::Changes, .. }) => {
+        Operation::Special(Special { answer: Answer::Changes, .. }) => {
             "Follow the changes of all records".to_owned()
         }
-        Operation::Special(Special { takes: Some(taken), .. }) => {
-            format!("Add one {} of a {singular}", taken.singular)
+        Operation::Special(Special { body: Some(body), .. }) => {
+            format!("Add one {} of a {singular}", body.singular)
         }
         Operation::Special(..) => format!("Read the {singular}"),
     }
@@ -208,13 +207,13 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     }
     if let Operation::Special(special) = endpoint.operation {
         let kind = endpoint.resource().kind;
-        parameters.extend(match special.gives {
-            Gives::Computed(_, shown) => Some(selection::attributes(kind, shown)),
-            Gives::Report(report) => Some(selection::attributes(kind, report.row)),
-            Gives::Open => Some(selection::configuration(kind)),
-            Gives::Part(..) | Gives::One(_) | Gives::All(_) | Gives::Changes => None,
+        parameters.extend(match special.answer {
+            Answer::Computed(_, shown) => Some(selection::attributes(kind, shown)),
+            Answer::Report(report) => Some(selection::attributes(kind, report.row)),
+            Answer::Open => Some(selection::configuration(kind)),
+            Answer::Part(..) | Answer::One(_) | Answer::All(_) | Answer::Changes => None,
         });
-        if let Gives::Changes = special.gives {
+        if let Answer::Changes = special.answer {
             parameters.extend(changes::parameters());
         }
     }
@@ -222,8 +221,8 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
         return parameters;
     }
     let resource = match endpoint.operation {
-        Operation::Special(Special { gives: Gives::Computed(view, _), .. }) => view,
-        Operation::Special(Special { gives: Gives::Report(report), .. }) => report.of,
+        Operation::Special(Special { answer: Answer::Computed(view, _), .. }) => view,
+        Operation::Special(Special { answer: Answer::Report(report), .. }) => report.of,
         _ => endpoint.resource(),
     };
     parameters.push(reference("parameters", "page.offset"));

@@ -14,7 +14,7 @@ use crate::model::parameters;
 use crate::model::relation::Many;
 use crate::model::resource::{Report, Resource, VERSION};
 use crate::resources::{REGISTRY, SERVICES};
-use crate::service::hooks::Gives;
+use crate::service::hooks::Answer;
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::object::record_path;
 
@@ -198,14 +198,14 @@ fn name(resource: &Resource, suffix: &str) -> String {
 fn version_beside(resource: &Resource) -> Option<&'static str> {
     let mut services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
     services.find_map(|service| {
-        service.special.iter().find_map(|special| match special.gives {
-            Gives::Part(_, name) => Some(name),
-            Gives::One(_)
-            | Gives::All(_)
-            | Gives::Computed(..)
-            | Gives::Changes
-            | Gives::Report(_)
-            | Gives::Open => None,
+        service.special.iter().find_map(|special| match special.answer {
+            Answer::Part(_, name) => Some(name),
+            Answer::One(_)
+            | Answer::All(_)
+            | Answer::Computed(..)
+            | Answer::Changes
+            | Answer::Report(_)
+            | Answer::Open => None,
         })
     })
 }

@@ -13,9 +13,6 @@ use crate::service::call::Shop;
 const LATE: i64 = 10;
 
 /// The panel.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let (clock, backlog) = (shop.feed.clock().await?, shop.feed.backlog().await?);
     let behind = match backlog.behind {

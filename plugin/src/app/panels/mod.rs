@@ -34,9 +34,6 @@ pub(super) fn details() -> impl Iterator<Item = DetailPanel> {
 }
 
 /// The content of a panel of the first page.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Error> {
     match name {
         SALES => sales::content(shop).await,
@@ -47,9 +44,6 @@ pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Err
 }
 
 /// The content of a panel about a request or a record.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn detail(
     name: &str,
     subject: &Subject,

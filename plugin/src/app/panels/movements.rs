@@ -155,11 +155,11 @@ fn text(cell: &Cell<'_>, kind: Kind) -> String {
 mod tests {
     use super::*;
     use crate::app::routes::endpoints;
-    use crate::resources::REGISTRY;
+    use crate::resources::{REGISTRY, SERVICES};
 
     #[test]
     fn ledgers_name_routes_and_kinds_that_exist_and_head_each_column() {
-        let endpoints = endpoints();
+        let endpoints = endpoints(SERVICES);
         for ledger in &LEDGERS {
             for route in ledger.routes {
                 assert!(endpoints.iter().any(|endpoint| endpoint.name == *route), "{route}");

@@ -16,9 +16,6 @@ use crate::store;
 const CHARTS: usize = 3;
 
 /// The panel of the report as it is without filters.
-///
-/// # Errors
-/// Those of the report.
 pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let today = time::UtcDateTime::now().date();
     let asked = Asked::read(("", usize::MAX), "", &[], &*shop.parameters.current()?, today)?;

@@ -11,9 +11,6 @@ use crate::service::call::Shop;
 const CREATED_ON: &str = "created_on";
 
 /// The panel.
-///
-/// # Errors
-/// Database errors.
 pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     let page = pick_list(shop, 1).await?;
     let first = shop.store.page(&page).await?;

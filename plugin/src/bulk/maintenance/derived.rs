@@ -8,7 +8,7 @@ use super::run::{CHUNK, Run};
 use crate::error::Error;
 use crate::model::value::{Kind, Value};
 use crate::sql::Statement;
-use crate::sql::kept::{Comparison, Repair, Step};
+use crate::sql::kept::{Comparison, Correction, Repair};
 use crate::store::Store;
 
 /// Compares, and repairs the differences one by one if a run is given and if they can be. Returns whether
@@ -69,7 +69,7 @@ pub(super) async fn rebuild(spoilt: &[&Comparison], store: &Store, run: Run) -> 
 /// The statements that repair the difference with this identity.
 fn repair(comparison: &Comparison, identity: &[Value]) -> Result<Vec<Statement>, Error> {
     let Repair::Each(steps) = &comparison.repair else { return Ok(Vec::new()) };
-    let statement = |step: &Step| {
+    let statement = |step: &Correction| {
         let binds = step.binds.iter().map(|place| identity.get(*place).cloned());
         let binds = binds.collect::<Option<Vec<_>>>();
         let binds = binds.ok_or(Error::Contract("a repair binds other values"))?;

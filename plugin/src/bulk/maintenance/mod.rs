@@ -29,9 +29,6 @@ use crate::store::{self, Store};
 
 /// Reports where kept numbers, quantities, shipments and indexes differ from the records. If there are more
 /// differences than are listed, the last one has how many are listed and how many there are.
-///
-/// # Errors
-/// Database errors.
 pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     Ok(compare(store, None, progress).await?.listed())
 }

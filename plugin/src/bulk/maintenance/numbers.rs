@@ -7,14 +7,14 @@ use futures_util::TryStreamExt;
 use super::found::{Difference, Found, identified};
 use super::run::{CHUNK, Run};
 use crate::error::Error;
-use crate::model::kept::{Kept, Room, Sum};
+use crate::model::kept::{Aggregate, ColumnType, Sum};
 use crate::model::value::{Kind, Value};
 use crate::sql::{self, Statement};
 use crate::store::Store;
 
 /// Compares a table with its records, and repairs it if a run is given.
 pub(super) async fn compare(
-    kept: &Kept,
+    kept: &Aggregate,
     store: &Store,
     run: Option<Run>,
     found: &mut Found,
@@ -50,10 +50,10 @@ pub(super) async fn compare(
 }
 
 /// The kinds of the columns of a comparison.
-fn kinds(kept: &Kept, columns: usize) -> Vec<Kind> {
+fn kinds(kept: &Aggregate, columns: usize) -> Vec<Kind> {
     let by = kept.by.iter().map(|group| match group.room {
-        Room::Text(_) => Kind::WORD,
-        Room::Small | Room::Whole => Kind::COUNT,
+        ColumnType::Text(_) => Kind::WORD,
+        ColumnType::Small | ColumnType::Whole => Kind::COUNT,
     });
     let slot_and_sums = columns - kept.by.len() + 2 * kept.sums.len();
     by.chain(std::iter::repeat_n(Kind::COUNT, slot_and_sums)).collect()
@@ -68,7 +68,7 @@ struct Row {
 }
 
 impl Row {
-    fn read(mut row: Vec<Value>, of: &Kept, columns: usize) -> Result<Self, Error> {
+    fn read(mut row: Vec<Value>, of: &Aggregate, columns: usize) -> Result<Self, Error> {
         let sums = row.split_off(columns.min(row.len()));
         let (pairs, _) = sums.as_chunks::<2>();
         let sums =
@@ -79,7 +79,7 @@ impl Row {
     }
 
     /// The messages about differences, for operators.
-    fn differences(&self, of: &Kept, names: &[&str]) -> Vec<Difference> {
+    fn differences(&self, of: &Aggregate, names: &[&str]) -> Vec<Difference> {
         let key = identified(names.iter().copied(), &self.identity);
         let sums = of.sums.iter().zip(&self.sums).filter(|(_, [kept, counted])| kept != counted);
         let difference = |(sum, [kept, counted]): (&Sum, &[i64; 2])| {

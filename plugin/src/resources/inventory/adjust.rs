@@ -1,8 +1,7 @@
-//! Changes of stock by differences: of one product, or of many at once. All steps of a request are
-//! taken, in the order sent, or none.
+//! Changes of stock by differences: of one product, or of many at once. Either all changes of a request
+//! are made, in the order sent, or none.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow::{Break, Continue};
 
 use host_interface::Response;
 
@@ -10,15 +9,13 @@ use super::record::INVENTORY;
 use super::stock::{Adjustment, Refusal, Stock};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Field, Handle, int, key, text};
-use crate::model::question::Page;
-use crate::model::resource::{Brings, Resource};
+use crate::model::resource::{Children, Resource};
 use crate::model::value::{fold, short};
 use crate::resources::products::SKU;
 use crate::service::call::Call;
-use crate::service::hooks::Scene;
-use crate::service::{crud, once};
+use crate::service::write::Write;
 use crate::sql;
-use crate::store::{self, Transaction};
+use crate::store;
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request;
@@ -39,14 +36,14 @@ pub(super) static ADJUSTMENTS: Resource = Resource {
     kind: "inventory",
     view: Some("inventory.adjustments"),
     singular: "list of adjustments",
-    brings: Some(Brings { name: "adjustments", of: &STEP, by: None }),
+    children: Some(Children { name: "adjustments", of: &NAMED_ADJUSTMENT }),
     versioned: false,
     ..Resource::CRUD
 }
 .checked();
 
 /// One of many changes, with the product that it is about.
-static STEP: Resource = Resource {
+static NAMED_ADJUSTMENT: Resource = Resource {
     view: Some("inventory.step"),
     list: &[SKU.field, PRODUCT.field, DELTA.field, REASON.field, REFERENCE.field, EXPECTED.field],
     crud: false,
@@ -64,70 +61,58 @@ const PRODUCT: Handle<i64> = key("shop_product_id", "products").nullable().numbe
 
 /// Changes the quantity of the product in the path.
 pub(super) async fn one(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
     let id = request::id(call.request)?;
-    let body = Body::read(call.request, &ADJUSTMENT, id)?;
-    let key = crud::path_key(call, &INVENTORY)?;
-    let mut draft = Draft::read(&ADJUSTMENT, &body, Intent::Create);
+    let mut draft = Draft::sent(call.request, &ADJUSTMENT, id, Intent::Create)?;
+    let key = call.path_key(&INVENTORY)?;
     refuse_nothing(&mut draft)?;
-    let mut transaction = match once::begin(call).await? {
-        Continue(transaction) => transaction,
-        Break(answer) => return Ok(answer),
-    };
-    let mut stock = Stock::of(crud::locked(call, &mut transaction, &INVENTORY, key).await?);
+    let mut write = Write::begin(call).await?;
+    let mut stock = Stock::of(write.target(&INVENTORY, key).await?);
     take(&mut draft, key, &DELTA, &mut stock)?;
     let adjustment = draft.as_record();
-    let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &adjustment, Vec::new(), &mut scene).await?;
-    stock.write(&mut scene).await?;
-    let cells = transaction.page(&Page::of_one(&INVENTORY, key)).await?;
-    once::commit(call, transaction, crud::single(200, call, &INVENTORY, &cells)?).await
+    write.validate(&mut draft, &adjustment).await?;
+    stock.write(&mut write).await?;
+    let answer = write.shown(&INVENTORY, key).await?;
+    write.commit(answer).await
 }
 
 /// Changes the quantities of the products that the body names.
 pub(super) async fn all(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
     refuse_version(call)?;
     let body = Body::read(call.request, &ADJUSTMENTS, None)?;
     let mut draft = Draft::read(&ADJUSTMENTS, &body, Intent::Create);
     check(&mut draft, &body)?;
-    let mut transaction = match once::begin(call).await? {
-        Continue(transaction) => transaction,
-        Break(answer) => return Ok(answer),
-    };
-    let named = products(&draft.parts, &mut transaction).await?;
-    let mut stock =
-        Stock::lock(named.iter().flatten().copied().collect(), &mut transaction).await?;
+    let mut write = Write::begin(call).await?;
+    let named = products(&draft.children, &mut write).await?;
+    let mut stock = Stock::lock(named.iter().flatten().copied().collect(), &mut write).await?;
     // Until the lock, a SKU may have moved to another product.
-    let writers = transaction.dialect().locks.is_some();
-    if writers && products(&draft.parts, &mut transaction).await? != named {
+    let writers = write.transaction.dialect().locks.is_some();
+    if writers && products(&draft.children, &mut write).await? != named {
         return Err(store::interrupted());
     }
     let mut order = Vec::new();
-    for (step, product) in draft.parts.iter_mut().zip(&named) {
-        let by = if sku(step)?.is_some() { &*SKU } else { &*PRODUCT };
+    for (child, product) in draft.children.iter_mut().zip(&named) {
+        let by = if sku(child)?.is_some() { &*SKU } else { &*PRODUCT };
         match product {
             Some(product) => {
-                take(step, *product, by, &mut stock)?;
+                take(child, *product, by, &mut stock)?;
                 order.push(*product);
             }
-            None if step.faults.is_empty() => {
-                let sku = sku(step)?.map(short).unwrap_or_default();
+            None if child.faults.is_empty() => {
+                let sku = sku(child)?.map(short).unwrap_or_default();
                 let detail = format!("There is no variant with the SKU {sku:?}.");
-                step.fault_at(FaultKind::MissingReference, by.name, detail);
+                child.fault_at(FaultKind::MissingReference, by.name, detail);
             }
             None => {}
         }
     }
     let request = draft.as_record();
-    let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &request, Vec::new(), &mut scene).await?;
-    stock.write(&mut scene).await?;
-    let answer = crud::each(call, &INVENTORY, order, &mut transaction).await?;
-    once::commit(call, transaction, answer).await
+    write.validate(&mut draft, &request).await?;
+    stock.write(&mut write).await?;
+    let answer = write.all_shown(&INVENTORY, order).await?;
+    write.commit(answer).await
 }
 
-/// One version cannot be that of several records.
+/// Refuses `If-Match`, because one version cannot be that of several records.
 fn refuse_version(call: &Call<'_>) -> Result<(), Error> {
     if call.request.header("if-match").is_none() {
         return Ok(());
@@ -141,16 +126,16 @@ fn check(draft: &mut Draft, body: &Body<'_>) -> Result<(), Error> {
     const MEMBER: &str = "adjustments";
     if !body.has(MEMBER) {
         draft.fault_at(FaultKind::MissingField, MEMBER, "adjustments is required.");
-    } else if draft.parts.is_empty() && draft.faults.is_empty() {
+    } else if draft.children.is_empty() && draft.faults.is_empty() {
         draft.fault_at(FaultKind::InvalidValue, MEMBER, "adjustments must have at least one item.");
     }
-    for step in &mut draft.parts {
-        refuse_nothing(step)?;
-        match (sku(step)?, step.get(&PRODUCT)?) {
-            (Some(_), Some(_)) => step.refuse(&PRODUCT, "Give either sku or shop_product_id."),
-            (None, None) if step.faults.is_empty() => {
+    for child in &mut draft.children {
+        refuse_nothing(child)?;
+        match (sku(child)?, child.get(&PRODUCT)?) {
+            (Some(_), Some(_)) => child.refuse(&PRODUCT, "Give either sku or shop_product_id."),
+            (None, None) if child.faults.is_empty() => {
                 let detail = "Either sku or shop_product_id is required.";
-                step.fault_at(FaultKind::MissingField, SKU.name, detail);
+                child.fault_at(FaultKind::MissingField, SKU.name, detail);
             }
             _ => {}
         }
@@ -165,24 +150,21 @@ fn refuse_nothing(draft: &mut Draft) -> Result<(), Error> {
     Ok(())
 }
 
-/// The SKU by which a step names its product; an empty one names none.
-fn sku(step: &Draft) -> Result<Option<&str>, Error> {
-    Ok(step.get(&SKU)?.filter(|sku| !sku.is_empty()))
+/// The SKU by which a change names its product; an empty one names none.
+fn sku(child: &Draft) -> Result<Option<&str>, Error> {
+    Ok(child.get(&SKU)?.filter(|sku| !sku.is_empty()))
 }
 
-/// The product of each step; `None` for a SKU that no variant has.
-async fn products(
-    steps: &[Draft],
-    transaction: &mut Transaction,
-) -> Result<Vec<Option<i64>>, Error> {
+/// The product of each change; `None` for a SKU that no variant has.
+async fn products(children: &[Draft], write: &mut Write<'_>) -> Result<Vec<Option<i64>>, Error> {
     let mut skus = Vec::new();
-    for step in steps {
-        skus.push(sku(step)?.map(fold));
+    for child in children {
+        skus.push(sku(child)?.map(fold));
     }
     let sought: Vec<String> = skus.iter().flatten().cloned().collect();
     let mut found = HashMap::new();
     if !sought.is_empty() {
-        let cells = transaction.table(sql::find_skus(sought)).await?;
+        let cells = write.transaction.table(sql::find_skus(sought)).await?;
         for row in cells.rows()? {
             let [sku, product] = &row[..] else {
                 return Err(Error::Contract("a row of SKUs has other columns"));
@@ -190,30 +172,30 @@ async fn products(
             found.insert(sku.text("sku_fold")?.to_owned(), product.int("product_id")?);
         }
     }
-    steps
+    children
         .iter()
         .zip(skus)
-        .map(|(step, sku)| match sku {
+        .map(|(child, sku)| match sku {
             Some(sku) => Ok(found.get(&sku).copied()),
-            None => step.get(&PRODUCT),
+            None => child.get(&PRODUCT),
         })
         .collect()
 }
 
-/// Takes the step of a draft, or adds the fault that it is impossible. `by` is the field that names
-/// the product. A draft that has a fault takes none.
+/// Makes the change that a draft without faults describes. If it is impossible, the draft gets a fault.
+/// `by` is the field that names the product.
 fn take(draft: &mut Draft, product: i64, by: &Field, stock: &mut Stock) -> Result<(), Error> {
     if !draft.faults.is_empty() {
         return Ok(());
     }
-    let step = Adjustment {
+    let adjustment = Adjustment {
         product,
         delta: draft.need(&DELTA)?,
         expected: draft.get(&EXPECTED)?,
         reason: draft.need(&REASON)?,
         reference: draft.need(&REFERENCE)?,
     };
-    match stock.apply(step)? {
+    match stock.apply(adjustment)? {
         Ok(()) => {}
         Err(Refusal::NoStock) => {
             let detail = format!("There is no stock record of product {product}.");

@@ -8,15 +8,15 @@ mod stock;
 use host_interface::Method;
 
 use crate::resources::products;
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::{Answer, Service, Special};
 
 pub(super) use stock::{Adjustment, Refusal, Stock};
 
 pub(super) const SERVICE: Service = Service {
     create: Some(|call| Box::pin(record::create(call))),
     delete: Some(|call| Box::pin(record::delete(call))),
-    before_update: Some(|before, after, scene| {
-        Box::pin(products::next_quantity(before, after, scene))
+    before_update: Some(|before, after, write| {
+        Box::pin(products::next_quantity(before, after, write))
     }),
     special: &[
         Special {
@@ -25,8 +25,8 @@ pub(super) const SERVICE: Service = Service {
             name: "adjust",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(&adjust::ADJUSTMENT),
-            gives: Gives::One(&record::INVENTORY),
+            body: Some(&adjust::ADJUSTMENT),
+            answer: Answer::One(&record::INVENTORY),
             run: |call| Box::pin(adjust::one(call)),
         },
         Special {
@@ -35,8 +35,8 @@ pub(super) const SERVICE: Service = Service {
             name: "adjust_all",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(&adjust::ADJUSTMENTS),
-            gives: Gives::All(&record::INVENTORY),
+            body: Some(&adjust::ADJUSTMENTS),
+            answer: Answer::All(&record::INVENTORY),
             run: |call| Box::pin(adjust::all(call)),
         },
     ],

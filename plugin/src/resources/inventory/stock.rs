@@ -1,6 +1,6 @@
-//! The quantities of some products, locked until the transaction ends: steps change them one after
+//! The quantities of some products, locked until the transaction ends. Adjustments change them one after
 //! the other, each must be possible, and all of them are written together. Independent of where the
-//! steps come from.
+//! adjustments come from.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,8 @@ use crate::model::record::Record;
 use crate::model::value::Value;
 use crate::resources::products::{QUANTITY, SKU};
 use crate::resources::stockmovements::{self, Movement};
-use crate::service::crud;
-use crate::service::hooks::Scene;
+use crate::service::write::Write;
 use crate::sql;
-use crate::store::Transaction;
 
 /// The greatest quantity.
 const MOST: i64 = i32::MAX as i64;
@@ -22,7 +20,7 @@ const MOST: i64 = i32::MAX as i64;
 /// The stock of some products.
 pub(crate) struct Stock {
     records: HashMap<i64, Record>,
-    /// The quantities that the steps so far have changed.
+    /// The quantities after the adjustments so far.
     quantities: HashMap<i64, i64>,
     movements: Vec<Movement>,
 }
@@ -36,20 +34,20 @@ pub(crate) struct Adjustment<'a> {
     pub(crate) delta: i64,
     /// The quantity before, if the client expects a certain one.
     pub(crate) expected: Option<i64>,
-    /// Why.
+    /// Why it changes.
     pub(crate) reason: &'a str,
-    /// What the change belongs to.
+    /// What the change belongs to, such as an order; empty for nothing.
     pub(crate) reference: &'a str,
 }
 
-/// Why a step is impossible.
+/// Why an adjustment is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The product has no stock record.
     NoStock,
-    /// There is this quantity, and not the expected one.
+    /// The quantity is this one, not the expected one.
     Changed(i64),
-    /// There is only this quantity.
+    /// The quantity is only this one.
     Insufficient(i64),
     /// The quantity would be too large.
     TooLarge,
@@ -57,19 +55,13 @@ pub(crate) enum Refusal {
 
 impl Stock {
     /// Locks the stock of the products with these keys and reads it.
-    ///
-    /// # Errors
-    /// Database errors.
-    pub(crate) async fn lock(
-        mut keys: Vec<i64>,
-        transaction: &mut Transaction,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn lock(mut keys: Vec<i64>, write: &mut Write<'_>) -> Result<Self, Error> {
         keys.sort_unstable();
         keys.dedup();
         if !keys.is_empty() {
-            transaction.lock_all(&INVENTORY, &keys).await?;
+            write.transaction.lock_all(&INVENTORY, &keys).await?;
         }
-        let records = crud::records(transaction, &INVENTORY, keys).await?;
+        let records = write.records(&INVENTORY, keys).await?;
         Ok(Self { records, quantities: HashMap::new(), movements: Vec::new() })
     }
 
@@ -79,44 +71,44 @@ impl Stock {
         Self { records, quantities: HashMap::new(), movements: Vec::new() }
     }
 
-    /// Takes a step, unless it is impossible.
+    /// Makes an adjustment, unless it is impossible.
     ///
     /// # Errors
     /// When a stock record has no quantity.
-    pub(crate) fn apply(&mut self, step: Adjustment<'_>) -> Result<Result<(), Refusal>, Error> {
-        let Some(record) = self.records.get(&step.product) else {
+    pub(crate) fn apply(
+        &mut self,
+        adjustment: Adjustment<'_>,
+    ) -> Result<Result<(), Refusal>, Error> {
+        let Some(record) = self.records.get(&adjustment.product) else {
             return Ok(Err(Refusal::NoStock));
         };
-        let before = match self.quantities.get(&step.product) {
+        let before = match self.quantities.get(&adjustment.product) {
             Some(quantity) => *quantity,
             None => record.need(&QUANTITY)?,
         };
-        if step.expected.is_some_and(|expected| expected != before) {
+        if adjustment.expected.is_some_and(|expected| expected != before) {
             return Ok(Err(Refusal::Changed(before)));
         }
-        let after = match before + step.delta {
+        let after = match before + adjustment.delta {
             ..0 => return Ok(Err(Refusal::Insufficient(before))),
             after if after > MOST => return Ok(Err(Refusal::TooLarge)),
             after => after,
         };
-        self.quantities.insert(step.product, after);
+        self.quantities.insert(adjustment.product, after);
         self.movements.push(Movement {
-            product: step.product,
+            product: adjustment.product,
             sku: record.need(&SKU)?.to_owned(),
             before,
             after,
-            reason: step.reason.to_owned(),
-            reference: step.reference.to_owned(),
+            reason: adjustment.reason.to_owned(),
+            reference: adjustment.reference.to_owned(),
         });
         Ok(Ok(()))
     }
 
-    /// Writes the quantities that have changed, and all steps to the ledger.
-    ///
-    /// # Errors
-    /// Database errors.
-    pub(crate) async fn write(self, scene: &mut Scene<'_>) -> Result<(), Error> {
-        stockmovements::record(self.movements, scene).await?;
+    /// Writes the quantities that have changed, and all adjustments to the ledger.
+    pub(crate) async fn write(self, write: &mut Write<'_>) -> Result<(), Error> {
+        stockmovements::record(self.movements, write).await?;
         let mut changed = Vec::new();
         for (key, quantity) in self.quantities {
             let record = self.records.get(&key);
@@ -127,9 +119,9 @@ impl Stock {
         changed.sort_unstable_by_key(|(key, _)| *key);
         let (touched, now) = (modified_on(), Value::now());
         let same = std::iter::once((&touched, &now));
-        let dialect = scene.transaction.dialect();
+        let dialect = write.transaction.dialect();
         for update in sql::update_each(&INVENTORY, &QUANTITY, &changed, same, dialect) {
-            scene.transaction.execute(update).await?;
+            write.transaction.execute(update).await?;
         }
         Ok(())
     }

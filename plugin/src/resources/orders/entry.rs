@@ -1,17 +1,40 @@
-//! Entries of the history of orders, the fields by which parts of an order refer to it, and the right of
-//! a warehouse. Independent of orders and items.
+//! The history of an order: every status that it was given, by whom, and with which comment. Also the
+//! fields by which parts of an order refer to it, and the right of a warehouse. Independent of orders and
+//! items.
 
 use time::PrimitiveDateTime;
 
 use crate::error::Error;
-use crate::model::field::{Field, Handle, Typed, flag, key, text};
+use crate::model::field::{Field, Handle, Typed, created_on, flag, int, key, text};
+use crate::model::moment;
 use crate::model::record::Record;
-use crate::model::resource::Join;
+use crate::model::resource::{Join, Nested, Resource};
 use crate::model::value::Value;
-use crate::service::hooks::Scene;
+use crate::service::write::Write;
 use crate::sql::Statement;
-use crate::store::Transaction;
 use crate::wire::draft::Draft;
+
+pub(crate) static ORDERHISTORIES: Resource = Resource {
+    kind: "orderhistories",
+    title: Some("Order history"),
+    singular: "order history entry",
+    table: "shop_orderhistories",
+    key: "shop_orderhistory_id",
+    list: &[ORDER_REFERENCE, STATUS.field.required(), COMMENT.field, CREATED_ON.field],
+    detail: &[NOTIFY_CUSTOMER.field, CREATED_BY.field],
+    hidden: &[ORDER_KEY.field],
+    joins: &[ORDER],
+    crud: false,
+    readable: true,
+    nested: &[Nested {
+        parent: "orders",
+        segment: "history",
+        by: ORDER_KEY.field.name,
+        filters: &[],
+    }],
+    ..Resource::CRUD
+}
+.checked();
 
 /// The status of an order, which is that of its latest entry.
 pub(super) const STATUS: Handle<i64> =
@@ -26,47 +49,47 @@ pub(super) const ORDER_KEY: Handle<i64> =
 pub(super) const ORDER: Join =
     Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: ORDER_KEY.field.name };
 
-/// The action that is enough for all that a warehouse does, and for nothing else.
+/// The action that permits all that a warehouse does, and nothing else.
 pub const FULFIL: &str = "store.fulfil";
 
-/// The member of `meta` with the version of the order that a request about a part of it has left.
+/// The member of `meta` with the version that an order has after a request about a part of it.
 pub(super) const ORDER_VERSION: &str = "order_version";
 
 pub(super) const COMMENT: Handle<String> = text("comment", 65_535).words();
 pub(super) const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
+pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
+const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
 
-/// A new entry that a client or a shipment makes.
-pub(super) struct NewEntry {
+/// A new entry.
+pub(super) struct Entry {
     /// The status that the order gets, or has already.
     pub(super) status: i64,
     /// The comment; may be empty.
     pub(super) comment: String,
-    /// Whether the customer is told.
+    /// Whether the customer gets a mail.
     pub(super) notify: bool,
     /// When it is made.
     pub(super) created_on: PrimitiveDateTime,
 }
 
-/// An entry that results from a write of its order.
-pub(super) struct Entry {
-    pub(super) order: i64,
-    pub(super) status: i64,
-    pub(super) created_on: PrimitiveDateTime,
-}
+impl Entry {
+    /// An entry of now with only a status.
+    pub(super) fn of(status: i64) -> Self {
+        Self { status, comment: String::new(), notify: false, created_on: moment::now() }
+    }
 
-/// Writes an entry with only a status.
-pub(super) async fn write(entry: Entry, scene: &mut Scene<'_>) -> Result<(), Error> {
-    let statement = Statement::fixed(
-        "INSERT INTO shop_orderhistories (order_key, order_state_id, created_by, created_on) \
-         VALUES (?, ?, ?, ?)",
-        vec![
-            Value::Int(entry.order),
-            Value::Int(entry.status),
-            Value::Int(scene.call.user()),
-            entry.created_on.into_value(),
-        ],
-    );
-    scene.transaction.execute(statement).await.map(|_| ())
+    /// Adds it to the history of an order, and returns its key.
+    pub(super) async fn add_to(&self, order: i64, write: &mut Write<'_>) -> Result<i64, Error> {
+        let values = [
+            (&*ORDER_KEY, Value::Int(order)),
+            (&*STATUS, Value::Int(self.status)),
+            (&*COMMENT, Value::Text(self.comment.clone())),
+            (&*NOTIFY_CUSTOMER, Value::Int(self.notify.into())),
+            (&*CREATED_BY, Value::Int(write.call.user())),
+            (&*CREATED_ON, self.created_on.into_value()),
+        ];
+        write.add(&ORDERHISTORIES, &values).await
+    }
 }
 
 /// Refuses a disabled status in this field. The check of references reports a missing one, and the
@@ -75,7 +98,7 @@ pub(super) async fn check_status(
     draft: &mut Draft,
     field: &Handle<i64>,
     before: Option<&Record>,
-    transaction: &mut Transaction,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let Some(status) = draft.get(field)? else { return Ok(()) };
     if let Some(before) = before
@@ -87,7 +110,7 @@ pub(super) async fn check_status(
         "SELECT enabled FROM shop_orderstatuses WHERE shop_orderstatus_id = ?",
         vec![Value::Int(status)],
     );
-    if transaction.numbers(statement).await? == [0] {
+    if write.transaction.numbers(statement).await? == [0] {
         draft.refuse(field, format!("{} must be an enabled order status.", field.name));
     }
     Ok(())

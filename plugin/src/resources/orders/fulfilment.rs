@@ -1,10 +1,10 @@
-//! Order fulfilments: orders as a warehouse sees them. They have what is to be sent where and what of it
-//! has been, and nothing of prices or payment. The list of those that are open is the pick list.
+//! Order fulfilments: orders as a warehouse sees them. They show what is to be sent and where, and what has
+//! been sent, but neither prices nor payment. The list of the open ones is the pick list.
 
 use host_interface::Method;
 
-use super::entry::{FULFIL, ORDER_VERSION, STATUS};
-use super::history::{self, ORDERHISTORIES, STATUS_CHANGE};
+use super::entry::{FULFIL, ORDER_VERSION, ORDERHISTORIES, STATUS};
+use super::history::{self, STATUS_CHANGE};
 use super::items::FULFILMENT_ITEMS;
 use super::order::{
     BY_STATUS, CREATED_ON, CUSTOMER_NOTE, IS_SHIPPABLE, ORDER_STATE, REFERENCE, STATUS_JOIN,
@@ -18,10 +18,12 @@ use crate::error::Error;
 use crate::model::field::{Field, text};
 use crate::model::kept;
 use crate::model::question::{Condition, Page, Shape};
-use crate::model::resource::{Order, Resource, Storage, date_from, date_to, filter, index};
+use crate::model::resource::{
+    Order, Permissions, Resource, Storage, date_from, date_to, filter, index,
+};
 use crate::model::value::{Kind, Value};
 use crate::service::call::Shop;
-use crate::service::hooks::{Gives, Service, Special};
+use crate::service::hooks::{Answer, Service, Special};
 use crate::sql::Table;
 
 pub(crate) static ORDERFULFILMENTS: Resource = Resource {
@@ -74,8 +76,8 @@ pub(crate) static ORDERFULFILMENTS: Resource = Resource {
         date_to(CREATED_ON.field.name),
     ],
     parts: &[&FULFILMENT_ITEMS, &SHIPMENTS],
-    governed_by: Some("orders"),
-    enough: Some(FULFIL),
+    permissions: Permissions::Of("orders"),
+    or_action: Some(FULFIL),
     storage: Storage {
         counts: &[&kept::FULFILMENT_COUNTS],
         indexes: &[
@@ -110,8 +112,8 @@ pub(crate) const SERVICE: Service = Service {
             name: "status",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(&STATUS_CHANGE),
-            gives: Gives::Part(&ORDERHISTORIES, ORDER_VERSION),
+            body: Some(&STATUS_CHANGE),
+            answer: Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
             run: |call| Box::pin(history::change_status(call)),
         },
         Special {
@@ -120,8 +122,8 @@ pub(crate) const SERVICE: Service = Service {
             name: "tracking",
             action: Some("store.edit"),
             asset: None,
-            takes: Some(&TRACKING),
-            gives: Gives::Part(&SHIPMENTS, ORDER_VERSION),
+            body: Some(&TRACKING),
+            answer: Answer::Part(&SHIPMENTS, ORDER_VERSION),
             run: |call| Box::pin(ship::track(call)),
         },
     ],
@@ -133,10 +135,7 @@ const LAST_TRACKING_ID: Field = text("ordershipping_tracking_id", 255).computed(
      WHERE parcel.order_key = t.shop_order_id ORDER BY parcel.shop_shipment_id DESC LIMIT 1)",
 );
 
-/// The pick list: the open orders, first come first, so many of them.
-///
-/// # Errors
-/// Database errors.
+/// The pick list: this many of the open orders, the oldest first.
 pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
     Ok(Page {
         resource: &ORDERFULFILMENTS,
@@ -150,7 +149,8 @@ pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
     })
 }
 
-/// Only orders that are shipped at all, and only open ones unless a client asks for a state or a status.
+/// Limits a list to orders that are to be shipped, and to open ones unless a client filters by state or
+/// status.
 async fn open_ones(shop: &Shop, filters: &[Condition]) -> Result<Vec<Condition>, Error> {
     let shippable = Condition::equals(&IS_SHIPPABLE, Value::Int(1));
     let asked = |filter: &Condition| {

@@ -8,18 +8,16 @@ use time::PrimitiveDateTime;
 use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
-    Field, Handle, Money, Units, amount, created_on, flag, identifier, int, json, money, text,
+    Field, Handle, Money, Units, created_on, flag, identifier, int, json, money, quantity, text,
 };
 use crate::model::record::Record;
-use crate::model::resource::{Nested, Resource};
+use crate::model::resource::{Nested, Permissions, Resource};
 use crate::model::value::MAX_AMOUNT;
 use crate::resources::inventory::{Adjustment, Refusal, Stock};
 use crate::resources::products::{self, PRODUCTS};
 use crate::resources::stockmovements::reason;
 use crate::resources::variants::{self, VARIANTS};
-use crate::service::crud;
-use crate::service::hooks::Scene;
-use crate::store::Transaction;
+use crate::service::write::Write;
 use crate::wire::draft::Draft;
 
 pub(crate) static ORDERITEMS: Resource = Resource {
@@ -80,8 +78,8 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
         by: ORDER_KEY.field.name,
         filters: &[],
     }],
-    governed_by: Some("orders"),
-    enough: Some(FULFIL),
+    permissions: Permissions::Of("orders"),
+    or_action: Some(FULFIL),
     ..Resource::CRUD
 }
 .checked();
@@ -91,16 +89,16 @@ pub(super) const NAME: Handle<String> = text("orderitem_name", 255).derived().wo
 pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
 pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();
 pub(super) const ATTRIBUTES: Field = json("orderitem_attributes");
-pub(super) const WEIGHT: Field = amount("orderitem_weight").nullable();
+pub(super) const WEIGHT: Field = quantity("orderitem_weight").nullable();
 pub(super) const QUANTITY: Handle<i64> =
     int("orderitem_quantity").between(1, i32::MAX as i64).default(1).number();
-const PRICE: Handle<Money> = money("orderitem_price").derived().amount();
-const OPTION_PRICE: Handle<Money> = money("orderitem_option_price").amount();
-const DISCOUNT: Handle<Money> = money("orderitem_discount").amount();
-const TAX: Handle<Money> = money("orderitem_tax").amount();
-const FINALPRICE: Handle<Money> = money("orderitem_finalprice").derived().read_only().amount();
+const PRICE: Handle<Money> = money("orderitem_price").derived().money();
+const OPTION_PRICE: Handle<Money> = money("orderitem_option_price").money();
+const DISCOUNT: Handle<Money> = money("orderitem_discount").money();
+const TAX: Handle<Money> = money("orderitem_tax").money();
+const FINALPRICE: Handle<Money> = money("orderitem_finalprice").derived().read_only().money();
 const FINALPRICE_WITH_TAX: Handle<Money> =
-    money("orderitem_finalprice_with_tax").derived().read_only().amount();
+    money("orderitem_finalprice_with_tax").derived().read_only().money();
 const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
 
 /// Whether the line takes its quantity out of the stock.
@@ -132,9 +130,9 @@ pub(super) struct Sums {
 pub(super) async fn complete(
     lines: &mut [Draft],
     terms: &Terms,
-    transaction: &mut Transaction,
+    write: &mut Write<'_>,
 ) -> Result<Sums, Error> {
-    let catalogue = Catalogue::of(lines, transaction).await?;
+    let catalogue = Catalogue::of(lines, write).await?;
     let mut sums = Sums::default();
     for line in lines {
         if line.given(&CREATED_ON)?.is_none()
@@ -144,7 +142,7 @@ pub(super) async fn complete(
         }
         let listed = catalogue.fill(line, terms)?;
         let Some(finalprice) = work_out(line, listed, terms)? else { continue };
-        // What is worked out has both.
+        // A line with a final price has both.
         let (tax, quantity) = (line.need(&TAX)?, line.need(&QUANTITY)?);
         line.set(&FINALPRICE, finalprice)?;
         line.set(&FINALPRICE_WITH_TAX, Units(finalprice.0 + tax.0))?;
@@ -155,12 +153,12 @@ pub(super) async fn complete(
     Ok(sums)
 }
 
-/// Takes the quantities of the lines that ask for it out of the stock, under the reference of the
-/// order. A line for which there is not enough has a fault.
+/// Takes the quantities of the lines with `take_stock` out of the stock; the ledger has the reference of
+/// the order. A line for which the stock does not suffice gets a fault.
 pub(super) async fn take_stock(
     lines: &mut [Draft],
     reference: &str,
-    scene: &mut Scene<'_>,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let mut products = Vec::new();
     for line in &*lines {
@@ -168,7 +166,7 @@ pub(super) async fn take_stock(
             products.extend(line.get(&PRODUCT)?);
         }
     }
-    let mut stock = Stock::lock(products, scene.transaction).await?;
+    let mut stock = Stock::lock(products, write).await?;
     for line in lines.iter_mut() {
         if !takes_stock(line)? || !line.faults.is_empty() {
             continue;
@@ -192,10 +190,11 @@ pub(super) async fn take_stock(
             Err(Refusal::TooLarge) => line.refuse(&QUANTITY, "The quantity would be too large."),
         }
     }
-    match lines.iter().all(|line| line.faults.is_empty()) {
-        true => stock.write(scene).await,
+    if lines.iter().all(|line| line.faults.is_empty()) {
+        stock.write(write).await
+    } else {
         // The order is refused.
-        false => Ok(()),
+        Ok(())
     }
 }
 
@@ -267,7 +266,7 @@ struct Catalogue {
 }
 
 impl Catalogue {
-    async fn of(lines: &[Draft], transaction: &mut Transaction) -> Result<Self, Error> {
+    async fn of(lines: &[Draft], write: &mut Write<'_>) -> Result<Self, Error> {
         let (mut products, mut variants) = (Vec::new(), Vec::new());
         for line in lines {
             if leaves_open(line)? {
@@ -275,11 +274,11 @@ impl Catalogue {
                 variants.extend(line.get(&VARIANT)?);
             }
         }
-        let variants = crud::records(transaction, &VARIANTS, variants).await?;
+        let variants = write.records(&VARIANTS, variants).await?;
         for variant in variants.values() {
             products.push(variant.need(&variants::PRODUCT)?);
         }
-        Ok(Self { products: crud::records(transaction, &PRODUCTS, products).await?, variants })
+        Ok(Self { products: write.records(&PRODUCTS, products).await?, variants })
     }
 
     /// Fills in the name and the SKU of a line that omits something, and returns the price in the

@@ -1,6 +1,6 @@
-//! Orders, their items, their histories, and their shipments. `entry` contains what they share,
-//! `shipping` what an order says about where it goes, `state` how far it has been shipped, and `notice`
-//! the mails about it.
+//! Orders, their items, their histories, and their shipments. `entry` contains the entries of histories and
+//! what all parts of an order share, `history` the requests that add entries, `shipping` where an order goes,
+//! `state` how far it has been shipped, and `notice` the mails about it.
 
 mod entry;
 mod fulfilment;

@@ -1,6 +1,6 @@
-//! The mail to the customer about news of an order, which the outbox delivers.
+//! The mail to the customer about an order that has a new status or is on its way.
 
-use super::entry::NewEntry;
+use super::entry::Entry;
 use super::order;
 use super::shipment::{self, SHIPMENTS};
 use crate::error::Error;
@@ -9,13 +9,12 @@ use crate::model::record::Record;
 use crate::model::value::decimal_text;
 use crate::resources::currencies::{self, DECIMALS};
 use crate::resources::orderstatuses::{self, ORDERSTATUSES};
-use crate::service::hooks::Scene;
 use crate::service::notification::Notice;
-use crate::service::{crud, outbox};
+use crate::service::write::Write;
 
 pub(super) use crate::service::notification::Contained;
 
-/// What there is to tell.
+/// What the mail is about.
 pub(super) enum Occasion {
     /// The order has a status.
     Status,
@@ -26,15 +25,14 @@ pub(super) enum Occasion {
 /// Queues the mail about a new entry in the history of an order.
 pub(super) async fn queue_mail(
     order: &Record,
-    entry: &NewEntry,
+    entry: &Entry,
     occasion: Occasion,
-    scene: &mut Scene<'_>,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
-    let parameters = scene.call.shop.parameters.current()?;
-    let transaction = &mut *scene.transaction;
-    let status = crud::record(transaction, &ORDERSTATUSES, entry.status).await?;
+    let parameters = write.call.shop.parameters.current()?;
+    let status = write.record(&ORDERSTATUSES, entry.status).await?;
     let currency_code = order.need(&order::CURRENCY_CODE)?;
-    let decimals = match currencies::by_code(currency_code, transaction).await? {
+    let decimals = match currencies::by_code(currency_code, write).await? {
         Some(currency) => currency.need(&DECIMALS)?,
         None => 2,
     };
@@ -54,9 +52,9 @@ pub(super) async fn queue_mail(
         ..Notice::default()
     };
     let parcel = match &occasion {
-        Occasion::Parcel(key, _) => Some(crud::record(transaction, &SHIPMENTS, *key).await?),
+        Occasion::Parcel(key, _) => Some(write.record(&SHIPMENTS, *key).await?),
         // Where the latest parcel is may be what the customer wants to know.
-        Occasion::Status => shipment::last(order.key(), transaction).await?,
+        Occasion::Status => shipment::last(order.key(), write).await?,
     };
     if let Some(parcel) = parcel {
         notice.tracking_id = parcel.need(&shipment::TRACKING_ID)?.to_owned();
@@ -70,5 +68,5 @@ pub(super) async fn queue_mail(
             notice.into_shipment_mail(&parameters)?
         }
     };
-    outbox::enqueue(mail, transaction).await
+    write.queue_mail(mail).await
 }

@@ -1,11 +1,11 @@
-//! Orders: snapshots of purchases. The history of an order contains every status that it has had.
+//! Orders: snapshots of purchases, with their items. `place` is the list of steps that make a new order.
 
 use std::sync::{Mutex, PoisonError};
 
 use time::PrimitiveDateTime;
 
 use super::entry::{self, Entry, ORDER_KEY, STATUS};
-use super::items::{self, ORDERITEMS, Terms};
+use super::items::{self, ORDERITEMS, Sums, Terms};
 use super::shipping;
 use crate::error::Error;
 use crate::model::field::{
@@ -13,17 +13,16 @@ use crate::model::field::{
     modified_on, money, text, user,
 };
 use crate::model::kept;
-use crate::model::moment;
+use crate::model::parameters::Parameters;
 use crate::model::record::Record;
 use crate::model::resource::{
-    Brings, Index, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index,
+    Children, Index, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index,
     search, unique,
 };
 use crate::model::value::{MAX_AMOUNT, Value};
 use crate::resources::currencies::{self, DECIMALS, RATE};
-use crate::service::hooks::{Scene, Service};
-use crate::sql;
-use crate::store::Transaction;
+use crate::service::hooks::Service;
+use crate::service::write::Write;
 use crate::wire::draft::Draft;
 
 pub(crate) static ORDERS: Resource = Resource {
@@ -124,15 +123,15 @@ pub(crate) static ORDERS: Resource = Resource {
         by: "user_id",
         filters: &["search", "status", "date_from", "date_to", "payment_type"],
     }],
-    brings: Some(Brings { name: "items", of: &ORDERITEMS, by: Some(&ORDER_KEY) }),
+    children: Some(Children { name: "items", of: &ORDERITEMS }),
     ..Resource::CRUD
 }
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    derive: Some(|draft, before, scene| Box::pin(derive(draft, before, scene))),
-    after_insert: Some(|key, order, scene| Box::pin(first_entry(key, order, scene))),
-    before_update: Some(|before, after, scene| Box::pin(next_entry(before, after, scene))),
+    insert: Some(|draft, write| Box::pin(place(draft, write))),
+    derive: Some(|draft, before, write| Box::pin(check_change(draft, before, write))),
+    before_update: Some(|before, after, write| Box::pin(enter_status(before, after, write))),
     ..Service::of(&ORDERS)
 };
 
@@ -167,15 +166,15 @@ const INVOICE_PREFIX: Handle<String> = text("invoice_prefix", 32).derived().word
 /// The number of items in the order's lines, for reports.
 const ITEM_QUANTITY: Handle<i64> = int("item_quantity").between(0, i64::MAX).read_only().number();
 
-pub(super) const TOTAL: Handle<Money> = money("order_total").derived().amount();
-const SUBTOTAL: Handle<Money> = money("order_subtotal").derived().amount();
-const TAX: Handle<Money> = money("order_tax").derived().amount();
-const SHIPPING: Handle<Money> = money("order_shipping").amount();
-const SHIPPING_TAX: Handle<Money> = money("order_shipping_tax").amount();
-const SURCHARGE: Handle<Money> = money("order_surcharge").amount();
-const FEES: Handle<Money> = money("order_fees").amount();
-const DISCOUNT: Handle<Money> = money("order_discount").amount();
-const CREDIT: Handle<Money> = money("order_credit").amount();
+pub(super) const TOTAL: Handle<Money> = money("order_total").derived().money();
+const SUBTOTAL: Handle<Money> = money("order_subtotal").derived().money();
+const TAX: Handle<Money> = money("order_tax").derived().money();
+const SHIPPING: Handle<Money> = money("order_shipping").money();
+const SHIPPING_TAX: Handle<Money> = money("order_shipping_tax").money();
+const SURCHARGE: Handle<Money> = money("order_surcharge").money();
+const FEES: Handle<Money> = money("order_fees").money();
+const DISCOUNT: Handle<Money> = money("order_discount").money();
+const CREDIT: Handle<Money> = money("order_credit").money();
 
 /// The parts of an order's total, with their signs.
 const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
@@ -189,22 +188,34 @@ const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
     (CREDIT, -1),
 ];
 
-/// Computes the values that a new order omits. A change never recomputes what it omits.
-async fn derive(
-    draft: &mut Draft,
-    before: Option<&Record>,
-    scene: &mut Scene<'_>,
-) -> Result<(), Error> {
-    shipping::name_places(draft, before, scene.transaction).await?;
-    if before.is_some() {
-        for field in [REFERENCE, CURRENCY_CODE] {
-            if draft.given(&field)?.is_some_and(Value::is_blank) {
-                draft.refuse(&field, format!("{} must not be empty.", field.name));
-            }
-        }
-        return entry::check_status(draft, &STATUS, before, scene.transaction).await;
+/// What `POST /orders` does between the body and the answer: completes the order that a draft describes, takes
+/// its items out of the stock, and writes it with its items and the first entry of its history. Returns its
+/// key.
+async fn place(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
+    shipping::name_places(draft, None, write).await?;
+    let parameters = write.call.shop.parameters.current()?;
+    complete(draft, &parameters)?;
+    let terms = terms(draft, write).await?;
+    let sums = items::complete(&mut draft.children, &terms, write).await?;
+    let reference = draft.need(&REFERENCE)?.to_owned();
+    items::take_stock(&mut draft.children, &reference, write).await?;
+    add_up(draft, &sums)?;
+    entry::check_status(draft, &STATUS, None, write).await?;
+    let order = draft.as_record();
+    write.validate(draft, &order).await?;
+    let key = write.insert(draft).await?;
+    for item in &mut draft.children {
+        item.set(&ORDER_KEY, key)?;
     }
-    let parameters = scene.call.shop.parameters.current()?;
+    write.insert_all(&draft.children).await?;
+    let created_on = order.need(&CREATED_ON)?;
+    let first = Entry { created_on, ..Entry::of(order.need(&STATUS)?) };
+    first.add_to(key, write).await?;
+    Ok(key)
+}
+
+/// Fills in what a new order omits and the site determines.
+fn complete(draft: &mut Draft, parameters: &Parameters) -> Result<(), Error> {
     if draft.given(&REFERENCE)?.is_none_or(Value::is_blank) {
         draft.set(&REFERENCE, new_reference()?)?;
     }
@@ -217,8 +228,13 @@ async fn derive(
     if draft.given(&INVOICE_PREFIX)?.is_none() {
         draft.set(&INVOICE_PREFIX, parameters.invoice_prefix.clone())?;
     }
+    Ok(())
+}
+
+/// What the items of a new order share, with the rate of its currency unless the body gives one.
+async fn terms(draft: &mut Draft, write: &mut Write<'_>) -> Result<Terms, Error> {
     let currency = match draft.get(&CURRENCY_CODE)? {
-        Some(code) => currencies::by_code(code, scene.transaction).await?,
+        Some(code) => currencies::by_code(code, write).await?,
         None => None,
     };
     let mut decimals = 0;
@@ -229,15 +245,13 @@ async fn derive(
         }
     }
     // An invalid rate or moment makes the write fail, so the amounts do not matter.
-    let terms = Terms {
-        rate: draft.get(&CURRENCY_VALUE)?.unwrap_or_default(),
-        decimals,
-        created_on: draft.get(&CREATED_ON)?,
-    };
-    let sums = items::complete(&mut draft.parts, &terms, scene.transaction).await?;
+    let rate = draft.get(&CURRENCY_VALUE)?.unwrap_or_default();
+    Ok(Terms { rate, decimals, created_on: draft.get(&CREATED_ON)? })
+}
+
+/// Notes the sums of the items, and computes the total of an order that omits it.
+fn add_up(draft: &mut Draft, sums: &Sums) -> Result<(), Error> {
     draft.set(&ITEM_QUANTITY, sums.quantity)?;
-    let reference = draft.need(&REFERENCE)?.to_owned();
-    items::take_stock(&mut draft.parts, &reference, scene).await?;
     for (field, sum) in [(SUBTOTAL, sums.finalprice), (TAX, sums.tax)] {
         if draft.given(&field)?.is_none() {
             match i64::try_from(sum).ok().filter(|sum| *sum <= MAX_AMOUNT) {
@@ -246,42 +260,43 @@ async fn derive(
             }
         }
     }
-    if draft.given(&TOTAL)?.is_none() {
-        let mut total = 0;
-        for (part, sign) in PARTS_OF_TOTAL {
-            // An invalid part counts as 0, because the order will be refused.
-            total += sign * draft.get(&part)?.unwrap_or_default().0;
-        }
-        match total.max(0) {
-            total if total <= MAX_AMOUNT => draft.set(&TOTAL, Units(total))?,
-            _ => draft.refuse(&TOTAL, "The total of the order is too large."),
-        }
-    }
-    entry::check_status(draft, &STATUS, before, scene.transaction).await
-}
-
-/// Gives an order these values, and notes the moment of the change. Also without values, the change counts.
-pub(super) async fn change(
-    order: i64,
-    values: &[(&Field, Value)],
-    transaction: &mut Transaction,
-) -> Result<(), Error> {
-    let (touched, now) = (modified_on(), Value::now());
-    let values = values.iter().map(|(field, value)| (*field, value)).chain([(&touched, &now)]);
-    transaction.execute(sql::update(&ORDERS, order, values, transaction.dialect())).await
-}
-
-async fn first_entry(key: i64, order: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
-    let (status, created_on) = (order.need(&STATUS)?, order.need(&CREATED_ON)?);
-    entry::write(Entry { order: key, status, created_on }, scene).await
-}
-
-async fn next_entry(before: &Record, after: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
-    let status = after.need(&STATUS)?;
-    if before.need(&STATUS)? == status {
+    if draft.given(&TOTAL)?.is_some() {
         return Ok(());
     }
-    entry::write(Entry { order: after.key(), status, created_on: moment::now() }, scene).await
+    let mut total = 0;
+    for (part, sign) in PARTS_OF_TOTAL {
+        // An invalid part counts as 0, because the order will be refused.
+        total += sign * draft.get(&part)?.unwrap_or_default().0;
+    }
+    match total.max(0) {
+        total if total <= MAX_AMOUNT => draft.set(&TOTAL, Units(total))?,
+        _ => draft.refuse(&TOTAL, "The total of the order is too large."),
+    }
+    Ok(())
+}
+
+/// Checks a change of an order. What it omits is never computed again.
+async fn check_change(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
+    shipping::name_places(draft, before, write).await?;
+    for field in [REFERENCE, CURRENCY_CODE] {
+        if draft.given(&field)?.is_some_and(Value::is_blank) {
+            draft.refuse(&field, format!("{} must not be empty.", field.name));
+        }
+    }
+    entry::check_status(draft, &STATUS, before, write).await
+}
+
+/// Adds an entry to the history of an order that gets another status.
+async fn enter_status(before: &Record, after: &Record, write: &mut Write<'_>) -> Result<(), Error> {
+    let status = after.need(&STATUS)?;
+    if before.need(&STATUS)? != status {
+        Entry::of(status).add_to(after.key(), write).await?;
+    }
+    Ok(())
 }
 
 /// A reference that sorts by the moment of its creation: ten characters for the milliseconds and

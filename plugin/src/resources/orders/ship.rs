@@ -1,20 +1,19 @@
-//! What happens to shipments: parcels leave the store, their numbers are corrected, and what was never
-//! sent is open again. What an order contains is shipped once: each item counts how much of it has been,
-//! and the order is locked meanwhile.
+//! Writes of shipments: a parcel leaves the store, its number is corrected, or it is deleted and its
+//! contents are open again. Nothing is shipped twice: each item counts how much of it has been shipped,
+//! and the order is locked while it changes.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow::{Break, Continue};
 
 use host_interface::{Method, Response};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{
-    COMMENT, NOTIFY_CUSTOMER, NewEntry, ORDER_KEY, ORDER_VERSION, STATUS, check_status,
+    COMMENT, Entry, NOTIFY_CUSTOMER, ORDER_KEY, ORDER_VERSION, STATUS, check_status,
 };
 use super::history::enter;
 use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, SHIPPED, SKU};
 use super::notice::{self, Contained, Occasion};
-use super::order::{self, ORDERS};
+use super::order::ORDERS;
 use super::shipment::{
     self, CARRIER, CREATED_BY, ITEMS, SHIPMENTS, STATUS_AFTER, STATUS_BEFORE, TRACKING_ID,
     TRACKING_URL,
@@ -22,19 +21,17 @@ use super::shipment::{
 use super::state::{STATE, State};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{Handle, Typed, created_on, int, key, modified_on};
-use crate::model::moment;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
-use crate::model::resource::{Brings, Resource};
+use crate::model::resource::{Children, Resource};
 use crate::model::value::Value;
 use crate::service::call::Call;
-use crate::service::hooks::{Gives, Scene, Service, Special};
-use crate::service::{crud, once};
+use crate::service::hooks::{Answer, Service, Special};
+use crate::service::write::Write;
 use crate::sql;
-use crate::store::Transaction;
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
-use crate::wire::{object, request};
+use crate::wire::object;
 
 /// A shipment as a client describes it.
 static NEW_SHIPMENT: Resource = Resource {
@@ -49,7 +46,7 @@ static NEW_SHIPMENT: Resource = Resource {
         NOTIFY_CUSTOMER.field,
         COMMENT.field,
     ],
-    brings: Some(Brings { name: "items", of: &NEW_LINE, by: None }),
+    children: Some(Children { name: "items", of: &NEW_LINE }),
     versioned: false,
     ..Resource::CRUD
 }
@@ -60,7 +57,7 @@ static NEW_LINE: Resource = Resource {
     view: Some("shipments.line"),
     singular: "line",
     list: &[NEW_ITEM.field, NEW_QUANTITY.field],
-    brings: None,
+    children: None,
     ..NEW_SHIPMENT
 }
 .checked();
@@ -70,22 +67,22 @@ pub(super) static TRACKING: Resource = Resource {
     view: Some("shipments.tracking"),
     singular: "tracking number",
     list: &[TRACKING_ID.field.required()],
-    brings: None,
+    children: None,
     ..NEW_SHIPMENT
 }
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    before_update: Some(|before, after, scene| Box::pin(correct(before, after, scene))),
-    after_delete: Some(|deleted, scene| Box::pin(reopen(deleted, scene))),
+    before_update: Some(|before, after, write| Box::pin(correct(before, after, write))),
+    after_delete: Some(|deleted, write| Box::pin(reopen(deleted, write))),
     special: &[Special {
         method: Method::Post,
         path: "orders/{id:digits}/shipments",
         name: "create",
         action: Some("store.edit"),
         asset: None,
-        takes: Some(&NEW_SHIPMENT),
-        gives: Gives::Part(&SHIPMENTS, ORDER_VERSION),
+        body: Some(&NEW_SHIPMENT),
+        answer: Answer::Part(&SHIPMENTS, ORDER_VERSION),
         run: |call| Box::pin(create(call)),
     }],
     ..Service::of(&SHIPMENTS)
@@ -97,6 +94,7 @@ const NEW_ITEM: Handle<i64> = key("orderitem_id", "orderitems").required().numbe
 const NEW_QUANTITY: Handle<i64> = int("quantity").between(1, i32::MAX as i64).required().number();
 
 /// What leaves the store together.
+#[derive(Default)]
 struct Parcel {
     tracking_id: String,
     carrier: String,
@@ -112,7 +110,7 @@ struct Line {
     name: String,
 }
 
-/// The same as a shipment keeps and shows it.
+/// A line as a shipment stores and shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Shipped {
     orderitem_id: i64,
@@ -121,111 +119,77 @@ struct Shipped {
 
 /// `POST /orders/<id>/shipments`
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
     let body = Body::read(call.request, &NEW_SHIPMENT, None)?;
-    let key = crud::path_key(call, &ORDERS)?;
+    let key = call.path_key(&ORDERS)?;
     let mut draft = Draft::read(&NEW_SHIPMENT, &body, Intent::Create);
-    let mut transaction = match once::begin(call).await? {
-        Continue(transaction) => transaction,
-        Break(answer) => return Ok(answer),
-    };
-    let order = crud::locked(call, &mut transaction, &ORDERS, key).await?;
-    let contents = Contents::of(key, &mut transaction).await?;
+    let mut write = Write::begin(call).await?;
+    let order = write.target(&ORDERS, key).await?;
+    let contents = Contents::of(key, &mut write).await?;
     let lines = if body.has(ITEMS.name) {
         contents.pick(&mut draft)?
     } else {
-        let again = shipment::last(key, &mut transaction).await?.is_some();
+        let again = shipment::last(key, &mut write).await?.is_some();
         contents.all_that_is_open(again, &mut draft)
     };
-    check_status(&mut draft, &NEW_STATUS, Some(&order), &mut transaction).await?;
+    check_status(&mut draft, &NEW_STATUS, Some(&order), &mut write).await?;
     let described = draft.as_record();
-    let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &described, Vec::new(), &mut scene).await?;
+    write.validate(&mut draft, &described).await?;
     let status = match described.get(&NEW_STATUS)? {
         Some(status) => status,
         None if contents.is_open_after(&lines) => order.need(&STATUS)?,
         None => call.shop.parameters.current()?.shipped_status,
     };
-    let entry = NewEntry {
-        status,
-        comment: described.need(&COMMENT)?.to_owned(),
-        notify: described.need(&NOTIFY_CUSTOMER)?,
-        created_on: moment::now(),
-    };
     let text = |field: &Handle<String>| Ok::<_, Error>(described.need(field)?.to_owned());
+    let notify = described.need(&NOTIFY_CUSTOMER)?;
+    let entry = Entry { comment: text(&COMMENT)?, notify, ..Entry::of(status) };
     let parcel = Parcel {
         tracking_id: text(&TRACKING_ID)?,
         carrier: text(&CARRIER)?,
         tracking_url: text(&TRACKING_URL)?,
         lines,
     };
-    let shipment = ship(&order, &contents, &parcel, &entry, &mut scene).await?;
-    let answer = shown(shipment, order.version() + 1, &mut scene).await?;
-    let answer = once::commit(call, transaction, answer).await?;
-    if entry.notify {
-        call.shop.sender.wake();
-    }
-    Ok(answer)
+    let shipment = ship(&order, &contents, &parcel, &entry, &mut write).await?;
+    let answer = shown(shipment, order.version() + 1, &mut write).await?;
+    write.commit(answer).await
 }
 
 /// `POST /orders/<id>/tracking`
 pub(super) async fn track(call: &Call<'_>) -> Result<Response, Error> {
-    request::no_listing(call.request.query())?;
-    let body = Body::read(call.request, &TRACKING, None)?;
-    let key = crud::path_key(call, &ORDERS)?;
-    let mut draft = Draft::read(&TRACKING, &body, Intent::Create);
-    let mut transaction = match once::begin(call).await? {
-        Continue(transaction) => transaction,
-        Break(answer) => return Ok(answer),
-    };
-    let order = crud::locked(call, &mut transaction, &ORDERS, key).await?;
+    let mut draft = Draft::sent(call.request, &TRACKING, None, Intent::Create)?;
+    let key = call.path_key(&ORDERS)?;
+    let mut write = Write::begin(call).await?;
+    let order = write.target(&ORDERS, key).await?;
     let described = draft.as_record();
-    let mut scene = Scene { call, transaction: &mut transaction };
-    crud::validate(&mut draft, &described, Vec::new(), &mut scene).await?;
+    write.validate(&mut draft, &described).await?;
     let tracking_id = described.need(&TRACKING_ID)?.to_owned();
     let mut version = order.version() + 1;
-    let shipment = match shipment::last(key, scene.transaction).await? {
+    let shipment = match shipment::last(key, &mut write).await? {
         Some(last) if last.need(&TRACKING_ID)? == tracking_id => {
             version = order.version();
             last.key()
         }
         Some(last) => {
-            let (touched, now) = (modified_on(), Value::now());
-            let number = Value::Text(tracking_id);
-            let changes = [(&*TRACKING_ID, &number), (&touched, &now)].into_iter();
-            let update = sql::update(&SHIPMENTS, last.key(), changes, scene.transaction.dialect());
-            scene.transaction.execute(update).await?;
-            order::change(key, &[], scene.transaction).await?;
+            let number = (&*TRACKING_ID, tracking_id.into_value());
+            write.change(&SHIPMENTS, last.key(), &[number]).await?;
+            write.change(&ORDERS, key, &[]).await?;
             last.key()
         }
         None => {
-            let contents = Contents::of(key, scene.transaction).await?;
-            let parcel = Parcel {
-                tracking_id,
-                carrier: String::new(),
-                tracking_url: String::new(),
-                lines: contents.open(),
-            };
-            let entry = NewEntry {
-                status: order.need(&STATUS)?,
-                comment: String::new(),
-                notify: false,
-                created_on: moment::now(),
-            };
-            ship(&order, &contents, &parcel, &entry, &mut scene).await?
+            let contents = Contents::of(key, &mut write).await?;
+            let lines = contents.open();
+            let parcel = Parcel { tracking_id, lines, ..Parcel::default() };
+            let entry = Entry::of(order.need(&STATUS)?);
+            ship(&order, &contents, &parcel, &entry, &mut write).await?
         }
     };
-    let answer = shown(shipment, version, &mut scene).await?;
-    once::commit(call, transaction, answer).await
+    let answer = shown(shipment, version, &mut write).await?;
+    write.commit(answer).await
 }
 
 /// The answer with a new or changed shipment, and the version of its order.
-async fn shown(key: i64, version: i64, scene: &mut Scene<'_>) -> Result<Response, Error> {
-    let call = scene.call;
-    let cells = scene.transaction.page(&Page::of_one(&SHIPMENTS, key)).await?;
-    let of_order = Some((ORDER_VERSION, version));
-    let answer = crud::single_with(201, call, &SHIPMENTS, &cells, of_order)?;
-    Ok(answer.with_header("location", object::record_path(&SHIPMENTS, key, &call.shop.root)))
+async fn shown(key: i64, version: i64, write: &mut Write<'_>) -> Result<Response, Error> {
+    let location = object::record_path(&SHIPMENTS, key, &write.call.shop.root);
+    write.added(&SHIPMENTS, key, (ORDER_VERSION, version), location).await
 }
 
 /// Notes that a parcel leaves the store: with a shipment, an entry in the history of the order, and
@@ -234,8 +198,8 @@ async fn ship(
     order: &Record,
     contents: &Contents,
     parcel: &Parcel,
-    entry: &NewEntry,
-    scene: &mut Scene<'_>,
+    entry: &Entry,
+    write: &mut Write<'_>,
 ) -> Result<i64, Error> {
     let before = order.need(&STATUS)?;
     let changed = before != entry.status;
@@ -254,18 +218,16 @@ async fn ship(
         (&ITEMS, Value::Json(serde_json::to_string(&items.collect::<Vec<_>>())?)),
         (&*STATUS_BEFORE, status(before)),
         (&*STATUS_AFTER, status(entry.status)),
-        (&*CREATED_BY, Value::Int(scene.call.user())),
+        (&*CREATED_BY, Value::Int(write.call.user())),
         (&created, now.clone()),
         (&touched, now),
     ];
-    let values = values.iter().map(|(field, value)| (*field, value));
-    let insert = sql::insert(&SHIPMENTS, values, scene.transaction.dialect());
-    let key = scene.transaction.insert(insert).await?;
+    let key = write.add(&SHIPMENTS, &values).await?;
     let lines = parcel.lines.iter().map(|line| (line.item, line.quantity));
-    contents.count(lines, scene.transaction).await?;
+    contents.count(lines, write).await?;
     let state =
         if contents.is_open_after(&parcel.lines) { State::Partial } else { State::Fulfilled };
-    enter(order, entry, &[(&*STATE, state.into_value())], scene).await?;
+    enter(order, entry, &[(&*STATE, state.into_value())], write).await?;
     if entry.notify {
         let contents = parcel.lines.iter().map(|line| Contained {
             quantity: line.quantity,
@@ -273,31 +235,31 @@ async fn ship(
             name: line.name.clone(),
         });
         let occasion = Occasion::Parcel(key, contents.collect());
-        notice::queue_mail(order, entry, occasion, scene).await?;
+        notice::queue_mail(order, entry, occasion, write).await?;
     }
     Ok(key)
 }
 
 /// A corrected shipment is a change of its order too.
-async fn correct(before: &Record, after: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+async fn correct(before: &Record, after: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     if before.values() == after.values() {
         Ok(())
     } else {
-        order::change(before.need(&ORDER_KEY)?, &[], scene.transaction).await
+        write.change(&ORDERS, before.need(&ORDER_KEY)?, &[]).await
     }
 }
 
-/// What was in a deleted shipment is open again. The order gets back the status that a shipment of it
-/// has taken from it, if it still has the other one.
-async fn reopen(deleted: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
+/// Opens what was in a deleted shipment again. An order that still has the status which a shipment gave it
+/// gets back the one before.
+async fn reopen(deleted: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let key = deleted.need(&ORDER_KEY)?;
-    let contents = Contents::of(key, scene.transaction).await?;
+    let contents = Contents::of(key, write).await?;
     let items = deleted.value(ITEMS.name)?.text(ITEMS.name)?;
     let items: Vec<Shipped> = serde_json::from_str(items)?;
     let back = items.iter().map(|item| (item.orderitem_id, -item.quantity));
-    contents.count(back, scene.transaction).await?;
-    let others = shipment::all(key, scene.transaction).await?;
-    let order = crud::record(scene.transaction, &ORDERS, key).await?;
+    contents.count(back, write).await?;
+    let others = shipment::all(key, write).await?;
+    let order = write.record(&ORDERS, key).await?;
     let present = order.need(&STATUS)?;
     let state = if others.is_empty() { State::Unfulfilled } else { State::Partial };
     let state = (&*STATE, state.into_value());
@@ -307,12 +269,8 @@ async fn reopen(deleted: &Record, scene: &mut Scene<'_>) -> Result<(), Error> {
         by.get(&STATUS_BEFORE).ok()?.filter(|_| after == present)
     });
     match taken {
-        Some(status) => {
-            let (comment, created_on) = (String::new(), moment::now());
-            let entry = NewEntry { status, comment, notify: false, created_on };
-            enter(&order, &entry, &[state], scene).await.map(drop)
-        }
-        None => order::change(key, &[state], scene.transaction).await,
+        Some(status) => enter(&order, &Entry::of(status), &[state], write).await.map(drop),
+        None => write.change(&ORDERS, key, &[state]).await,
     }
 }
 
@@ -340,10 +298,10 @@ impl Content {
 }
 
 impl Contents {
-    async fn of(order: i64, transaction: &mut Transaction) -> Result<Self, Error> {
+    async fn of(order: i64, write: &mut Write<'_>) -> Result<Self, Error> {
         let by_order = Condition::equals(&ORDER_KEY, Value::Int(order));
         let all = Page { limit: i64::MAX, ..Page::of_the(&FULFILMENT_ITEMS, by_order) };
-        let records = transaction.page(&all).await?.records(&FULFILMENT_ITEMS)?;
+        let records = write.transaction.page(&all).await?.records(&FULFILMENT_ITEMS)?;
         let contents = records.iter().map(|record| {
             Ok(Content {
                 item: record.key(),
@@ -356,13 +314,14 @@ impl Contents {
         contents.collect::<Result<_, Error>>().map(Contents)
     }
 
-    /// Everything that is open. The shipment of an order without items is empty.
+    /// A line for each item of which something is open; none for an order without items.
     fn open(&self) -> Vec<Line> {
         let open = self.0.iter().filter(|content| content.open() > 0);
         open.map(|content| content.line(content.open())).collect()
     }
 
-    /// The same, or the fault that nothing is, if the order has been shipped before.
+    /// The lines of all that is open. If nothing is, and the order has been shipped before, the draft gets a
+    /// fault.
     fn all_that_is_open(&self, again: bool, draft: &mut Draft) -> Vec<Line> {
         let open = self.open();
         if open.is_empty() && again {
@@ -372,9 +331,9 @@ impl Contents {
         open
     }
 
-    /// What a draft names, or its faults.
+    /// The lines that a draft names. It gets a fault for each that is not open.
     fn pick(&self, draft: &mut Draft) -> Result<Vec<Line>, Error> {
-        if draft.parts.is_empty() && draft.faults.is_empty() {
+        if draft.children.is_empty() && draft.faults.is_empty() {
             let detail =
                 "items must have at least one item; without it, all that is open is shipped.";
             draft.fault_at(FaultKind::InvalidValue, ITEMS.name, detail);
@@ -383,19 +342,19 @@ impl Contents {
             self.0.iter().map(|content| (content.item, content)).collect();
         let mut named = HashMap::new();
         let mut lines = Vec::new();
-        for (place, part) in draft.parts.iter_mut().enumerate() {
-            let (Some(item), Some(quantity)) = (part.get(&NEW_ITEM)?, part.get(&NEW_QUANTITY)?)
+        for (place, child) in draft.children.iter_mut().enumerate() {
+            let (Some(item), Some(quantity)) = (child.get(&NEW_ITEM)?, child.get(&NEW_QUANTITY)?)
             else {
                 continue;
             };
             let Some(content) = known.get(&item) else {
                 let detail = format!("orderitem_id: the order has no item with the id {item}.");
-                part.fault_at(FaultKind::MissingReference, NEW_ITEM.name, detail);
+                child.fault_at(FaultKind::MissingReference, NEW_ITEM.name, detail);
                 continue;
             };
             if let Some(first) = named.insert(item, place) {
                 let detail = format!("The item {item} is named before, at the place {first}.");
-                part.refuse(&NEW_ITEM, detail);
+                child.refuse(&NEW_ITEM, detail);
             } else if quantity > content.open() {
                 let open = content.open();
                 let detail = match open {
@@ -403,7 +362,7 @@ impl Contents {
                     _ => format!("Only {open} of the {} ordered are open.", content.ordered),
                 };
                 let meta = ("open", open);
-                part.fault_with(FaultKind::OverFulfilled, NEW_QUANTITY.name, detail, meta);
+                child.fault_with(FaultKind::OverFulfilled, NEW_QUANTITY.name, detail, meta);
             } else {
                 lines.push(content.line(quantity));
             }
@@ -421,7 +380,7 @@ impl Contents {
     async fn count(
         &self,
         lines: impl Iterator<Item = (i64, i64)>,
-        transaction: &mut Transaction,
+        write: &mut Write<'_>,
     ) -> Result<(), Error> {
         let quantities: HashMap<i64, i64> = lines.collect();
         let changed = self.0.iter().filter_map(|content| {
@@ -430,9 +389,10 @@ impl Contents {
         });
         let changed: Vec<(i64, Value)> = changed.collect();
         let none = std::iter::empty();
-        for update in sql::update_each(&ORDERITEMS, &SHIPPED, &changed, none, transaction.dialect())
+        for update in
+            sql::update_each(&ORDERITEMS, &SHIPPED, &changed, none, write.transaction.dialect())
         {
-            transaction.execute(update).await?;
+            write.transaction.execute(update).await?;
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use crate::model::field::{
 };
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
-use crate::model::resource::{Nested, Order, PartOf, Resource};
+use crate::model::resource::{Nested, Order, PartOf, Permissions, Resource};
 use crate::model::value::{Kind, Value};
-use crate::store::Transaction;
+use crate::service::write::Write;
 
 pub(crate) static SHIPMENTS: Resource = Resource {
     kind: "shipments",
@@ -39,8 +39,8 @@ pub(crate) static SHIPMENTS: Resource = Resource {
         filters: &[],
     }],
     part_of: Some(&PartOf { whole: &ORDERS, by: ORDER_KEY }),
-    governed_by: Some("orders"),
-    enough: Some(FULFIL),
+    permissions: Permissions::Of("orders"),
+    or_action: Some(FULFIL),
     ..Resource::CRUD
 }
 .checked();
@@ -63,23 +63,20 @@ const fn status_of(name: &'static str) -> Handle<i64> {
 }
 
 /// The latest shipment of an order.
-pub(super) async fn last(
-    order: i64,
-    transaction: &mut Transaction,
-) -> Result<Option<Record>, Error> {
-    Ok(read(order, 1, transaction).await?.pop())
+pub(super) async fn last(order: i64, write: &mut Write<'_>) -> Result<Option<Record>, Error> {
+    Ok(read(order, 1, write).await?.pop())
 }
 
 /// The shipments of an order, the latest first.
-pub(super) async fn all(order: i64, transaction: &mut Transaction) -> Result<Vec<Record>, Error> {
-    read(order, i64::MAX, transaction).await
+pub(super) async fn all(order: i64, write: &mut Write<'_>) -> Result<Vec<Record>, Error> {
+    read(order, i64::MAX, write).await
 }
 
-async fn read(order: i64, limit: i64, transaction: &mut Transaction) -> Result<Vec<Record>, Error> {
+async fn read(order: i64, limit: i64, write: &mut Write<'_>) -> Result<Vec<Record>, Error> {
     let page = Page {
         order: Order { field: None, descending: true },
         limit,
         ..Page::of_the(&SHIPMENTS, Condition::equals(&ORDER_KEY, Value::Int(order)))
     };
-    transaction.page(&page).await?.records(&SHIPMENTS)
+    write.transaction.page(&page).await?.records(&SHIPMENTS)
 }

@@ -1,5 +1,5 @@
-//! Where an order goes, and how: what an order takes beside its attributes, which a warehouse reads. A
-//! snapshot, like all of an order: the names of country and zone stay when these are renamed or deleted.
+//! Where an order goes, and how: fields that a body may give beside the attributes, and that a warehouse
+//! reads. They are a snapshot: the names of country and zone stay when these are renamed or deleted.
 
 use crate::error::Error;
 use crate::model::field::{Field, Handle, identifier, key, text};
@@ -8,7 +8,7 @@ use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::resources::countries::{self, COUNTRIES};
 use crate::resources::zones::{self, ZONES};
-use crate::store::Transaction;
+use crate::service::write::Write;
 use crate::wire::draft::Draft;
 
 /// What a client writes.
@@ -51,7 +51,7 @@ struct Region {
 pub(super) async fn name_places(
     draft: &mut Draft,
     before: Option<&Record>,
-    transaction: &mut Transaction,
+    write: &mut Write<'_>,
 ) -> Result<(), Error> {
     let country =
         Region { key: COUNTRY, name: COUNTRY_NAME, of: &COUNTRIES, shown: countries::NAME };
@@ -63,7 +63,7 @@ pub(super) async fn name_places(
             continue;
         }
         let named = match draft.get(&key)? {
-            Some(key) => transaction.page(&Page::of_one(of, key)).await?.records(of)?,
+            Some(key) => write.transaction.page(&Page::of_one(of, key)).await?.records(of)?,
             None => Vec::new(),
         };
         let named = named.first().map(|place| place.need(&shown)).transpose()?;

@@ -2,7 +2,7 @@
 //! been shipped from the shipments, indexes of texts from the texts. Here are the statements that compare
 //! both, and those that correct what can be corrected.
 
-use super::terms::{Comparison, Repair, Step, Terms};
+use super::terms::{Comparison, Correction, Repair, Terms};
 use crate::model::kept::{ORDERS, PRODUCTS};
 use crate::model::value::Kind;
 
@@ -54,18 +54,18 @@ fn shipped(terms: &Terms) -> Comparison {
     );
     let steps = vec![
         // Locks the order, like everything that ships an item.
-        Step {
+        Correction {
             text: "UPDATE shop_orders SET version = version WHERE shop_order_id = ?".to_owned(),
             binds: &[0],
         },
-        Step {
+        Correction {
             text: format!(
                 "UPDATE shop_orderitems SET version = version + 1, shipped = {counted} \
                  WHERE shop_orderitem_id = ? AND orderitem_quantity >= {counted}"
             ),
             binds: &[0, 1, 1, 0, 1],
         },
-        Step {
+        Correction {
             text: "UPDATE shop_orders SET version = version + 1, \
                 fulfilment_state = CASE WHEN NOT EXISTS \
                 (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \

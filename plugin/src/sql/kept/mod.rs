@@ -13,4 +13,4 @@ mod terms;
 pub use derived::comparisons;
 pub use recount::{begin_run, continue_run, differences, fills, recount, repair, revise_all_days};
 pub use tables::tables;
-pub use terms::{Comparison, Rebuild, Repair, Step, Terms};
+pub use terms::{Comparison, Correction, Rebuild, Repair, Terms};

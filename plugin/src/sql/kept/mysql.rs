@@ -2,8 +2,10 @@
 //! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Comparison, Rebuild, Repair, Step, Terms};
-use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Pieces, Records, Room, SLOT, SLOTS};
+use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms};
+use crate::model::kept::{
+    self, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Pieces, Records, SLOT, SLOTS,
+};
 use crate::model::value::Kind;
 
 /// The SQL in which these engines differ.
@@ -23,9 +25,9 @@ pub static TERMS: Terms = Terms {
     table_end: " DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin",
     plain_end: "",
     room: |room| match room {
-        Room::Small => "smallint".to_owned(),
-        Room::Whole => "bigint".to_owned(),
-        Room::Text(characters) => format!("varchar({characters})"),
+        ColumnType::Small => "smallint".to_owned(),
+        ColumnType::Whole => "bigint".to_owned(),
+        ColumnType::Text(characters) => format!("varchar({characters})"),
     },
     indexes,
     triggers,
@@ -40,9 +42,9 @@ pub static TERMS: Terms = Terms {
 fn triggers() -> Vec<String> {
     let mut made = Vec::new();
     for of in COUNTED {
-        let kept: Vec<&Kept> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
+        let kept: Vec<&Aggregate> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
         let own_days = DAY_REVISIONS.of == of;
-        let each = |count: &dyn Fn(&Kept) -> String| {
+        let each = |count: &dyn Fn(&Aggregate) -> String| {
             kept.iter().map(|kept| count(kept)).collect::<String>()
         };
         let days = |rows: &[&str]| match own_days {
@@ -191,7 +193,7 @@ fn surplus(pieces: &'static Pieces) -> Comparison {
              WHERE {key} IS NULL OR NOT ({has})"
         ),
         of,
-        repair: Repair::Each(vec![locked(of), Step { text: delete, binds: &[0, 1, 2] }]),
+        repair: Repair::Each(vec![locked(of), Correction { text: delete, binds: &[0, 1, 2] }]),
     }
 }
 
@@ -218,14 +220,20 @@ fn missing(pieces: &'static Pieces) -> Comparison {
              WHERE record IS NULL"
         ),
         of,
-        repair: Repair::Each(vec![locked(of), Step { text: insert, binds: &[2, 2, 2, 2, 1, 2] }]),
+        repair: Repair::Each(vec![
+            locked(of),
+            Correction { text: insert, binds: &[2, 2, 2, 2, 1, 2] },
+        ]),
     }
 }
 
 /// Locks the record of a piece, so that its text stays as it is.
-fn locked(of: &Records) -> Step {
+fn locked(of: &Records) -> Correction {
     let Records { table, key, .. } = of;
-    Step { text: format!("SELECT {key} FROM {table} WHERE {key} = ? FOR UPDATE"), binds: &[1] }
+    Correction {
+        text: format!("SELECT {key} FROM {table} WHERE {key} = ? FOR UPDATE"),
+        binds: &[1],
+    }
 }
 
 fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {
@@ -263,7 +271,7 @@ fn where_changed(columns: &[&str], does: &str) -> String {
 }
 
 /// Adds a record to its row, or subtracts it and removes the row if its numbers become zero.
-fn added(kept: &Kept, row: &str) -> String {
+fn added(kept: &Aggregate, row: &str) -> String {
     let table = kept.table;
     let groups = TERMS.groups(kept, row);
     let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {

@@ -8,7 +8,9 @@
 
 use super::layout::{indented, joined, listed};
 use super::terms::{self, Terms};
-use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, Records, Room, Sum, Summand};
+use crate::model::kept::{
+    self, Addend, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Records, Sum,
+};
 
 /// The SQL in which PostgreSQL differs.
 pub static TERMS: Terms = Terms {
@@ -28,9 +30,9 @@ pub static TERMS: Terms = Terms {
     table_end: " WITH (fillfactor = 50)",
     plain_end: "",
     room: |room| match room {
-        Room::Small => "smallint".to_owned(),
-        Room::Whole => "bigint".to_owned(),
-        Room::Text(characters) => format!("varchar({characters}) COLLATE \"C\""),
+        ColumnType::Small => "smallint".to_owned(),
+        ColumnType::Whole => "bigint".to_owned(),
+        ColumnType::Text(characters) => format!("varchar({characters}) COLLATE \"C\""),
     },
     // The engine maintains its own indexes.
     indexes: Vec::new,
@@ -54,7 +56,7 @@ enum Event {
 fn triggers() -> Vec<String> {
     let mut made = Vec::new();
     for of in COUNTED {
-        let kept: Vec<&Kept> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
+        let kept: Vec<&Aggregate> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
         let days = DAY_REVISIONS.of == of;
         for event in [Event::Insert, Event::Delete, Event::Update] {
             let mut does: String = kept.iter().map(|kept| counted(kept, event)).collect();
@@ -135,7 +137,7 @@ fn where_changed(columns: &[&str], does: &str) -> String {
 }
 
 /// Adds records to their rows, or subtracts them.
-fn counted(kept: &Kept, event: Event) -> String {
+fn counted(kept: &Aggregate, event: Event) -> String {
     let reads = kept.reads();
     if let (Event::Update, true) = (event, reads.is_empty()) {
         return String::new();
@@ -187,14 +189,14 @@ fn summed(sum: &Sum, event: Event) -> String {
     match (event, sum.of) {
         (Event::Insert, _) => TERMS.total(sum),
         (Event::Delete, _) => format!("-{}", TERMS.total(sum)),
-        (Event::Update, Summand::One) => "sum(sign)".to_owned(),
+        (Event::Update, Addend::One) => "sum(sign)".to_owned(),
         (Event::Update, _) => format!("sum(sign * ({}))", TERMS.summand(sum, "")),
     }
 }
 
 /// Removes a row as soon as its numbers become zero. Otherwise clients that keep using new values
 /// would fill the tables.
-fn removal(kept: &Kept) -> [String; 2] {
+fn removal(kept: &Aggregate) -> [String; 2] {
     let table = kept.table;
     let same = TERMS.identity(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
     let nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));

@@ -2,7 +2,7 @@
 
 use super::layout::{joined, listed};
 use super::terms::{Rebuild, Terms};
-use crate::model::kept::{self, COUNTED, DAY_REVISIONS, Kept, RECOUNTS, SLOT, SLOTS};
+use crate::model::kept::{self, Aggregate, COUNTED, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 
 /// Recounts everything from the records, into slot 0. Nothing else may write meanwhile.
 pub fn recount(terms: &Terms) -> Vec<Rebuild> {
@@ -19,7 +19,7 @@ pub fn recount(terms: &Terms) -> Vec<Rebuild> {
     all
 }
 
-fn counted(kept: &'static Kept, terms: &Terms) -> Rebuild {
+fn counted(kept: &'static Aggregate, terms: &Terms) -> Rebuild {
     let table = kept.table;
     let by = terms.groups(kept, "");
     let places: Vec<String> = (1..=by.len()).map(|place| place.to_string()).collect();
@@ -83,7 +83,7 @@ pub fn revise_all_days(terms: &Terms) -> String {
 
 /// Reads the rows of a table that differ from its records: the columns that identify a row, and for
 /// each sum the kept and the counted number.
-pub fn differences(kept: &Kept, terms: &Terms) -> String {
+pub fn differences(kept: &Aggregate, terms: &Terms) -> String {
     let identity = terms.identity(kept);
     let names: Vec<String> = identity.iter().map(|column| (*column).to_owned()).collect();
     let places = (1..=names.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
@@ -125,7 +125,7 @@ pub fn continue_run() -> String {
 
 /// Adds differences to a row, and removes the row if its numbers become zero. The bound values are
 /// the columns that identify the row, the differences, and these columns again.
-pub fn repair(kept: &Kept, terms: &Terms) -> [String; 2] {
+pub fn repair(kept: &Aggregate, terms: &Terms) -> [String; 2] {
     let identity = terms.identity(kept);
     let table = kept.table;
     let values = vec!["?"; identity.len() + kept.sums.len()].join(", ");
@@ -142,7 +142,7 @@ pub fn repair(kept: &Kept, terms: &Terms) -> [String; 2] {
 }
 
 /// Adds the inserted numbers to those that a row has.
-fn more(kept: &Kept, terms: &Terms) -> String {
+fn more(kept: &Aggregate, terms: &Terms) -> String {
     let table = kept.table;
     let add = |column: &str| format!("{column} = {table}.{column} + {}", (terms.given)(column));
     kept.sums.iter().map(|sum| add(sum.column)).collect::<Vec<_>>().join(", ")

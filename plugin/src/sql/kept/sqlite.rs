@@ -4,7 +4,7 @@
 
 use super::layout::{indented, joined, listed};
 use super::terms::{Comparison, Rebuild, Repair, Terms};
-use crate::model::kept::{self, DAY_REVISIONS, Kept, Room, Searched};
+use crate::model::kept::{self, Aggregate, ColumnType, DAY_REVISIONS, Searched};
 use crate::model::value::Kind;
 
 /// The SQL in which SQLite differs. Amounts are stored in units.
@@ -23,8 +23,8 @@ pub static TERMS: Terms = Terms {
     table_end: " STRICT, WITHOUT ROWID",
     plain_end: " STRICT",
     room: |room| match room {
-        Room::Small | Room::Whole => "INTEGER".to_owned(),
-        Room::Text(_) => "TEXT".to_owned(),
+        ColumnType::Small | ColumnType::Whole => "INTEGER".to_owned(),
+        ColumnType::Text(_) => "TEXT".to_owned(),
     },
     indexes,
     triggers,
@@ -189,7 +189,7 @@ fn changes(name: &str, of: &str, columns: &[&str]) -> String {
 }
 
 /// Adds a record to its row, or subtracts it.
-fn counted(kept: &Kept, row: &str) -> String {
+fn counted(kept: &Aggregate, row: &str) -> String {
     let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
         (summand, "NEW.") => summand,
         (one, _) if one == "1" => "-1".to_owned(),
@@ -201,7 +201,7 @@ fn counted(kept: &Kept, row: &str) -> String {
         + &listed(0, "ON CONFLICT DO UPDATE SET ", &added(kept), ";")
 }
 
-fn added(kept: &Kept) -> Vec<String> {
+fn added(kept: &Aggregate) -> Vec<String> {
     let added = kept.sums.iter().map(|sum| format!("{0} = {0} + excluded.{0}", sum.column));
     added.collect()
 }

@@ -3,18 +3,18 @@
 
 use super::layout::listed;
 use super::terms::Terms;
-use crate::model::kept::{self, DAY_REVISIONS, Room, SLOT};
+use crate::model::kept::{self, ColumnType, DAY_REVISIONS, SLOT};
 
 /// The statements that create all tables.
 pub fn tables(terms: &Terms) -> Vec<String> {
     let mut made = Vec::new();
     for kept in kept::ALL {
         let by = kept.by.iter().map(|group| (group.column, group.room));
-        let sums = kept.sums.iter().map(|sum| (sum.column, Room::Whole));
+        let sums = kept.sums.iter().map(|sum| (sum.column, ColumnType::Whole));
         made.push(table(terms, kept.table, by, sums));
     }
-    let by = [("day", Room::Text(10))].into_iter();
-    let number = [(DAY_REVISIONS.column, Room::Whole)].into_iter();
+    let by = [("day", ColumnType::Text(10))].into_iter();
+    let number = [(DAY_REVISIONS.column, ColumnType::Whole)].into_iter();
     made.push(table(terms, DAY_REVISIONS.table, by, number));
     made
 }
@@ -22,14 +22,14 @@ pub fn tables(terms: &Terms) -> Vec<String> {
 fn table(
     terms: &Terms,
     name: &str,
-    by: impl Iterator<Item = (&'static str, Room)>,
-    sums: impl Iterator<Item = (&'static str, Room)>,
+    by: impl Iterator<Item = (&'static str, ColumnType)>,
+    sums: impl Iterator<Item = (&'static str, ColumnType)>,
 ) -> String {
-    let by: Vec<_> = by.chain(terms.slot.map(|_| (SLOT, Room::Small))).collect();
+    let by: Vec<_> = by.chain(terms.slot.map(|_| (SLOT, ColumnType::Small))).collect();
     let key: Vec<String> = by.iter().map(|(column, _)| (*column).to_owned()).collect();
     let column = |(name, room)| format!("{name} {} NOT NULL", (terms.room)(room));
     let mut columns: Vec<String> = by.iter().copied().chain(sums).map(column).collect();
-    let rowid = by.len() == 1 && !matches!(by[0].1, Room::Text(_));
+    let rowid = by.len() == 1 && !matches!(by[0].1, ColumnType::Text(_));
     match key.len() {
         1 => columns[0].push_str(" PRIMARY KEY"),
         _ => columns.push(listed(0, "PRIMARY KEY (", &key, ")").trim_end().to_owned()),

@@ -1,8 +1,8 @@
 //! The SQL expressions for kept numbers in which engines differ.
 
 use crate::model::kept::{
-    BLOCK_BITS, Group, Kept, Records, Room, SLOT, SLOT_COUNT, SLOTS, STOCK_STATUS, Sum, Summand,
-    UNDECIDED, Value,
+    Addend, Aggregate, BLOCK_BITS, ColumnType, Group, Records, SLOT, SLOT_COUNT, SLOTS,
+    STOCK_STATUS, Sum, UNDECIDED, Value,
 };
 use crate::model::value::Kind;
 
@@ -37,7 +37,7 @@ pub struct Terms {
     /// The same for a table of few rows, or one whose rows have numeric keys.
     pub(super) plain_end: &'static str,
     /// The declaration of the type of a column.
-    pub(super) room: fn(Room) -> String,
+    pub(super) room: fn(ColumnType) -> String,
     /// The statements that create the tables for substring search, and their triggers.
     pub indexes: fn() -> Vec<String>,
     /// The statements that create the triggers of kept numbers.
@@ -82,14 +82,14 @@ pub enum Repair {
     /// Not at all: nobody knows which of the two is right.
     Impossible,
     /// One by one, with these statements, each of which is right whatever has been written since.
-    Each(Vec<Step>),
+    Each(Vec<Correction>),
     /// All at once, with these statements.
     Whole(Vec<String>),
 }
 
 /// A statement that corrects a difference.
 #[derive(Debug)]
-pub struct Step {
+pub struct Correction {
     /// Its text.
     pub text: String,
     /// The values that it binds, each as its place among those that identify the difference.
@@ -101,13 +101,13 @@ const PART: &str = "1000000000";
 
 impl Terms {
     /// The columns that identify a row of a table.
-    pub fn identity(&self, kept: &Kept) -> Vec<&'static str> {
+    pub fn identity(&self, kept: &Aggregate) -> Vec<&'static str> {
         let by = kept.by.iter().map(|group| group.column);
         by.chain(self.slot.map(|_| SLOT)).collect()
     }
 
     /// The values of a record by which it is grouped; `row` is the prefix of its columns.
-    pub(super) fn groups(&self, kept: &Kept, row: &str) -> Vec<String> {
+    pub(super) fn groups(&self, kept: &Aggregate, row: &str) -> Vec<String> {
         kept.by.iter().map(|group| self.group(group, kept.of, row)).collect()
     }
 
@@ -141,20 +141,20 @@ impl Terms {
             "({quantity} * ({price} {by} {PART}) + {quantity} * ({price} % {PART}) {by} {PART})"
         );
         match sum.of {
-            Summand::One => "1".to_owned(),
-            Summand::Whole(column) => format!("{row}{column}"),
-            Summand::High(column) => (self.high)(&format!("{row}{column}")),
-            Summand::Low(column) => (self.low)(&format!("{row}{column}")),
-            Summand::WorthHigh => format!("{whole} {by} {PART}"),
-            Summand::WorthMiddle => format!("{whole} % {PART}"),
-            Summand::WorthLow => format!("{quantity} * ({price} % {PART}) % {PART}"),
+            Addend::One => "1".to_owned(),
+            Addend::Whole(column) => format!("{row}{column}"),
+            Addend::High(column) => (self.high)(&format!("{row}{column}")),
+            Addend::Low(column) => (self.low)(&format!("{row}{column}")),
+            Addend::WorthHigh => format!("{whole} {by} {PART}"),
+            Addend::WorthMiddle => format!("{whole} % {PART}"),
+            Addend::WorthLow => format!("{quantity} * ({price} % {PART}) % {PART}"),
         }
     }
 
     /// The contribution of a set of records to a sum.
     pub(super) fn total(&self, sum: &Sum) -> String {
         match sum.of {
-            Summand::One => "count(*)".to_owned(),
+            Addend::One => "count(*)".to_owned(),
             _ => format!("sum({})", self.summand(sum, "")),
         }
     }

@@ -1,5 +1,5 @@
-//! Requests with one key take turns on a host: all but one wait in memory, without a connection to
-//! the database. Independent of what the requests do.
+//! Requests with the same key go one after the other on a host: all but one wait in memory, without a
+//! connection to the database. Independent of what the requests do.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ type Name = (i64, String);
 
 /// The keys of the requests in progress on this host.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct KeyQueue {
     lanes: Mutex<HashMap<Name, Arc<Lane<()>>>>,
 }
 
-/// The turn of a request with a key. It ends when it is dropped.
+/// The key of a request, for which others with the same key wait until this is dropped.
 #[derive(Debug)]
-pub struct Turn<'a> {
-    turns: &'a Turns,
+pub struct HeldKey<'a> {
+    queue: &'a KeyQueue,
     name: Name,
     /// The fingerprint of the request.
     pub fingerprint: String,
@@ -37,22 +37,22 @@ pub struct Turn<'a> {
     held: Option<OwnedMutexGuard<()>>,
 }
 
-impl Turns {
-    /// Waits for the turn of a request; `None` if it has no key.
+impl KeyQueue {
+    /// Waits until no other request holds the key of this one; `None` if it has no key.
     ///
     /// # Errors
     /// When the key is malformed, or when another request with the key takes too long.
-    pub async fn wait(&self, request: &Request) -> Result<Option<Turn<'_>>, Error> {
+    pub async fn wait(&self, request: &Request) -> Result<Option<HeldKey<'_>>, Error> {
         let Some(key) = Key::of(request)? else { return Ok(None) };
         let name = (request.caller().map_or(0, Caller::user), key.text);
         let lane = Arc::clone(self.lanes().entry(name.clone()).or_default());
         let deadline = Instant::now() + PATIENCE;
         // From here on, the lane is removed when the last request has left it.
-        let mut turn =
-            Turn { turns: self, name, fingerprint: key.fingerprint, deadline, held: None };
+        let mut key =
+            HeldKey { queue: self, name, fingerprint: key.fingerprint, deadline, held: None };
         let held = timeout_at(deadline, lane.lock_owned()).await;
-        turn.held = Some(held.map_err(|_| in_progress())?);
-        Ok(Some(turn))
+        key.held = Some(held.map_err(|_| in_progress())?);
+        Ok(Some(key))
     }
 
     fn lanes(&self) -> MutexGuard<'_, HashMap<Name, Arc<Lane<()>>>> {
@@ -60,21 +60,21 @@ impl Turns {
     }
 }
 
-impl Turn<'_> {
+impl HeldKey<'_> {
     /// The key of the user.
     pub fn user(&self) -> i64 {
         self.name.0
     }
 
-    /// The key.
-    pub fn key(&self) -> &str {
+    /// The key itself.
+    pub fn text(&self) -> &str {
         &self.name.1
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for HeldKey<'_> {
     fn drop(&mut self) {
-        let mut lanes = self.turns.lanes();
+        let mut lanes = self.queue.lanes();
         self.held = None;
         if lanes.get(&self.name).is_some_and(|lane| Arc::strong_count(lane) == 1) {
             lanes.remove(&self.name);
