@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Freezes the contract: copies its source to tests/fixtures/contract-1.0, and builds the library of 1.0
-# that is kept beside it. To be run before version 1.0.0 is released, and never again: later versions
-# are compared with what it has left there.
+# that is kept beside it. To be run before version 1.0.0 is released, last with what will be its tag, and
+# never again: later versions are compared with what it has left there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' host-interface/Cargo.toml)
-if [[ $version != 1.0.0 ]]; then
-    echo "the contract is at version $version: 1.0.0 is frozen for ever" >&2
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
+if [[ $version != 1.0.0-rc.* ]]; then
+    echo "the version is $version: the contract of 1.0.0 is frozen for ever" >&2
     exit 1
 fi
 

@@ -24,17 +24,19 @@
 //!
 //! | room | content |
 //! |---|---|
-//! | [`cli`] | the command line: `arguments`, `commands`, `declared` (the commands of the extensions), `libraries` (which ones are loaded), `serve`, `signals`, `log` (the filter can be read anew), `progress`, `listing` (lists as lines or JSON), `rows` (what they consist of), `terminal`, `operator` (the system user who runs the program) |
-//! | `server` | HTTP: `router` (the table of addresses), `context` (what every request needs), `connections` (limits, stopping), `limits` (limits on connections), `waits` (requests that wait), `arrivals` (forms that arrive before sign-in), `progress` (the timeout of a client that does not read), `tls`, `client` (proxies), `host_header`, `tasks` (work in the background), `access_log`, `administration` (requests to the pages), `health`, `scrape` (the address of the metrics), `readings` (values that are measured when they are requested) |
-//! | `admin` | the administration: the table of all pages with their handlers; `pages`, a file for each with a template in `templates/admin`; `paths` (the addresses of the pages), `page_request` (a request before sign-in), `visit` (a request of a signed-in user), `authority` (what administrators may do to each other), `authenticator` (checking a password), `sign_in`, `confirm` (the password once more), `throttle` (the waits after failures), `problem`, `view`, `form`, `cookies`, `catalogue` (the OpenAPI documents), `assets` |
+//! | [`cli`] | the command line: `arguments`, `commands` and those of extensions (`declared`), `serve`, `log`, and lists as lines or JSON (`listing`) |
+//! | `server` | HTTP: addresses (`router`), `connections` and their limits, `tls`, proxies (`client`), `health`, the log of accesses and the metrics |
+//! | `admin` | the administration: the table of all pages, `pages` with a file for each, and what precedes a page: `sign_in`, `visit`, `confirm`, `throttle` |
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
-//! | `site` | an open site: database, plugins, installation; `administer` (the changes that administrators make, each recorded with its actor), `state` (the state in memory, and how it follows other processes), `services` (the services that the host offers to a plugin), `events` (what is reported to extensions that ask for it), `jobs` (running the jobs of extensions), `reminders` (mails about tokens that are about to end), `health`, `storage` (sizes), `libraries` (which ones a site is opened with), `quickstart` (the first start), `copy` (moving a site to another database), `backup` and `restore` (of a site in use, into a new place), `claims` (the databases that extensions are copied to), `commands` (running those that extensions declare) |
+//! | `site` | an open site: what administrators do to it (`operations`, by names in `administer`), its `state` in memory, its `services` to plugins, `events`, `jobs`, `copy`, `backup` and `restore` |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `commands` (which ones extensions declare, with their options) |
-//! | `identity` | `users`, `groups`, `names`, `acl` (rules and decisions, with reasons), `tokens`, `scopes` (what tokens are limited to), `uses` (their last use), `rates` (how often they are used), `window` (their requests of the last minute), `passwords`, `hashing` (the thread for that), `sessions`, `devices` (on which users have signed in), `failures` (failed sign-ins, counted by all hosts), `directory` (the list of users with its search) |
+//! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `sessions`, `devices`, and `failures` of sign-ins |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
-//! | `database` | `pools`, `connection`, `statement`, `row` (rows read by the names of their columns), `tables` (copying them), `conflict` (retrying changes), `start` (migrations, one start at a time), `lease` (the same on a cluster), `files` and `dump` (copies for backups, on SQLite and by the programs of a server); the only room with SQL that depends on the engine |
-//! | `base` | `error` (errors for the terminal), `settings` (from the environment), `database_url`, `databases` (those of the host and of extensions), `smtp_url`, `tls_files`, `private` (files that only the user of the host can read), `text`, `moment`, `secret`, `token_text` (how a token is written) |
+//! | `database` | `pools`, `connection`, `statement`, rows by names (`row`), copies of `tables`, `conflict`, `start`, dumps for backups; the only room with SQL that depends on the engine |
+//! | `base` | what every room may use: `error`, `settings`, addresses, `text`, `moment`, `secret` |
+//!
+//! Each file begins with what it is for.
 
 pub mod cli;
 
@@ -54,6 +56,8 @@ pub use base::databases::{Databases, DatabasesError, OwnDatabases};
 pub use base::error::Error;
 pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
+#[doc(hidden)]
+pub use base::text::fold;
 pub use base::tls_files::{HalfTls, TlsError, TlsFiles};
 pub use extensions::commands::{CommandOption, DeclaredCommand};
 pub use extensions::parameters::ParameterEntry;

@@ -7,7 +7,7 @@ use time::{OffsetDateTime, PrimitiveDateTime};
 use unicase::UniCase;
 
 /// The case-folded form of a text, for comparisons that ignore case.
-pub(crate) fn fold(text: &str) -> String {
+pub fn fold(text: &str) -> String {
     UniCase::new(text).to_folded_case()
 }
 

@@ -231,6 +231,16 @@ fn the_document_lists_the_modules_that_run_on_sqlite_only() {
     }
 }
 
+/// A search in the administration finds what a search of the store finds.
+#[test]
+fn the_host_and_the_store_fold_case_alike() {
+    let characters = ('\0'..='\u{1ffff}').map(String::from);
+    let words = ["Straße", "ὈΔΥΣΣΕΎΣ", "İstanbul", "ada@EXAMPLE.com"].map(str::to_owned);
+    for text in characters.chain(words) {
+        assert_eq!(example_host::fold(&text), plugin::model::value::fold(&text), "{text:?}");
+    }
+}
+
 #[test]
 fn every_module_is_in_the_table_of_its_crate() {
     for of in ["host-interface", "host-interface/host-service", "plugin", "example-host"] {

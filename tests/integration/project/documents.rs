@@ -23,7 +23,7 @@ use tokio::process::Command;
 
 use crate::support::harness::{example, fixture, library};
 use crate::support::process::{Place, Served};
-use crate::support::project::{has_test, root};
+use crate::support::project::{has_test, root, sources};
 use crate::support::waiting::{eventually, patiently};
 
 /// The documents whose commands are run.
@@ -445,6 +445,57 @@ fn every_link_in_the_documents_leads_somewhere() {
 fn the_readme_is_short() {
     let lines = read("README.md").lines().count();
     assert!(lines <= 250, "{lines} lines; what does not make a reader try it belongs elsewhere");
+}
+
+#[test]
+fn the_changelog_has_the_version_that_everything_has() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(host_interface::CONTRACT_VERSION, version);
+    let changelog = read("CHANGELOG.md");
+    let mut sections = changelog.lines().filter_map(|line| line.strip_prefix("## ["));
+    let latest = sections.find(|section| !section.starts_with("Unreleased")).unwrap();
+    assert!(latest.starts_with(&format!("{version}] - ")), "{latest}");
+}
+
+/// The cells of the tables in a text, as they are shown.
+fn cells(text: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut cell = None;
+    for (event, _) in events(text) {
+        match event {
+            Event::Start(Tag::TableCell) => cell = Some(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(cell) = &mut cell {
+                    cell.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::TableCell) => cells.extend(cell.take()),
+            _ => {}
+        }
+    }
+    cells
+}
+
+#[test]
+fn no_cell_of_a_table_is_longer_than_200_characters() {
+    let mut long = Vec::new();
+    // The tables of the specification are read by tests, and their cells are lists.
+    for document in documents().into_iter().filter(|path| !path.starts_with("tests/spec/")) {
+        long.extend(cells(&read(&document)).into_iter().map(|cell| (document.clone(), cell)));
+    }
+    for (path, text) in ["host-interface", "plugin", "example-host", "tests"].map(sources).concat()
+    {
+        let lines = text.lines().filter_map(|line| {
+            let line = line.trim_start();
+            line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
+        });
+        let comments = lines.map(|line| line.trim_start()).collect::<Vec<_>>().join("\n");
+        let path = path.display().to_string();
+        long.extend(cells(&comments).into_iter().map(|cell| (path.clone(), cell)));
+    }
+    assert!(long.len() > 1_000, "there are tables");
+    long.retain(|(_, cell)| cell.chars().count() > 200);
+    assert!(long.is_empty(), "{long:#?}");
 }
 
 #[test]
