@@ -16,7 +16,7 @@ mariadb=13300
 usage() {
     cat << USAGE
 usage: $0 COMMAND
-  start      makes and starts both servers
+  start      makes and starts both servers; those of a run before are removed
   postgres   prints the address of one, as TEST_POSTGRES takes it
   mariadb    prints the address of the other, as TEST_MARIADB takes it
   stop       ends both and removes the folder
@@ -85,16 +85,19 @@ start() {
     if ! command -v mariadbd > /dev/null; then
         fail "there is no MariaDB; 'apt-get install mariadb-server' installs it"
     fi
-    if [[ -e $folder ]]; then fail "$folder is there already; '$0 stop' removes it"; fi
+    # A run that was killed left them.
+    if [[ -e $folder ]]; then stop; fi
     start_postgres
     start_mariadb
 }
 
 stop() {
     local pid
+    # Neither needs to run, and another program may have got the number that a file has.
     as postgres "$programs/pg_ctl" stop --silent --mode immediate \
-        --pgdata "$folder/postgres/data" || true
-    if pid=$(cat "$folder/mysql/pid" 2> /dev/null); then
+        --pgdata "$folder/postgres/data" 2> /dev/null || true
+    if pid=$(cat "$folder/mysql/pid" 2> /dev/null) \
+        && [[ $(ps -o comm= -p "$pid") == mariadbd ]]; then
         kill -KILL "$pid" || true
         # It is not a child of this script, which so cannot wait for it otherwise.
         while kill -0 "$pid" 2> /dev/null; do sleep 0.1; done

@@ -99,7 +99,8 @@ start_node() {
 
 start() {
     needs
-    if [[ -e $folder ]]; then fail "$folder is there already; '$0 stop' removes it"; fi
+    # A run that was killed left them.
+    if [[ -e $folder ]]; then stop; fi
     for node in "${nodes[@]}"; do
         mkdir -p "$folder/$node"
         mariadb-install-db --no-defaults --datadir="$folder/$node/data" --skip-test-db \

@@ -28,10 +28,8 @@ serve() {
 }
 
 start() {
-    if [[ -e $folder ]]; then
-        say "$0: $folder is there already; '$0 stop' removes it"
-        exit 1
-    fi
+    # A run that was killed left them.
+    if [[ -e $folder ]]; then stop; fi
     mkdir -p "$folder"
     if ((EUID == 0)); then chown postgres: "$folder"; fi
     run "$programs/initdb" --username postgres --auth trust --pgdata "$folder/primary" > /dev/null
@@ -43,7 +41,7 @@ start() {
 
 stop() {
     for server in replica primary; do
-        run "$programs/pg_ctl" stop --silent --mode immediate --pgdata "$folder/$server" || true
+        run "$programs/pg_ctl" stop --silent --mode immediate --pgdata "$folder/$server" 2> /dev/null || true
     done
     rm -rf "$folder"
 }
